@@ -1,0 +1,17 @@
+"""Marks the exercises of the course.
+
+This file stays free of imports: the sandbox loads the package too, and must not load the exercises with it.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+
+def check(name: str) -> float:
+    """Mark one exercise in the notebook that calls this, show the rubric, and return the points."""
+    import sys
+
+    from .judge.notebook import check_here
+
+    return check_here(name, sys._getframe(1).f_globals)

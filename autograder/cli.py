@@ -1,0 +1,130 @@
+"""The command line: `autograder demo`, `autograder report`, `autograder kill-table`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from .exercises import MODULES, exercises
+
+ROOT = Path(__file__).resolve().parents[1]
+app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
+console = Console(width=None if sys.stdout.isatty() else 150)
+
+
+@app.command()
+def report(
+    notebook: Annotated[str, typer.Argument(help="For example 05-attention")],
+    classroom: Annotated[Path, typer.Option(help="Folder with the term's data")] = ROOT / "classroom",
+) -> None:
+    """Print a class's marks and the misconceptions behind the lost ones."""
+    from .grading.classreport import collect, show
+
+    results = collect(classroom.resolve(), notebook)
+    if not results:
+        raise typer.BadParameter(f"nothing has been marked for {notebook} in {classroom}; run `nbgrader autograde` first")
+    show(results, notebook, console)
+
+
+@app.command()
+def kill_table() -> None:
+    """For each exercise: how many catalogued mistakes the checks catch, and how many the feedback names."""
+    from .judge.mark import mark, namespace_with
+    from .judge.student import in_process
+
+    table = Table(title="Catalogued wrong answers")
+    for heading in ("notebook", "exercise", "mistakes", "wrong versions", "caught", "named", "alternatives accepted"):
+        table.add_column(heading, justify="left" if heading in ("notebook", "exercise") else "right")
+    for notebook in MODULES:
+        for exercise in exercises(notebook):
+
+            def verdict(source: str, exercise=exercise):
+                return mark(exercise.name, in_process(namespace_with(exercise, source)), [source])
+
+            wrong = [(m, verdict(source)) for m in exercise.mistakes for source in m.sources]
+            caught = sum(not v.full for _, v in wrong)
+            named = sum(m.name in [d.mistake for d in v.diagnoses[:1]] for m, v in wrong)
+            right = sum(verdict(alternative.source).full for alternative in exercise.alternatives)
+            counts = (len(exercise.mistakes), len(wrong), caught, named, f"{right} of {len(exercise.alternatives)}")
+            table.add_row(notebook, exercise.name, *map(str, counts))
+    console.print(table)
+
+
+@app.command()
+def demo() -> None:
+    """Release the course, hand in a sample class, mark it through nbgrader, write feedback, and check the marks."""
+    classroom = ROOT / "classroom" / "demo"
+    shutil.rmtree(classroom, ignore_errors=True)
+    wrong = 0
+    for notebook in MODULES:
+        wrong += _demo_of(notebook, classroom)
+    pages = len(list(classroom.glob("feedback/*/*/*.html")))
+    console.print(f"{pages} feedback pages are in {classroom.relative_to(ROOT)}/feedback/")
+    if wrong:
+        console.print(f"[bold red]{wrong} marks are not what the sample class deserves.[/]")
+        raise typer.Exit(1)
+    console.print("[bold green]Every mark is what the sample class deserves.[/]")
+
+
+def _demo_of(notebook: str, classroom: Path) -> int:
+    from .grading.classreport import collect, show
+    from .sample_class import hand_in, sample_class
+
+    _nbgrader("generate_assignment", notebook, "--force")
+    release = ROOT / "course" / notebook / f"{notebook}.ipynb"
+    submissions = sample_class(notebook)
+    for submission in submissions:
+        hand_in(submission, release, classroom / "submitted")
+    _nbgrader("autograde", notebook)
+    _nbgrader("generate_feedback", notebook)
+    results = collect(classroom, notebook)
+    show(results, notebook, console)
+    return _compare(submissions, results)
+
+
+def _compare(submissions: list, results: list) -> int:
+    """How many marks differ from what is deserved, and how many mistakes went unnamed; each is printed."""
+    wrong = 0
+    found = {(result.student, result.exercise): result for result in results}
+    for submission in submissions:
+        for name, points in submission.deserved.items():
+            result = found.get((submission.student, name))
+            earned = None if result is None else result.earned
+            if earned != points:
+                wrong += 1
+                console.print(f"[red]{submission.student}, {name}: deserves {points}, got {earned}[/]")
+            expected = submission.mistakes.get(name)
+            if expected and (result is None or expected not in result.named):
+                wrong += 1
+                console.print(f"[red]{submission.student}, {name}: the mistake {expected} was not named[/]")
+    return wrong
+
+
+def _nbgrader(*command: str) -> None:
+    """A plain nbgrader command, as an instructor would give it."""
+    console.print(f"$ nbgrader {' '.join(command)}", highlight=False)
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *command],
+        cwd=ROOT,
+        env=os.environ | {"COURSE_CLASSROOM": "classroom/demo"},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        console.print(done.stdout + done.stderr, markup=False)
+        raise typer.Exit(done.returncode)
+    console.print(f"  {time.monotonic() - started:.1f} s")
+
+
+if __name__ == "__main__":
+    app()

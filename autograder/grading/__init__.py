@@ -1,0 +1,1 @@
+"""The road through nbgrader: releasing, mending submissions, judging them, writing feedback."""

@@ -1,0 +1,253 @@
+"""Mending a submission before it is marked: the notebook that was released, with what the student put into it.
+
+Students' notebooks come back with cells copied, deleted or turned into text, with metadata stripped by other tools or
+edited on purpose, renamed, or not as notebooks at all. Here each becomes a notebook whose graded cells are those of the
+release, once each and in order, and whose other cells are the student's; or a reason why nothing could be read.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+MAX_BYTES = 256 * 2**20
+KEY = "autograder"  # under this key of the notebook's metadata: what happened to the submission
+
+
+class Unreadable(Exception):
+    """The file holds nothing that can be marked; the sentence tells the student why and what to do."""
+
+
+def load(path: Path, release: NotebookNode) -> NotebookNode:
+    """The submission at `path`, mended; if nothing can be read, the blank release with the reason in its metadata."""
+    notes: list[str] = []
+    try:
+        found = _locate(path, notes)
+        mended = mend(_read(found), release, notes)
+    except Unreadable as reason:
+        return blank(release, str(reason))
+    mended.metadata[KEY] = {"notes": notes}
+    return mended
+
+
+def blank(release: NotebookNode, problem: str) -> NotebookNode:
+    """The release as it was handed out, to be given zero for this reason."""
+    notebook = copy.deepcopy(release)
+    notebook.metadata[KEY] = {"notes": [], "problem": problem}
+    return notebook
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def _locate(path: Path, notes: list[str]) -> Path:
+    """The file itself, or the one notebook that was handed in under another name."""
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise Unreadable(f"“{path.name}” is a folder, not a notebook file. Hand in the file {path.name} itself.")
+    others = sorted(p for p in path.parent.glob("*") if p.is_file() and p.suffix.lower() == ".ipynb")
+    if len(others) == 1:
+        notes.append(f"The notebook was named “{others[0].name}”; it was marked as {path.name}. Please keep the name.")
+        return others[0]
+    if others:
+        names = ", ".join(f"“{p.name}”" for p in others[:5])
+        raise Unreadable(
+            f"There is no {path.name} in what you handed in, but several other notebooks ({names}), so it is not clear which "
+            f"one to mark. Hand in one notebook named {path.name}."
+        )
+    raise Unreadable(f"There is no notebook in what you handed in. Hand in the file {path.name}.")
+
+
+def _read(path: Path) -> NotebookNode:
+    again = "Open your notebook in JupyterLab, save it, and hand in the saved file."
+    if path.stat().st_size > MAX_BYTES:
+        size = path.stat().st_size / 2**20
+        raise Unreadable(
+            f"The file is {size:.0f} MiB large, more than the {MAX_BYTES // 2**20} that are read. Clear all outputs "
+            "(Edit → Clear Outputs of All Cells), save, and hand it in again."
+        )
+    raw = path.read_bytes()
+    if not raw.strip():
+        raise Unreadable(f"The file is empty. {again}")
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise Unreadable(f"The file is not a notebook: its content is not JSON, or it was cut off. {again}") from None
+    if not isinstance(data, dict) or not ("cells" in data or "worksheets" in data):
+        raise Unreadable(f"The file is not a notebook: it is JSON, but it has no cells. {again}")
+    if data.get("nbformat") == 4:
+        return NotebookNode(cells=_cells(data["cells"] if "cells" in data else []), metadata=NotebookNode())
+    try:
+        old = nbformat.convert(nbformat.from_dict(data), 4)
+        return NotebookNode(cells=_cells(old.cells), metadata=NotebookNode())
+    except Exception:
+        version = str(data.get("nbformat"))[:20]
+        raise Unreadable(f"The file says it is a notebook of version {version}, which cannot be read. {again}") from None
+
+
+def _cells(cells: object) -> list[NotebookNode]:
+    """What is usable of each cell: its type, its text and its nbgrader metadata. Outputs are made anew."""
+    result = []
+    for cell in cells if isinstance(cells, list) else []:
+        if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw"):
+            continue
+        source = cell.get("source", "")
+        if isinstance(source, list):
+            source = "".join(part for part in source if isinstance(part, str))
+        if not isinstance(source, str):
+            continue
+        source = source.encode("utf-8", "replace").decode("utf-8")
+        metadata = cell.get("metadata")
+        graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+        grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
+        result.append(_cell(cell["cell_type"], source, grade_id if isinstance(grade_id, str) else None))
+    return result
+
+
+def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
+    make = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell, "raw": nbformat.v4.new_raw_cell}
+    cell = make[kind](source)
+    cell.grade_id = grade_id
+    return cell
+
+
+# --- mending ----------------------------------------------------------------------------------------------------------
+
+
+def grade_id(cell: NotebookNode) -> str | None:
+    return cell.metadata.get("nbgrader", {}).get("grade_id")
+
+
+def mend(submitted: NotebookNode, release: NotebookNode, notes: list[str]) -> NotebookNode:
+    """The submitted cells in their order, each released cell with an identity among them exactly once."""
+    wanted = {grade_id(cell): cell for cell in release.cells if grade_id(cell)}
+    cells = submitted.cells
+    _recognise(cells, wanted)
+    if not any(cell.grade_id in wanted for cell in cells):
+        raise Unreadable(
+            "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
+            "assignment, with the cells it came with."
+        )
+    _drop_copies(cells, wanted, notes)
+    result = [_restored(cell, wanted) for cell in cells]
+    _add_missing(result, release, notes)
+    notebook = copy.deepcopy(release)
+    notebook.cells = result
+    _unique_ids(result)
+    return notebook
+
+
+def _recognise(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
+    """Give cells whose metadata were lost their identity back: by their text, or by what they define."""
+    for cell in cells:
+        if cell.grade_id not in wanted:
+            cell.grade_id = None
+    missing = {name: cell for name, cell in wanted.items() if all(c.grade_id != name for c in cells)}
+    by_text = {_squeezed(cell.source): name for name, cell in missing.items() if not _is_answer(cell)}
+    for cell in cells:
+        if cell.grade_id is None and _squeezed(cell.source) in by_text:
+            cell.grade_id = by_text.pop(_squeezed(cell.source))
+            missing.pop(cell.grade_id)
+    for name, released in missing.items():
+        if _is_answer(released) and released.cell_type == "code":
+            match = [c for c in cells if c.grade_id is None and c.cell_type == "code" and name in _defines(c.source)]
+            if match:
+                match[-1].grade_id = name
+    _recognise_written(cells, wanted)
+
+
+def _recognise_written(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
+    """A written answer without metadata still holds the line that invites it, or stands where the invitation stood."""
+    for name, released in wanted.items():
+        if released.cell_type != "markdown" or any(cell.grade_id == name for cell in cells):
+            continue
+        first = _squeezed(released.source.split("\n")[0])
+        for cell in cells:
+            if cell.grade_id is None and cell.cell_type == "markdown" and first and first in _squeezed(cell.source):
+                cell.grade_id = name
+                break
+
+
+def _is_answer(cell: NotebookNode) -> bool:
+    return cell.metadata.nbgrader.get("solution", False)
+
+
+def _squeezed(source: str) -> str:
+    return "".join(source.split())
+
+
+def _defines(source: str) -> set[str]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    names: set[str] = set()
+    for statement in tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            names.add(statement.name)
+        elif isinstance(statement, ast.Assign):
+            names |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[str]) -> None:
+    """Of several cells with one identity, the last keeps it if it is an answer, as running them would have it.
+
+    Of a test cell the first keeps it: a copy farther down is an accident of copying. The others stay as ordinary cells,
+    but copies of locked cells go.
+    """
+    for name, released in wanted.items():
+        twins = [cell for cell in cells if cell.grade_id == name]
+        if len(twins) < 2:
+            continue
+        answered = [cell for cell in twins if cell.source.strip() != released.source.strip()]
+        keep = (answered or twins)[-1] if _is_answer(released) else twins[0]
+        for cell in twins:
+            if cell is not keep:
+                cell.grade_id = None
+                if not _is_answer(released):
+                    cells.remove(cell)
+        which = "the last answered one counts" if _is_answer(released) else "the first one counts"
+        notes.append(f"The cell “{name}” is there {len(twins)} times; {which}.")
+
+
+def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode]) -> NotebookNode:
+    """A cell as nbgrader knows it: type and metadata of the release, text of the student (or the release, if locked)."""
+    released = wanted.get(cell.pop("grade_id"))
+    if released is None:
+        return cell
+    restored = copy.deepcopy(released)
+    if _is_answer(released):
+        restored.source = cell.source
+    return restored
+
+
+def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[str]) -> None:
+    """Put back released cells that are gone, each behind the released cell that came before it."""
+    position = -1
+    present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
+    for released in release.cells:
+        name = grade_id(released)
+        if name is None:
+            continue
+        if name in present:
+            position = cells.index(present[name])
+            continue
+        position += 1
+        cells.insert(position, copy.deepcopy(released))
+        notes.append(f"The cell “{name}” was missing and has been put back.")
+
+
+def _unique_ids(cells: Iterable[NotebookNode]) -> None:
+    seen: set[str] = set()
+    for number, cell in enumerate(cells):
+        if cell.get("id") in seen or "id" not in cell:
+            cell["id"] = f"cell-{number}"
+        seen.add(cell["id"])

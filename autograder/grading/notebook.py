@@ -1,0 +1,247 @@
+"""Marking a whole notebook: run its cells in a child, ask the judge's questions at its test cells."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+
+from ..exercises import exercises, questions
+from ..judge.mark import Verdict, follow_through, mark, zero
+from ..judge.report import MIME, bundle, number
+from ..judge.student import Student
+from ..sandbox.session import CellResult, Limits, Session, Template
+
+log = logging.getLogger(__name__)
+
+CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
+MAX_RESTARTS = 4  # a notebook may kill or stall its process so often before the rest of its cells is left out
+
+TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
+RESTARTED = "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
+TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
+STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
+
+
+def exercise_of(cell: NotebookNode) -> str | None:
+    """The exercise that a locked test cell marks: the one its hidden line names, else the one its grade_id names."""
+    graded = cell.metadata.get("nbgrader", {})
+    if cell.cell_type != "code" or not graded.get("grade") or graded.get("solution"):
+        return None
+    named = CHECK.search(cell.source)
+    if named:
+        return named.group(1)
+    known = [declared.name for declared in (*exercises(), *questions())]
+    rest = graded.get("grade_id", "").removeprefix("test_")
+    return max((name for name in known if rest.startswith(name)), key=len, default=None)
+
+
+@dataclass
+class NotebookMarker:
+    """Marks one notebook in place. `verdicts` holds what each test cell earned, by grade_id."""
+
+    notebook: NotebookNode
+    template: Template
+    files: Path | None = None  # folder of the files that were handed in with the notebook
+    limits: Limits = field(default_factory=Limits)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+
+    def run(self) -> dict[str, Verdict]:
+        self._deadline = time.monotonic() + self.limits.notebook
+        self._left_out: set[int] = set()
+        self._restarts = 0
+        self._session: Session | None = None
+        try:
+            for index, cell in enumerate(self.notebook.cells):
+                if cell.cell_type != "code":
+                    continue
+                name = exercise_of(cell)
+                if name is not None:
+                    self._mark(cell, name)
+                elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
+                    self._run_unknown_test(index, cell)
+                else:
+                    self._run(index, cell)
+            self._ask_again()
+        finally:
+            if self._session is not None:
+                self._session.close()
+        return self.verdicts
+
+    # --- cells --------------------------------------------------------------------------------------------------------
+
+    def _run(self, index: int, cell: NotebookNode) -> CellResult:
+        cell.outputs, cell.execution_count = [], None
+        if not cell.source.strip():
+            return CellResult()
+        if time.monotonic() > self._deadline:
+            cell.outputs = [_notice(TIME_UP)]
+            return CellResult(ending="time")
+        if self._restarts > MAX_RESTARTS:
+            cell.outputs = [_notice(TOO_OFTEN)]
+            return CellResult(ending="died")
+        limit = min(self.limits.cell, max(self._deadline - time.monotonic(), 1.0))
+        result = self._alive(index).run(cell.source, limit)
+        cell.execution_count = self._count = getattr(self, "_count", 0) + 1
+        cell.outputs = [clean for output in result.outputs for clean in _cleaned(output, cell.execution_count)]
+        if result.ending == "time":
+            cell.outputs.append(_notice(STALLED.format(limit=limit)))
+            self._left_out.add(index)
+        elif result.ending == "died":
+            cell.outputs.append(_notice(RESTARTED))
+            self._left_out.add(index)
+        return result
+
+    def _alive(self, index: int) -> Session:
+        """The session as it is before cell `index`; after a death, a new one in which the earlier cells run again."""
+        while self._session is None or not self._session.alive:
+            if self._session is not None:
+                self._session.close()
+                self._restarts += 1
+            self._session = Session(self.template, self.files, self.limits)
+            for earlier in range(index):
+                cell = self.notebook.cells[earlier]
+                ungraded = cell.cell_type == "code" and exercise_of(cell) is None
+                if not ungraded or earlier in self._left_out or not cell.source.strip():
+                    continue
+                remaining = self._deadline - time.monotonic()
+                if remaining < 0 or self._restarts > MAX_RESTARTS:
+                    return self._session
+                if self._session.run(cell.source, min(self.limits.cell, remaining)).ending in ("time", "died"):
+                    self._left_out.add(earlier)
+                    if not self._session.alive:
+                        break
+        return self._session
+
+    def _run_unknown_test(self, index: int, cell: NotebookNode) -> None:
+        """A test cell that names no exercise of ours (an instructor's own): all points if it runs without an error."""
+        result = self._run(index, cell)
+        points = float(cell.metadata.nbgrader["points"])
+        cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
+        _set_mark(cell, points if result.ending == "ok" else 0.0)
+
+    # --- questions ----------------------------------------------------------------------------------------------------
+
+    def _mark(self, cell: NotebookNode, name: str) -> None:
+        index = self.notebook.cells.index(cell)
+        try:
+            session = self._alive(index)
+        except RecursionError:
+            session = None
+        if session is None or not session.alive:
+            verdict = zero(name, TOO_OFTEN)
+        else:
+            verdict = self._ask(session, name)
+        self._write(cell, verdict)
+
+    def _ask(self, session: Session, name: str) -> Verdict:
+        sources = [cell.source for cell in _answer_cells(self.notebook)]
+        with session.questions() as ask:
+            verdict = mark(name, Student(ask), sources)
+        if not verdict.full and follow_through(name, sources):
+            # Their own versions of the other exercises may fit together where ours do not: the better one counts.
+            with session.questions() as ask:
+                own = mark(name, Student(ask), sources, own_parts=True)
+            if own.earned > verdict.earned:
+                verdict = own
+        return verdict
+
+    def _ask_again(self) -> None:
+        """An answer that stands below its test cell is found at the end."""
+        for cell in self.notebook.cells:
+            name = exercise_of(cell)
+            if name is None or self._session is None or not self._session.alive:
+                continue
+            before = self.verdicts[cell.metadata.nbgrader.grade_id]
+            if not before.earned and not before.lines and before.remark:
+                after = self._ask(self._session, name)
+                if after.earned > before.earned:
+                    self._write(cell, after)
+
+    def _write(self, cell: NotebookNode, verdict: Verdict) -> None:
+        self.verdicts[cell.metadata.nbgrader.grade_id] = verdict
+        write_verdict(cell, verdict)
+
+
+def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
+    """Put the rubric and the mark into a test cell's outputs: these are the grader's words, not the student's."""
+    cell.outputs = [new_output("display_data", data=bundle(verdict))]
+    points = float(cell.metadata.nbgrader["points"])
+    share = verdict.earned / verdict.points if verdict.points else 0.0
+    _set_mark(cell, points if verdict.full else min(round(points * share, 2), points))
+
+
+def _set_mark(cell: NotebookNode, mark: float) -> None:
+    """nbgrader reads the first execute_result as a number; anything on stderr before it would count as zero."""
+    cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"]
+    cell.outputs.append(new_output("execute_result", data={"text/plain": number(mark)}, execution_count=None))
+
+
+def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
+    """Explicit zeros with their reason, for a notebook that could not be read or run."""
+    verdicts = {}
+    for cell in notebook.cells:
+        name = exercise_of(cell)
+        if name is not None:
+            verdict = zero(name, remark)
+            write_verdict(cell, verdict)
+            verdicts[cell.metadata.nbgrader.grade_id] = verdict
+        elif cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade") and not _is_answer(cell):
+            cell.outputs = []
+            _set_mark(cell, 0.0)
+    return verdicts
+
+
+def verdict_in(cell: NotebookNode) -> dict[str, Any] | None:
+    """The verdict that was written into a cell, as data."""
+    for output in cell.get("outputs", []):
+        if MIME in output.get("data", {}):
+            return output.data[MIME]
+    return None
+
+
+def _is_answer(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def _answer_cells(notebook: NotebookNode) -> Iterator[NotebookNode]:
+    """The code cells that are the student's own words: all but the locked ones."""
+    for cell in notebook.cells:
+        graded = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and (graded.get("solution") or not graded.get("locked")):
+            yield cell
+
+
+def _notice(text: str) -> NotebookNode:
+    return new_output("stream", name="stdout", text=f"[{text}]\n")
+
+
+def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:
+    """An output as it came from the child, if it is one; it may not pass for the grader's."""
+    if not isinstance(output, dict):
+        return
+    kind = output.get("output_type")
+    if kind == "stream" and output.get("name") in ("stdout", "stderr") and isinstance(output.get("text"), str):
+        yield new_output("stream", name=output["name"], text=output["text"])
+    elif kind == "error":
+        trace = output.get("traceback")
+        lines = [line for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
+        name, value = str(output.get("ename")), str(output.get("evalue"))
+        yield new_output("error", ename=name, evalue=value, traceback=lines or [f"{name}: {value}"])
+    elif kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
+        data = {
+            str(mime): value if isinstance(value, str) or "json" in str(mime) else str(value)
+            for mime, value in output["data"].items()
+            if mime != MIME
+        }
+        metadata = output.get("metadata") if isinstance(output.get("metadata"), dict) else {}
+        extra = {"execution_count": count} if kind == "execute_result" else {}
+        yield new_output(kind, data=data, metadata=metadata, **extra)
+

@@ -1,0 +1,174 @@
+"""What nbgrader_config.py plugs into nbgrader: an exporter that mends, the judge in the place of `Execute`, and the rest.
+
+nbgrader stays unpatched. These classes stand where its configuration takes classes.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import sqlalchemy.exc
+from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode
+from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
+from traitlets import Float, Integer, Unicode
+
+from ..sandbox.session import Limits, SandboxError, Template
+from . import mend
+from .notebook import NotebookMarker, zero_everywhere
+
+STUB = "Not answered yet: replace this line with your code, then run the cell again."
+
+
+# --- release ----------------------------------------------------------------------------------------------------------
+
+
+class ReleaseStubs(ClearSolutions):
+    """Like nbgrader's ClearSolutions, but a lone `name = value` becomes `name = None`, so that the release still runs."""
+
+    answer_stub = Unicode("{name} = None  # replace None with your answer: one capital letter in quotation marks").tag(
+        config=True
+    )
+
+    def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:
+        region = re.search(
+            rf"^(\w+) = .+\n.*{re.escape(self.end_solution_delimeter)}",
+            cell.source.partition(self.begin_solution_delimeter)[2].lstrip("\n"),
+        )
+        if cell.cell_type != "code" or region is None:
+            return super()._replace_solution_region(cell, language)
+        stubs = self.code_stub
+        try:
+            self.code_stub = {language: self.answer_stub.format(name=region.group(1))}
+            return super()._replace_solution_region(cell, language)
+        finally:
+            self.code_stub = stubs
+
+
+# --- autograde --------------------------------------------------------------------------------------------------------
+
+
+class SubmissionExporter(NotebookExporter):
+    """Reads submissions so that each one gets a mark: mended, or as a blank notebook with the reason.
+
+    nbgrader sanitises first (reading from the submitted directory) and marks afterwards (reading what it wrote).
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if hasattr(self.parent, "_sanitizing"):
+            self._take_in_everybody()
+
+    def _take_in_everybody(self) -> None:
+        """Let nbgrader know of submissions without a notebook of the right name, and of half-finished markings."""
+        converter = self.parent
+        course = converter.coursedir
+        for folder in glob.glob(converter._format_source(course.assignment_id, course.student_id)):
+            match = re.match(converter._format_source("(?P<a>.*)", "(?P<s>.*)", escape=True), folder)
+            if not match or not os.path.isdir(folder):
+                continue
+            expected = [os.path.join(folder, path.name) for path in self._released(match["a"])]
+            known = converter.assignments.setdefault(folder, [])
+            known.extend(path for path in expected if path not in known)
+            done = Path(course.format_path(course.autograded_directory, match["s"], match["a"]))
+            if any(_half_finished(done / Path(path).name) for path in expected):
+                self.log.warning("Marking of %s was interrupted; it starts anew", folder)
+                shutil.rmtree(done)
+
+    def _released(self, assignment: str) -> list[Path]:
+        course = self.parent.coursedir
+        return sorted(Path(course.format_path(course.release_directory, ".", assignment)).glob("*.ipynb"))
+
+    def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[str, Any]:
+        if not getattr(self.parent, "_sanitizing", False):
+            return super().from_filename(filename, resources, **kwargs)
+        path = Path(filename)
+        resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
+        [released] = [p for p in self._released(resources["nbgrader"]["assignment"]) if p.name == path.name]
+        release = nbformat.read(released, as_version=4)
+        try:
+            return self.from_notebook_node(mend.load(path, release), resources)
+        except sqlalchemy.exc.OperationalError:
+            raise
+        except Exception:
+            self.log.exception("%s could not be prepared for marking", path)
+            problem = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
+            return self.from_notebook_node(mend.blank(release, problem), resources)
+
+
+def _half_finished(path: Path) -> bool:
+    """Sanitised but not marked: the note that `mend` leaves in the metadata is still there."""
+    try:
+        return mend.KEY in nbformat.read(path, as_version=4).metadata
+    except Exception:
+        return path.exists()
+
+
+class Judge(NbGraderPreprocessor):
+    """Runs the student's cells in a child process and marks the test cells from outside. Replaces `Execute`."""
+
+    cell_timeout = Float(120.0, help="Seconds that one cell may take").tag(config=True)
+    question_timeout = Float(10.0, help="Seconds that one question of the judge may take").tag(config=True)
+    notebook_timeout = Float(900.0, help="Seconds that one notebook may take").tag(config=True)
+    memory = Integer(8 * 2**30, help="Bytes of address space that one notebook may use").tag(config=True)
+
+    _template: Template | None = None  # one for the process, whatever number of instances nbgrader makes
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        about = nb.metadata.pop(mend.KEY, {})
+        notes = list(about.get("notes", []))
+        problem = about.get("problem")
+        if problem is None:
+            problem = self._mark(nb, resources)
+        if problem is not None:
+            zero_everywhere(nb, problem)
+            notes.insert(0, problem)
+        if notes:
+            nb.cells.insert(0, _about_this_submission(notes, failed=problem is not None))
+        return nb, resources
+
+    def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
+        """Mark in place; a problem that keeps the whole notebook from being marked is returned as a sentence."""
+        if Judge._template is None:
+            Judge._template = Template()
+        limits = Limits(
+            cell=self.cell_timeout, question=self.question_timeout, notebook=self.notebook_timeout, memory=self.memory
+        )
+        try:
+            NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits).run()
+        except SandboxError:
+            raise  # nobody's fault but ours: the instructor must see it, and no student gets a zero for it
+        except Exception:
+            self.log.exception("the notebook could not be marked")
+            return "Marking stopped on something in this notebook. Your instructor has been told; nothing is lost."
+        return None
+
+
+def _about_this_submission(notes: list[str], failed: bool) -> NotebookNode:
+    title = "This submission could not be marked" if failed else "About this submission"
+    lines = "\n".join(f"- {note}" for note in notes)
+    cell = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={mend.KEY: "notice"})
+    cell["id"] = "about-this-submission"
+    return cell
+
+
+# --- feedback ---------------------------------------------------------------------------------------------------------
+
+
+class HideTests(NbGraderPreprocessor):
+    """Takes the hidden part of test cells, and the bare number of points, out of what students see."""
+
+    def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
+        graded = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and graded.get("grade") and not graded.get("solution"):
+            cell.source = re.sub(
+                r"\n?^.*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*$", "", cell.source, flags=re.DOTALL | re.MULTILINE
+            )
+            cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
+        return cell, resources

@@ -1,0 +1,236 @@
+"""Marking one exercise: run its checks against a student, add up the weights, and name the mistake."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..exercises import names_in, question_or_exercise, working_versions
+from ..exercises.declare import Check, Exercise, Question, Wrong
+from ..exercises.draw import fresh
+from .rules import banned_in_source, uses
+from .student import Problem, Student, agree, in_process
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Line:
+    """One line of the rubric as it came out."""
+
+    title: str
+    weight: float
+    passed: bool
+    message: str = ""
+
+
+@dataclass
+class Diagnosis:
+    """A catalogued mistake whose results are those that the student's code gave."""
+
+    mistake: str
+    sentence: str
+    checks: list[str]  # titles of the checks that it explains
+
+
+@dataclass
+class Verdict:
+    """What an exercise earned, and why."""
+
+    exercise: str
+    points: float
+    earned: float
+    lines: list[Line] = field(default_factory=list)
+    diagnoses: list[Diagnosis] = field(default_factory=list)
+    remark: str = ""  # a sentence about the whole: not answered, a banned function, a dead process
+
+    def as_data(self) -> dict:
+        return asdict(self)
+
+    @property
+    def full(self) -> bool:
+        return self.earned == self.points
+
+
+UNANSWERED = "This exercise has not been answered yet."
+
+
+def zero(name: str, remark: str) -> Verdict:
+    """An explicit zero with its reason."""
+    declared = question_or_exercise(name)
+    return Verdict(name, declared.points, 0.0, remark=remark)
+
+
+def mark(name: str, student: Student, sources: Sequence[str] = (), own_parts: bool = False) -> Verdict:
+    """The verdict on one exercise or question.
+
+    `sources` are the student's code cells, for rules about the source. With `own_parts` the other exercises' names keep
+    the student's versions; otherwise they are bound to working ones, so that one mistake is not marked twice.
+    """
+    declared = question_or_exercise(name)
+    if isinstance(declared, Question):
+        return _mark_question(declared, student)
+    others = {other: text for other, text in working_versions(declared.notebook).items() if other != name}
+    try:
+        if not student.has(name):
+            return zero(name, f"`{name}` is not defined: is the name unchanged, and did its cell run without an error?")
+        if not own_parts:
+            student.bind(others)
+    except Problem as problem:
+        return zero(name, str(problem))
+    verdict = _run_checks(declared, student)
+    if verdict.earned and declared.ban:
+        found = banned_in_source(name, declared.ban, sources, stop=names_in(declared.notebook))
+        with contextlib.suppress(Wrong):  # what cannot be called has not earned anything by it
+            found |= declared.ban.trial(student) & declared.ban.operations
+        if found:
+            used = ", ".join(f"`{word.lstrip('_')}`" for word in sorted(found))
+            return Verdict(name, declared.points, 0.0, verdict.lines, [], f"{declared.ban.sentence} Yours uses {used}.")
+    return verdict
+
+
+def follow_through(name: str, sources: Sequence[str]) -> bool:
+    """Whether an answer mentions other exercises of its notebook, so that which version it meets can matter."""
+    declared = question_or_exercise(name)
+    return bool(uses(name, sources) & (names_in(declared.notebook) - {name}))
+
+
+def _run_checks(exercise: Exercise, student: Student) -> Verdict:
+    lines = _lines(exercise, student)
+    if lines[0].message == UNANSWERED:
+        return zero(exercise.name, UNANSWERED)
+    share = sum(line.weight for line in lines if line.passed) / sum(line.weight for line in lines)
+    earned = exercise.points if all(line.passed for line in lines) else round(exercise.points * share, 2)
+    verdict = Verdict(exercise.name, exercise.points, min(earned, exercise.points), lines)
+    if not verdict.full:
+        verdict.diagnoses = diagnose(exercise, lines, student.record)
+    return verdict
+
+
+def _lines(exercise: Exercise, student: Student) -> list[Line]:
+    """The rubric, line by line. An unanswered exercise stops at the first."""
+    lines: list[Line] = []
+    passed: set[str] = set()
+    for check in exercise.checks:
+        try:
+            _ask(exercise, check, student)
+        except Wrong as wrong:
+            lines.append(Line(check.title, check.weight, False, str(wrong)))
+            if str(wrong) == UNANSWERED:
+                break
+        else:
+            if check.after is None or check.after in passed:
+                passed.add(check.title)
+                lines.append(Line(check.title, check.weight, True))
+            else:
+                lines.append(Line(check.title, check.weight, False, f"Counts once “{check.after}” is right."))
+    return lines
+
+
+def _ask(exercise: Exercise, check: Check, student: Student) -> None:
+    student.begin(check.title)
+    fresh(f"{exercise.name}: {check.title}")
+    try:
+        check.ask(student)
+    except Wrong:
+        raise
+    except Exception as error:  # an answer so strange that comparing it failed: wrong, and worth a look by us
+        log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)
+        raise Wrong("The result could not be compared: it is not of the kind that was asked for.") from error
+    student.finish()
+
+
+def _mark_question(question: Question, student: Student) -> Verdict:
+    try:
+        answer = student.read(question.name)
+    except Problem as problem:
+        return zero(question.name, str(problem))
+    if answer is None:
+        return zero(question.name, UNANSWERED)
+    letter = answer.strip().upper() if type(answer) is str else None
+    if letter not in question.explanations:
+        options = ", ".join(sorted(question.explanations))
+        return zero(question.name, f'Answer with one letter in quotation marks, such as "A" (options: {options}).')
+    right = letter == question.key
+    line = Line(f"You chose {letter}", 1.0, right, question.explanations[letter])
+    return Verdict(question.name, question.points, question.points if right else 0.0, [line])
+
+
+# --- naming the mistake -----------------------------------------------------------------------------------------------
+
+
+def diagnose(exercise: Exercise, lines: Iterable[Line], record: dict[str, list]) -> list[Diagnosis]:
+    """The catalogued mistakes that give, on the same questions, the answers that the student's code gave.
+
+    A mistake is a candidate if it fails nothing that the student passed. The one that explains most of the failed checks
+    is named first; a second only for failures that the first leaves unexplained. Where several explain the same, the one
+    that agrees on more of the other checks comes first.
+    """
+    lines = list(lines)
+    failed = {line.title: line.weight for line in lines if not line.passed}
+    unexplained = {title: weight for title, weight in failed.items() if record.get(title)}
+    agreeing = {
+        key: {title for title, answers in record.items() if answers and agree(answers, theirs.record.get(title))}
+        for key, theirs in _mistakes_on_trial(exercise.name).items()
+        if theirs.failed <= set(failed)
+    }
+    sentences = {mistake.name: mistake.sentence for mistake in exercise.mistakes}
+    found: list[Diagnosis] = []
+    while unexplained and len(found) < 3:
+
+        def merit(key: tuple[str, int]) -> tuple[float, int]:
+            return sum(unexplained.get(title, 0.0) for title in agreeing[key]), len(agreeing[key])
+
+        best = max(agreeing, key=merit, default=None)
+        if best is None or not merit(best)[0]:
+            break
+        explained = [title for title in unexplained if title in agreeing[best]]
+        found.append(Diagnosis(best[0], sentences[best[0]], explained))
+        for title in explained:
+            del unexplained[title]
+    return found
+
+
+@dataclass
+class _Trial:
+    """What a catalogued mistake answers to the checks of its exercise, and which of them it fails."""
+
+    record: dict[str, list]
+    failed: set[str]
+
+
+@functools.cache
+def _mistakes_on_trial(name: str) -> dict[tuple[str, int], _Trial]:
+    exercise = question_or_exercise(name)
+    assert isinstance(exercise, Exercise)
+    trials = {}
+    for mistake in exercise.mistakes:
+        for number, source in enumerate(mistake.sources):
+            student = in_process(namespace_with(exercise, source))
+            lines = _lines(exercise, student)
+            trials[mistake.name, number] = _Trial(student.record, {line.title for line in lines if not line.passed})
+    return trials
+
+
+def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
+    """A notebook's namespace in which this source is the answer and the other exercises are right."""
+    namespace: dict[str, Any] = {"__name__": "notebook"}
+    exec(IMPORTS, namespace)
+    for other, text in working_versions(exercise.notebook).items():
+        if other != exercise.name:
+            exec(compile(text, "<working version>", "exec"), namespace)
+    exec(compile(source, f"<{exercise.name}>", "exec"), namespace)
+    return namespace
+
+
+IMPORTS = """
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+"""

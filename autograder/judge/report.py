@@ -1,0 +1,63 @@
+"""A verdict in words: HTML and plain text for the student, and data for the class report."""
+
+from __future__ import annotations
+
+from html import escape
+
+from .mark import Verdict
+
+MIME = "application/vnd.autograder.verdict+json"  # the verdict as data, beside its two readable forms
+
+_STYLE = "border-collapse:collapse;border:0;margin:.3em 0"
+_CELL = "text-align:left;vertical-align:top;border:0;padding:.15em .8em .15em 0"
+
+
+def number(points: float) -> str:
+    """2.5 as 2.5, 4.0 as 4."""
+    return f"{points:.2f}".rstrip("0").rstrip(".")
+
+
+def plain(verdict: Verdict) -> str:
+    lines = [f"{verdict.exercise}: {number(verdict.earned)} of {number(verdict.points)} points"]
+    if verdict.remark:
+        lines.append(verdict.remark)
+    lines += [f"What probably happened: {diagnosis.sentence}" for diagnosis in verdict.diagnoses]
+    for line in verdict.lines:
+        lines.append(f"  {'right' if line.passed else 'WRONG'}  {line.title}")
+        if line.message:
+            lines.append(f"         {line.message}")
+    return "\n".join(lines)
+
+
+def html(verdict: Verdict) -> str:
+    parts = [
+        f"<p><strong>{escape(verdict.exercise)}: {number(verdict.earned)} of {number(verdict.points)} points</strong></p>"
+    ]
+    if verdict.remark:
+        parts.append(f"<p>{_prose(verdict.remark)}</p>")
+    for diagnosis in verdict.diagnoses:
+        parts.append(f"<p><strong>What probably happened:</strong> {_prose(diagnosis.sentence)}</p>")
+    if verdict.lines:
+        rows = []
+        for line in verdict.lines:
+            sign = "✓ right" if line.passed else "✗ wrong"
+            message = f"<br>{_prose(line.message)}" if line.message else ""
+            rows.append(
+                f'<tr style="border:0"><td style="{_CELL};white-space:nowrap">{sign}</td>'
+                f'<td style="{_CELL}">{escape(line.title)}{message}</td></tr>'
+            )
+        parts.append(f'<table style="{_STYLE}" role="presentation">{"".join(rows)}</table>')
+    return "".join(parts)
+
+
+def bundle(verdict: Verdict) -> dict:
+    """The data of a Jupyter output."""
+    return {"text/plain": plain(verdict), "text/html": html(verdict), MIME: verdict.as_data()}
+
+
+def _prose(text: str) -> str:
+    """Escaped, with `code` in backticks set as code."""
+    pieces = escape(text).split("`")
+    if len(pieces) % 2 == 0:
+        return escape(text)
+    return "".join(f"<code>{piece}</code>" if index % 2 else piece for index, piece in enumerate(pieces))

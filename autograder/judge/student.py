@@ -1,0 +1,188 @@
+"""The student as the checks see them: something that can be asked to compute, and that answers with plain data."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from ..exercises.declare import Wrong
+from .responder import Responder
+from .wire import Opaque, Packet, Ref, WireError, decode, encode
+
+Ask = Callable[[Packet], Packet]
+
+
+class Problem(Wrong):
+    """The student's code did not come back with an answer; `facts` say why."""
+
+    def __init__(self, sentence: str, facts: dict) -> None:
+        super().__init__(sentence)
+        self.facts = facts
+
+
+class Student:
+    """Asks questions through `ask` and keeps a record of the answers, check by check, for the diagnosis.
+
+    `call` and the other methods return plain data or raise `Wrong`. Tensors arrive as copies; `value.was_differentiable`
+    tells whether the original could be differentiated.
+    """
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self.record: dict[str, list[Any]] = {}
+        self._topic = ""
+        self._failures: list[Wrong] = []
+
+    def begin(self, topic: str) -> None:
+        """From here on, answers are recorded under this check."""
+        self._topic = topic
+        self._failures = []
+        self.record[topic] = []
+
+    @contextlib.contextmanager
+    def case(self) -> Iterator[None]:
+        """One of several cases of a check. The others are still tried when it fails: they tell mistakes apart."""
+        try:
+            yield
+        except Wrong as wrong:
+            if isinstance(wrong, Problem) and wrong.facts.get("kind") in ("time", "died"):
+                raise
+            self._failures.append(wrong)
+
+    def finish(self) -> None:
+        """End a check: the first case that failed is what it says."""
+        if self._failures:
+            raise self._failures[0]
+
+    # --- questions ----------------------------------------------------------------------------------------------------
+
+    def call(self, target: Any, args: list, kwargs: dict | None = None, where: str = "", **options: Any) -> dict:
+        """Call a function (by name), a built module (Ref), or a method ((target, "name")).
+
+        The answer has "value", "inputs" (the tensors that were passed in, afterwards), "rng_moved", and, where an
+        `upstream` list of tensors is given (one for each output), "gradients" of sum(output * upstream).
+        """
+        return self._request(where, do="call", target=target, args=args, kwargs=kwargs or {}, **options)
+
+    def value(self, target: Any, *args: Any, where: str = "", **kwargs: Any) -> Any:
+        """Only the value of a call."""
+        return self.call(target, list(args), kwargs, where)["value"]
+
+    def build(self, target: str, *args: Any, **kwargs: Any) -> Ref:
+        """Build an object and keep it in the student's process."""
+        return self.call(target, list(args), kwargs, "while building it", keep=True)["value"]
+
+    def probe(self, name: str, source: str) -> Ref:
+        """Define a function of the judge's over there, to be passed as an argument."""
+        return self._request("", record=False, do="define", name=name, source=source)["value"]
+
+    def state(self, module: Ref) -> dict:
+        """A module's "parameters", "buffers", "trainable" names and types of "children"."""
+        return self._request("", do="state", target=module)
+
+    def load(self, module: Ref, state: dict[str, torch.Tensor]) -> None:
+        self._request("", record=False, do="load", target=module, state=state)
+
+    def move(self, module: Ref, to: str) -> None:
+        self._request("", record=False, do="move", target=module, to=to)
+
+    def read(self, name: str) -> Any:
+        return self._request("", do="read", name=name)["value"]
+
+    def has(self, name: str) -> bool:
+        return self._request("", record=False, do="has", name=name)["value"] is True
+
+    def bind(self, sources: dict[str, str]) -> None:
+        self._request("", record=False, do="bind", sources=sources)
+
+    # --- one request --------------------------------------------------------------------------------------------------
+
+    def _request(self, where: str, record: bool = True, **request: Any) -> dict:
+        try:
+            reply = decode(self._ask(encode(request)))
+        except WireError as error:
+            reply = {"problem": {"kind": "unreadable", "text": str(error)}}
+        if not isinstance(reply, dict):
+            reply = {"problem": {"kind": "unreadable", "text": "not an answer"}}
+        if record and self._topic:
+            self.record[self._topic].append(reply)
+        if "problem" in reply:
+            facts = reply["problem"] if isinstance(reply["problem"], dict) else {"kind": "unreadable"}
+            raise Problem(_sentence(facts, where), facts)
+        return _complete(reply, request)
+
+
+REPLY_PARTS = {
+    "call": {"value": None, "inputs": [], "rng_moved": False, "gradients": {}, "operations": []},
+    "state": {"parameters": {}, "buffers": {}, "trainable": [], "children": {}},
+}
+
+
+def _complete(reply: dict, request: dict) -> dict:
+    """The parts a reply should have, with harmless values where a forged one lacks them or has something else there."""
+    parts = REPLY_PARTS.get(request["do"], {"value": None})
+    whole = {
+        name: reply[name] if name == "value" or type(reply.get(name)) is type(default) else default
+        for name, default in parts.items()
+        if name in reply or name != "value" or default is None
+    }
+    whole.setdefault("value", None)
+    if request.get("keep") and not isinstance(whole["value"], Ref):
+        whole["value"] = Ref(-1)
+    return whole
+
+
+def _sentence(facts: dict, where: str) -> str:
+    place = f" {where}" if where else ""
+    match facts.get("kind"):
+        case "missing":
+            return f"`{facts.get('name')}` is not defined: is the name unchanged, and did its cell run without an error?"
+        case "not a module":
+            return "The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?"
+        case "time":
+            return f"Your code did not come back within {facts.get('seconds')} seconds{place}: is there an endless loop?"
+        case "died":
+            return f"Your code ended the Python process{place} (a crash, `os._exit`, or more memory than allowed)."
+        case "raised" if facts.get("type") == "NotImplementedError" and "meta" not in str(facts.get("text")):
+            return "This exercise has not been answered yet."
+        case "raised":
+            line = f", at the line `{facts['line']}`" if facts.get("line") else ""
+            text = f": {facts['text']}" if facts.get("text") else ""
+            return f"Your code stopped with {facts.get('type')}{text}{place}{line}."
+        case _:
+            return f"The judge could not read the answer{place} ({facts.get('text', 'malformed data')})."
+
+
+def in_process(namespace: dict[str, Any]) -> Student:
+    """A student whose code lives in this process; the data still cross the wire format, so that both kinds agree."""
+    return Student(Responder(namespace).answer)
+
+
+def agree(mine: Any, theirs: Any, depth: int = 0) -> bool:
+    """Whether two answers are the same: equal structure, tensors equal up to rounding, errors of the same type."""
+    if depth > 20 or type(mine) is not type(theirs):
+        return False
+    if isinstance(mine, torch.Tensor):
+        if mine.shape != theirs.shape or mine.dtype != theirs.dtype or mine.device != theirs.device:
+            return False
+        if mine.device.type == "meta" or not mine.is_floating_point():
+            return mine.device.type == "meta" or torch.equal(mine, theirs)
+        tolerance = {"rtol": 1e-3, "atol": 1e-5} if mine.dtype != torch.float64 else {"rtol": 1e-9, "atol": 1e-11}
+        return mine.was_differentiable == theirs.was_differentiable and torch.allclose(
+            mine, theirs, equal_nan=True, **tolerance
+        )
+    if isinstance(mine, dict):
+        if mine.get("kind") == "raised":
+            return mine.get("type") == theirs.get("type")
+        skip = {"operations"}
+        return set(mine) - skip == set(theirs) - skip and all(
+            agree(mine[key], theirs[key], depth + 1) for key in mine if key not in skip
+        )
+    if isinstance(mine, (list, tuple)):
+        return len(mine) == len(theirs) and all(agree(a, b, depth + 1) for a, b in zip(mine, theirs, strict=True))
+    if isinstance(mine, Opaque | Ref):
+        return mine == theirs
+    return mine == theirs

@@ -1,0 +1,236 @@
+"""Plain data on the wire between the judge and a student's process: names, shapes and raw tensor bytes, never pickles.
+
+A message is a JSON header and a list of blobs. `encode` turns a value into such a tree, `decode` turns it back; anything
+that is not plain data becomes an `Opaque`, which carries only the name of its type. Both sides use this module, so it
+imports nothing of the grader.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import struct
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
+        *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
+    )
+}
+MAX_FRAME = 64 * 2**20  # bytes; larger messages are refused before they are read
+MAX_DEPTH = 16  # of nested lists, so that neither side can be sent into deep recursion
+MAX_ITEMS = 1_000_000  # entries of lists and dictionaries in one message
+
+
+class WireError(Exception):
+    """The bytes that came are not a message, or a value is too large to be one."""
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something that is not plain data: only the name of its type crossed the wire."""
+
+    type_name: str
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A handle for an object that lives in the student's process (a module that was built, a probe, a kept result)."""
+
+    key: int
+
+
+@dataclass
+class Packet:
+    """What is sent: a JSON tree and the blobs that its tensors point to."""
+
+    tree: Any
+    blobs: list[bytes] = field(default_factory=list)
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def encode(value: Any) -> Packet:
+    packet = Packet(None)
+    packet.tree = _encode(value, packet, 0)
+    return packet
+
+
+def _encode(value: Any, packet: Packet, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        return {"opaque": "a deeply nested " + type(value).__name__}
+    if value is None or type(value) in (bool, str):
+        return value
+    if type(value) is int:
+        return value if abs(value) < 2**53 else {"int": str(value) if abs(value) < 2**4096 else "0"}
+    if type(value) is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, torch.Tensor):
+        return _encode_tensor(value, packet)
+    if isinstance(value, Ref):
+        return {"ref": value.key}
+    if type(value) in (list, tuple):
+        return {type(value).__name__: [_encode(item, packet, depth + 1) for item in value]}
+    if isinstance(value, dict):
+        items = [[_encode(k, packet, depth + 1), _encode(v, packet, depth + 1)] for k, v in value.items()]
+        return {"dict": items}
+    if type(value) in (set, frozenset):
+        return {"set": [_encode(item, packet, depth + 1) for item in value]}
+    if isinstance(value, tuple):  # named tuples
+        return {"tuple": [_encode(item, packet, depth + 1) for item in value]}
+    return {"opaque": type(value).__name__}
+
+
+def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in DTYPES or tensor.layout is not torch.strided:
+        return {"opaque": f"a {name} tensor"}
+    header = {"tensor": name, "shape": list(tensor.shape), "device": tensor.device.type}
+    header["differentiable"] = bool(tensor.requires_grad)
+    if tensor.device.type == "meta":
+        return header
+    plain = tensor.detach().cpu()
+    # A tensor that is not contiguous is sent as one, with the order of its dimensions, so that layout can be tested too.
+    order = sorted(range(plain.dim()), key=lambda d: -plain.stride(d))
+    header["order"] = order
+    data = plain.permute(order).clone(memory_format=torch.contiguous_format).reshape(-1)
+    if data.numel() * data.element_size() > MAX_FRAME // 2:
+        return {"opaque": f"a tensor of {data.numel():,} numbers"}
+    header["blob"] = len(packet.blobs)
+    packet.blobs.append(data.view(torch.uint8).numpy().tobytes())
+    return header
+
+
+def decode(packet: Packet) -> Any:
+    return _decode(packet.tree, packet.blobs, 0)
+
+
+def _decode(tree: Any, blobs: list[bytes], depth: int) -> Any:
+    if depth > 2 * MAX_DEPTH:
+        raise WireError("the value is nested too deeply")
+    if tree is None or isinstance(tree, (bool, int, float, str)):
+        return tree
+    if not isinstance(tree, dict) or not tree:
+        raise WireError("not an encoded value")
+    if "tensor" in tree:
+        return _decode_tensor(tree, blobs)
+    kind, content = next(iter(tree.items()))
+    if kind in ("list", "tuple", "set"):
+        items = [_decode(item, blobs, depth + 1) for item in _as_list(content)]
+        return items if kind == "list" else tuple(items) if kind == "tuple" else set(map(_hashable, items))
+    if kind == "dict":
+        pairs = [_as_list(pair) for pair in _as_list(content)]
+        if any(len(pair) != 2 for pair in pairs):
+            raise WireError("not an encoded dictionary")
+        return {_hashable(_decode(k, blobs, depth + 1)): _decode(v, blobs, depth + 1) for k, v in pairs}
+    if kind == "float" and content in ("inf", "-inf", "nan"):
+        return float(content)
+    if kind == "int" and isinstance(content, str) and len(content) < 2000:
+        return int(content)
+    if kind == "ref" and isinstance(content, int):
+        return Ref(content)
+    if kind == "opaque":
+        return Opaque(str(content)[:80])
+    raise WireError("not an encoded value")
+
+
+def _decode_tensor(tree: dict, blobs: list[bytes]) -> torch.Tensor:
+    dtype, shape = DTYPES.get(tree["tensor"]), tree.get("shape")
+    if dtype is None or not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise WireError("not an encoded tensor")
+    if tree.get("device") == "meta":
+        if math.prod(shape) > 2**40 or len(shape) > 32:
+            raise WireError("not an encoded tensor")
+        result = torch.empty(shape, dtype=dtype, device="meta")
+    else:
+        order, index = tree.get("order"), tree.get("blob")
+        if sorted(order if isinstance(order, list) else [None]) != list(range(len(shape))):
+            raise WireError("not an encoded tensor")
+        if type(index) is not int or not 0 <= index < len(blobs):
+            raise WireError("a tensor without its numbers")
+        if len(blobs[index]) != math.prod(shape) * torch.empty((), dtype=dtype).element_size():
+            raise WireError("a tensor whose numbers do not fit its shape")
+        if blobs[index]:
+            flat = torch.frombuffer(bytearray(blobs[index]), dtype=torch.uint8).clone().view(dtype)
+        else:
+            flat = torch.empty(0, dtype=dtype)
+        back = [order.index(d) for d in range(len(shape))]
+        result = flat.reshape([shape[d] for d in order]).permute(back)
+    result.was_differentiable = tree.get("differentiable") is True
+    return result
+
+
+def _as_list(value: Any) -> list:
+    if not isinstance(value, list) or len(value) > MAX_ITEMS:
+        raise WireError("not an encoded list, or too long a one")
+    return value
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, list):
+        value = tuple(map(_hashable, value))
+    try:
+        hash(value)
+    except TypeError as error:
+        raise WireError("a key or set member that cannot be one") from error
+    return Opaque("tensor") if isinstance(value, torch.Tensor) else value
+
+
+# --- frames -----------------------------------------------------------------------------------------------------------
+
+
+class Channel:
+    """Messages over a connected socket. `receive` raises WireError for anything malformed, and TimeoutError or EOFError."""
+
+    def __init__(self, sock: socket.socket, limit: int = MAX_FRAME) -> None:
+        self.sock, self.limit = sock, limit
+
+    def send(self, tree: Any, blobs: list[bytes] | None = None) -> None:
+        blobs = blobs or []
+        header = json.dumps([tree, [len(blob) for blob in blobs]]).encode()
+        total = len(header) + sum(map(len, blobs))
+        if total > self.limit:
+            raise WireError(f"a message of {total / 2**20:.0f} MiB")
+        self.sock.sendall(b"".join((struct.pack("!II", len(header), total), header, *blobs)))
+
+    def receive(self, deadline: float | None = None) -> Packet:
+        """The next message; `deadline` is a time on the monotonic clock, after which TimeoutError is raised."""
+        size, total = struct.unpack("!II", self._exactly(8, deadline))
+        if total > self.limit or size > total:
+            raise WireError(f"a message of {total / 2**20:.0f} MiB")
+        payload = self._exactly(total, deadline)
+        try:
+            tree, lengths = json.loads(payload[:size])
+            blobs, start = [], size
+            for length in lengths:
+                if type(length) is not int or length < 0:
+                    raise ValueError(length)
+                blobs.append(payload[start : start + length])
+                start += length
+            if start != total:
+                raise ValueError("lengths")
+        except (ValueError, TypeError, RecursionError) as error:
+            raise WireError("not a message") from error
+        return Packet(tree, blobs)
+
+    def _exactly(self, count: int, deadline: float | None) -> bytes:
+        parts = bytearray()
+        while len(parts) < count:
+            if deadline is not None:
+                self.sock.settimeout(max(deadline - time.monotonic(), 1e-3))
+            part = self.sock.recv(min(count - len(parts), 1 << 20))
+            if not part:
+                raise EOFError("the other side has gone")
+            parts += part
+        return bytes(parts)
+
+    def close(self) -> None:
+        self.sock.close()

@@ -1,0 +1,114 @@
+"""A class of made-up students, built from the exercises' own catalogues, whose deserved marks are known."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from .exercises import exercises, in_notebook, questions
+from .exercises.declare import Exercise
+from .grading.mend import grade_id
+from .judge.mark import mark, namespace_with
+from .judge.student import in_process
+
+CRASH = "import os\n\nos._exit(1)"
+
+
+@dataclass
+class Submission:
+    """One student's notebook, and what each exercise and question in it deserves."""
+
+    student: str
+    answers: dict[str, str]  # name: source of the solution cell
+    deserved: dict[str, float]
+    mistakes: dict[str, str] = field(default_factory=dict)  # exercise: the mistake that should be named
+    damage: Callable[[NotebookNode], None] | None = None
+
+
+def sample_class(notebook: str) -> list[Submission]:
+    """At least eight students: right, blank, wrong in catalogued ways, and with damaged notebooks."""
+    best = {e.name: e.source for e in exercises(notebook)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)}
+    full = {declared.name: declared.points for declared in in_notebook(notebook)}
+    first, *_ = exercises(notebook)
+    wrong_letters = {q.name: min(set(q.explanations) - {q.key}) for q in questions(notebook)}
+    students = [
+        Submission("perfect", best, full),
+        Submission("blank", {}, dict.fromkeys(full, 0.0)),
+        _alternatives("alternative", notebook, best, full, 0),
+        _alternatives("other-alternative", notebook, best, full, 1),
+        *(_mistaken(f"mistaken-{n + 1}", notebook, best, full, 5 * n) for n in range(5)),
+        Submission(
+            "guesser",
+            best | {name: f'{name} = "{letter}"' for name, letter in wrong_letters.items()},
+            full | dict.fromkeys(wrong_letters, 0.0),
+        ),
+        Submission("crashing", best | {first.name: CRASH}, full | {first.name: 0.0}),
+        Submission("test-cell-deleted", best, full, damage=_delete(f"test_{first.name}")),
+        Submission("cell-copied", best, full, damage=_copy_cell(f"test_{first.name}")),
+    ]
+    return students
+
+
+def _alternatives(student: str, notebook: str, best: dict, full: dict, number: int) -> Submission:
+    chosen = {e.name: e.alternatives[number % len(e.alternatives)].source for e in exercises(notebook)}
+    return Submission(student, best | chosen, full)
+
+
+def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) -> Submission:
+    """One catalogued mistake in every exercise; the marks are those that the judge gives in its own process."""
+    answers, deserved, named = dict(best), dict(full), {}
+    for exercise in exercises(notebook):
+        mistake = exercise.mistakes[number % len(exercise.mistakes)]
+        answers[exercise.name] = mistake.source
+        deserved[exercise.name] = points_for(exercise, mistake.source)
+        named[exercise.name] = mistake.name
+    return Submission(student, answers, deserved, named)
+
+
+def points_for(exercise: Exercise, source: str) -> float:
+    """What an answer earns when the judge asks it in this process."""
+    return mark(exercise.name, in_process(namespace_with(exercise, source)), [source]).earned
+
+
+def _delete(name: str) -> Callable[[NotebookNode], None]:
+    def damage(notebook: NotebookNode) -> None:
+        notebook.cells = [cell for cell in notebook.cells if grade_id(cell) != name]
+
+    return damage
+
+
+def _copy_cell(name: str) -> Callable[[NotebookNode], None]:
+    def damage(notebook: NotebookNode) -> None:
+        [index] = [i for i, cell in enumerate(notebook.cells) if grade_id(cell) == name]
+        twin = copy.deepcopy(notebook.cells[index])
+        twin["id"] = "a-copied-cell"
+        notebook.cells.insert(index + 1, twin)
+
+    return damage
+
+
+def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:
+    """The release with these sources in its solution cells."""
+    notebook = copy.deepcopy(release)
+    for cell in notebook.cells:
+        if grade_id(cell) in answers:
+            cell.source = answers[grade_id(cell)]
+    return notebook
+
+
+def hand_in(submission: Submission, release: Path, submitted: Path) -> Path:
+    """Write a submission where nbgrader looks for it: submitted/STUDENT/NOTEBOOK/NOTEBOOK.ipynb."""
+    notebook = filled_in(nbformat.read(release, as_version=4), submission.answers)
+    if submission.damage:
+        submission.damage(notebook)
+    target = submitted / submission.student / release.stem / release.name
+    shutil.rmtree(target.parent, ignore_errors=True)
+    target.parent.mkdir(parents=True)
+    nbformat.write(notebook, target)
+    return target

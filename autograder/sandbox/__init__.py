@@ -1,0 +1,1 @@
+"""Running a student's notebook: forked from a warm process, one cell at a time, thrown away afterwards."""

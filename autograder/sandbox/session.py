@@ -1,0 +1,286 @@
+"""The trusted side: start the template, have notebooks run in its children, and never wait for ever."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ..judge.wire import Channel, Packet, WireError, encode
+
+MAX_LOST = 2  # forks that one exercise may kill or stall before the rest of its questions is given up
+
+PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+
+
+class SandboxError(Exception):
+    """The sandbox itself does not work: no student is to blame."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one notebook may use. Times in seconds, sizes in bytes."""
+
+    cell: float = 120.0
+    question: float = 10.0
+    notebook: float = 900.0
+    memory: int = 8 * 2**30
+    output: int = 4 * 2**20  # for each cell
+    file: int = 256 * 2**20
+    processes: int = 512  # of the user; void for root
+    grace: float = 3.0  # between an interrupt and the end
+
+
+class Template:
+    """A running template process. Starts on first use, and again if it has died."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen | None = None
+        self._channel: Channel | None = None
+        atexit.register(self.close)
+
+    def spawn(self, scratch: Path, limits: Limits) -> tuple[int, socket.socket]:
+        """A child working in `scratch`: its process id and a connection to it."""
+        for attempt in (1, 2):
+            channel = self._running()
+            mine, theirs = socket.socketpair()
+            try:
+                channel.send({"scratch": str(scratch), "limits": asdict(limits)})
+                socket.send_fds(channel.sock, [b"F"], [theirs.fileno()])
+                pid = channel.receive(time.monotonic() + 30).tree["pid"]
+            except (OSError, EOFError, WireError):
+                mine.close()
+                self.close()
+                if attempt == 2:
+                    raise SandboxError("the template process does not answer") from None
+            else:
+                return pid, mine
+            finally:
+                theirs.close()
+        raise AssertionError
+
+    def _running(self) -> Channel:
+        if self._process is not None and self._process.poll() is None:
+            assert self._channel is not None
+            return self._channel
+        if not hasattr(os, "fork"):
+            raise SandboxError(
+                "Marking forks processes, which Windows cannot do. Mark on Linux or macOS, or in the Windows Subsystem for "
+                "Linux (`wsl --install`)."
+            )
+        self.close()
+        mine, theirs = socket.socketpair()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "autograder.sandbox.template", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        theirs.close()
+        self._channel = Channel(mine)
+        try:
+            self._channel.receive(time.monotonic() + 180)
+        except (OSError, EOFError, WireError) as error:
+            self.close()
+            raise SandboxError(f"the template process did not start: {error}") from error
+        return self._channel
+
+    def close(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+def _environment() -> dict[str, str]:
+    """What a student's code may know of the grader's environment: next to nothing."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
+    return kept | {
+        "PYTHONPATH": str(PACKAGE_ROOT),
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PYTHONHASHSEED": "0",
+        "NBGRADER_EXECUTION": "autograde",
+    }
+
+
+@dataclass
+class CellResult:
+    """What came of a cell: nbformat outputs, and how it ended ("ok", "error", "time" or "died")."""
+
+    outputs: list[dict] = field(default_factory=list)
+    ending: str = "ok"
+
+
+class Session:
+    """A student's notebook in a child process. After "died" the session is over; start another and replay."""
+
+    def __init__(self, template: Template, files: Path | None = None, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.scratch = Path(tempfile.mkdtemp(prefix="notebook-"))
+        if files is not None:
+            _copy_files(files, self.scratch)
+        self._pid, sock = template.spawn(self.scratch, self.limits)
+        self._channel = Channel(sock)
+        self.alive = True
+        try:
+            self._channel.receive(time.monotonic() + 60)
+        except (OSError, EOFError, WireError) as error:
+            self.close()
+            raise SandboxError(f"a child process did not start: {error}") from error
+
+    def run(self, source: str, limit: float | None = None) -> CellResult:
+        """Run one cell; it is interrupted at its time limit and killed soon after."""
+        limit = limit if limit is not None else self.limits.cell
+        result = CellResult()
+        if not self.alive:
+            result.ending = "died"
+            return result
+        interrupted = False
+        deadline = time.monotonic() + limit
+        size = 0
+        try:
+            self._channel.send({"do": "cell", "source": source})
+            while True:
+                try:
+                    message = self._channel.receive(deadline).tree
+                except TimeoutError:
+                    if interrupted:
+                        raise
+                    interrupted = True
+                    deadline = time.monotonic() + self.limits.grace
+                    self._signal(signal.SIGINT)
+                    continue
+                if not isinstance(message, dict):
+                    raise WireError("not a message")
+                if "output" in message:
+                    size += len(repr(message))
+                    if size > 4 * self.limits.output:
+                        raise WireError("too much output")
+                    result.outputs.append(message["output"])
+                elif message.get("done"):
+                    result.ending = "time" if interrupted else "error" if message.get("failed") else "ok"
+                    return result
+        except TimeoutError:
+            result.ending = "time"
+            self.kill()
+        except (OSError, EOFError, WireError):
+            result.ending = "died"
+            self.kill()
+        return result
+
+    @contextlib.contextmanager
+    def questions(self) -> Iterator[Callable[[Packet], Packet]]:
+        """A fork of the child that answers the judge. If a question kills or stalls it, the next asks a new fork."""
+        line = _Questions(self)
+        try:
+            yield line.ask
+        finally:
+            line.close()
+
+    def fork(self) -> Channel:
+        mine, theirs = socket.socketpair()
+        try:
+            self._channel.send({"do": "fork"})
+            socket.send_fds(self._channel.sock, [b"F"], [theirs.fileno()])
+        finally:
+            theirs.close()
+        return Channel(mine)
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self._pid, number)
+
+    def kill(self) -> None:
+        """End the child and every process of its session."""
+        if self.alive:
+            self.alive = False
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
+            self._signal(signal.SIGKILL)
+            self._channel.close()
+
+    def close(self) -> None:
+        self.kill()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Questions:
+    """Asks forks of a session, one after the other."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.channel: Channel | None = None
+        self.setup: list[Packet] = []  # requests that a new fork must hear first
+        self.lost = 0
+        self.refusal: dict | None = None  # said to every further question, once too many forks were lost
+
+    def ask(self, packet: Packet) -> Packet:
+        if self.refusal is not None:
+            return encode({"problem": self.refusal})
+        try:
+            if self.channel is None:
+                self.channel = self.session.fork()
+                for earlier in self.setup:
+                    self._exchange(earlier)
+            reply = self._exchange(packet)
+        except (OSError, EOFError, WireError) as error:
+            self.close()
+            limit = self.session.limits.question
+            stalled = isinstance(error, TimeoutError) or time.monotonic() - self.asked >= limit
+            facts = {"kind": "time", "seconds": round(limit)} if stalled else {"kind": "died"}
+            if isinstance(error, WireError):
+                facts = {"kind": "unreadable", "text": str(error)}
+            self.lost += 1
+            if self.lost >= MAX_LOST:
+                self.refusal = facts
+            return encode({"problem": facts})
+        if packet.tree and ["do", "bind"] in packet.tree.get("dict", []):
+            self.setup = [packet]
+        return reply
+
+    def _exchange(self, packet: Packet) -> Packet:
+        assert self.channel is not None
+        self.asked = time.monotonic()
+        self.channel.sock.settimeout(self.session.limits.question + self.session.limits.grace)
+        self.channel.send(packet.tree, packet.blobs)
+        return self.channel.receive(self.asked + self.session.limits.question + self.session.limits.grace)
+
+    def close(self) -> None:
+        if self.channel is not None:
+            self.channel.close()
+            self.channel = None
+
+
+def _copy_files(source: Path, target: Path) -> None:
+    """The files that were handed in with a notebook: no notebooks, no links, nothing huge."""
+    for path in sorted(source.rglob("*")):
+        if path.is_symlink() or not path.is_file() or path.suffix == ".ipynb" or path.stat().st_size > 64 * 2**20:
+            continue
+        goal = target / path.relative_to(source)
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, goal)

@@ -1,0 +1,71 @@
+"""nbgrader's configuration for this course. Every nbgrader command, run from this folder, does the right thing with it.
+
+Written once in `solutions/`, released to `course/`, and a term's working data in `classroom/` (which git ignores).
+"""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))  # so that a copy of the repository marks with its own package, installed or not
+
+from autograder.grading import plugins  # noqa: E402
+
+c = get_config()  # noqa: F821
+
+# nbgrader calls `alembic` as a program when it first makes the gradebook: it must be found even in a venv not activated.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+CLASSROOM = os.environ.get("COURSE_CLASSROOM", "classroom")  # another folder for another term, or for `make demo`
+(ROOT / CLASSROOM).mkdir(parents=True, exist_ok=True)  # SQLite makes files but no folders
+
+c.CourseDirectory.root = str(ROOT)
+c.CourseDirectory.course_id = "transformers"
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "course"
+c.CourseDirectory.submitted_directory = f"{CLASSROOM}/submitted"
+c.CourseDirectory.autograded_directory = f"{CLASSROOM}/autograded"
+c.CourseDirectory.feedback_directory = f"{CLASSROOM}/feedback"
+c.CourseDirectory.solution_directory = f"{CLASSROOM}/solution"
+c.CourseDirectory.source_with_tests_directory = f"{CLASSROOM}/source_with_tests"
+c.CourseDirectory.db_url = f"sqlite:///{ROOT}/{CLASSROOM}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
+c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
+
+# Release: answers become stubs that say what to do, and multiple-choice answers become None.
+c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedError("{plugins.STUB}")'}
+c.GenerateAssignment.preprocessors = [
+    "nbgrader.preprocessors.IncludeHeaderFooter",
+    "nbgrader.preprocessors.LockCells",
+    plugins.ReleaseStubs,
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.CheckCellMetadata",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.SaveCells",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# Marking: submissions are mended as they are read, and the judge stands in the place of `Execute`.
+c.Autograde.exporter_class = plugins.SubmissionExporter
+c.Autograde.sanitize_preprocessors = [
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "nbgrader.preprocessors.OverwriteCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Autograde.autograde_preprocessors = [
+    plugins.Judge,
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# Feedback: without the hidden tests.
+c.GenerateFeedback.preprocessors = [
+    plugins.HideTests,
+    "nbgrader.preprocessors.GetGrades",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
