@@ -290,7 +290,7 @@ SOFTMAX = Exercise(
                 _softmax_with(
                     f"    exps = torch.exp(scores.clamp({limits}))\n    return exps / exps.sum(dim=dim, keepdim=True)"
                 )
-                for limits in ("max=80", "-50, 50", "max=50", "-88, 88", "-100, 100", "-30, 30", "-20, 20", "-10, 10")
+                for limits in ("max=80", "-100, 100", "-10, 10")
             ),
         ),
         Mistake(
@@ -488,10 +488,9 @@ SOFTMAX = Exercise(
             (
                 *(
                     edited(softmax, ("    shifted", f"    scores = scores.nan_to_num(neginf={low})\n    shifted"))
-                    for low in ("-1e4", "-1e9", "-1e5", "-1e6", "-100.0")
+                    for low in ("-1e4", "-1e9", "-100.0")
                 ),
-                *(edited(softmax, ("torch.exp(shifted)", f"torch.exp(shifted.clamp(min={low}))")) for low in ("-30", "-50", "-80")),
-                *(edited(softmax, ("torch.exp(shifted)", f"torch.exp(shifted){floor}")) for floor in (" + 1e-9", " + 1e-12", ".clamp(min=1e-12)")),
+                edited(softmax, ("torch.exp(shifted)", "(torch.exp(shifted) + 1e-9)")),
             ),
         ),
         Mistake(
@@ -500,7 +499,7 @@ SOFTMAX = Exercise(
             edited(softmax, ("return exps / exps.sum(dim=dim, keepdim=True)", "return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals=3)")),
             tuple(
                 edited(softmax, ("return exps / exps.sum(dim=dim, keepdim=True)", f"return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals={n})"))
-                for n in (2, 4, 5, 6)
+                for n in (2, 4)
             ),
         ),
         Mistake(
@@ -861,6 +860,7 @@ SIMPLE_ATTENTION = Exercise(
                 simple_attention,
                 ("scores = x @ x.transpose(-2, -1)", "u = x / x.norm(dim=-1, keepdim=True)\n    scores = u @ u.transpose(-2, -1)"),
             ),
+            (edited(simple_attention, ("x @ x.transpose(-2, -1)", "F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT")),),
         ),
         Mistake(
             "divided_by_sum",
@@ -908,7 +908,7 @@ SIMPLE_ATTENTION = Exercise(
 
 # --- scaled_dot_product_attention -------------------------------------------------------------------------------------
 
-SIZES = (  # (batch dimensions, T, S, d_k, d_v): all different, then the corners
+SIZES = (  # (batch dimensions, T, S, d_k, d_v): all different, then the corners and the sizes of worked examples
     ((), 3, 5, 4, 6),
     ((2,), 4, 3, 5, 2),
     ((2, 3), 5, 4, 3, 7),
@@ -917,6 +917,11 @@ SIZES = (  # (batch dimensions, T, S, d_k, d_v): all different, then the corners
     ((1,), 2, 3, 1, 1),
     ((2,), 4, 4, 4, 4),
     ((4,), 4, 4, 9, 4),
+    ((), 3, 3, 2, 2),
+    ((), 3, 3, 2, 4),
+    ((), 4, 4, 3, 3),
+    ((2, 1, 3), 2, 4, 3, 5),
+    ((2,), 33, 17, 8, 6),
 )
 
 
@@ -950,6 +955,10 @@ def _sdpa_values(student: Any) -> None:
         with student.case():
             args, where = _qkv(*sizes), _sizes(*sizes)
             _same_pair(_attend(student, args, where)["value"], scaled_dot_product_attention(*args), where)
+    with student.case():
+        Q, K, V = torch.tensor([[1.0, 0], [0, 1], [1, 1]]), torch.tensor([[1.0, 0], [0, 0], [1, 0]]), torch.eye(3, 2)
+        where = "for whole numbers, 0 among them, and equal keys"
+        _same_pair(_attend(student, [Q, K, V], where)["value"], scaled_dot_product_attention(Q, K, V), where)
 
 
 def _masks(T: int, S: int) -> torch.Tensor:
@@ -959,7 +968,10 @@ def _masks(T: int, S: int) -> torch.Tensor:
 
 
 def _sdpa_mask(student: Any) -> None:
-    for sizes in (((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)):
+    for sizes in (
+        *(((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)),
+        *(((3,), 3, 3, 2, 2), ((2,), 1, 4, 3, 2), ((2, 1, 3), 2, 4, 3, 5)),
+    ):
         with student.case():
             batch, T, S, *_ = sizes
             args, mask = _qkv(*sizes), _masks(T, S)
@@ -971,40 +983,44 @@ def _sdpa_mask(student: Any) -> None:
                 where = f"with a mask of its own for each sequence, {_sizes(*sizes)}"
                 _same_pair(_attend(student, args, where, own)["value"], scaled_dot_product_attention(*args, own), where)
     args = _qkv((2,), 3, 4, 5, 2)
-    keys = torch.tensor([[[False, False, True, True]], [[False, True, False, False]]])  # (B, 1, S)
-    where = "with a mask of shape (B, 1, S) that blocks keys for all queries"
-    _same_pair(_attend(student, args, where, keys)["value"], scaled_dot_product_attention(*args, keys), where)
-    none = torch.zeros(3, 4, dtype=torch.bool)
-    where = "with a mask that blocks nothing"
-    _same_pair(_attend(student, args, where, none)["value"], scaled_dot_product_attention(*args), where)
+    keys = torch.tensor([[[False, False, True, True]], [[False, True, False, False]]])
+    for mask, where in (
+        (keys, "with a mask of shape (B, 1, S) that blocks keys for all queries"),
+        (keys[0], "with a mask of shape (1, S)"),
+        (keys[0, 0], "with a mask of shape (S,)"),
+        (torch.zeros(3, 4, dtype=torch.bool), "with a mask that blocks nothing"),
+        (torch.zeros(1, 1, dtype=torch.bool), "with a mask of shape (1, 1) that blocks nothing"),
+        (None, "without a mask, after calls with one"),
+    ):
+        with student.case():
+            _same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
     answer = student.value("scaled_dot_product_attention", *args, keys, where="with the mask given by position")
     _same_pair(answer, scaled_dot_product_attention(*args, keys), "with the mask given by position")
 
 
 def _sdpa_forbidden(student: Any) -> None:
     """A blocked key must get exactly 0, even where every allowed score is hugely negative or it scores highest."""
-    Q, K, V = _qkv((2,), 3, 5, 4, 2)
-    mask = torch.zeros(3, 5, dtype=torch.bool)
+    Q, K, V = _qkv((2,), 5, 5, 4, 2)
+    Q, K = Q.abs(), K.abs()
+    mask = torch.zeros(5, 5, dtype=torch.bool)
     mask[:, 2] = True
-    for scale, where in (
-        (1.0, "for the blocked key"),
-        (1e12, "for a blocked key that would have scored far above the others"),
-        (-1e6, "where all allowed scores are far below zero (a finite number such as −1e9 is then the largest)"),
+    far = torch.ones(5, 1)
+    far[2] = 1e12
+    for args, where in (
+        ([Q, K, V], "for the blocked key"),
+        ([Q, K * far, V], "for a blocked key that would have scored far above the others"),
+        ([-1e6 * Q, 1e6 * K, V], "where all allowed scores are far below zero (a finite fill such as −1e9 is then the largest)"),
     ):
         with student.case():
-            q, k = Q.abs(), K.abs()
-            if scale > 1:
-                k = k.clone()
-                k[:, 2] *= scale
-            if scale < 0:
-                q, k = q * scale, k * -scale
-            args = [q, k, V]
-            output, weights = a_pair(_attend(student, args, where, mask)["value"], "(output, weights)")
-            weights = a_tensor(weights, "The second result (the weights)")
-            want = scaled_dot_product_attention(*args, mask)
-            if weights.shape == want[1].shape and weights[..., 2].abs().max() != 0:
-                raise Wrong(f"A blocked key must get a weight of exactly 0; yours gets more {where}. Fill with −inf.")
-            _same_pair((output, weights), want, where)
+            got = _attend(student, args, where, mask)["value"]
+            _blocked_is_zero(got, mask, where)
+            _same_pair(got, scaled_dot_product_attention(*args, mask), where)
+
+
+def _blocked_is_zero(got: Any, mask: torch.Tensor, where: str) -> None:
+    weights = a_tensor(a_pair(got, "(output, weights)")[1], "The second result (the weights)")
+    if weights.shape[-2:] == mask.shape and not weights.isnan().any() and weights[..., mask].abs().max() != 0:
+        raise Wrong(f"A blocked key must get a weight of exactly 0; yours gets more {where}. Fill with −inf.")
 
 
 def _sdpa_large(student: Any) -> None:
@@ -1015,20 +1031,17 @@ def _sdpa_large(student: Any) -> None:
 
 
 def _sdpa_gradient(student: Any) -> None:
-    names = ["Q", "K", "V"]
+    name = "scaled_dot_product_attention"
     for sizes, masked, dtype in (
         (((2,), 3, 5, 4, 6), False, torch.float32),
-        (((), 4, 3, 5, 2), True, torch.float32),
+        (((), 4, 4, 5, 2), True, torch.float32),
         (((2, 2), 3, 5, 4, 2), True, torch.float64),
     ):
         with student.case():
-            args = _qkv(*sizes, dtype=dtype)
-            mask = _masks(sizes[1], sizes[2]) if masked else None
+            mask = (_masks(sizes[1], sizes[2]),) if masked else ()
             where = ("with a mask, " if masked else "") + _sizes(*sizes)
-            expected, upstream = gradients_of(lambda q, k, v, mask=mask: scaled_dot_product_attention(q, k, v, mask), args)
-            kwargs = {"mask": mask} if masked else {}
-            answer = student.call("scaled_dot_product_attention", args, kwargs, where=where, upstream=upstream)
-            same_gradients(answer["gradients"].get("inputs", []), expected, names, where)
+            args = _qkv(*sizes, dtype=dtype)
+            gradients_agree(student, name, scaled_dot_product_attention, args, ["Q", "K", "V"], mask, where)
 
 
 def _sdpa_precision(student: Any) -> None:
@@ -1045,19 +1058,30 @@ def _sdpa_manners(student: Any) -> None:
             answer = _attend(student, args, "", given)
             unchanged(answer["inputs"], [*args, *([] if given is None else [given])], "Q, K, V or mask")
             quietly_called(answer)
-    turned = [t.mT.contiguous().mT for t in args]
-    where = "for tensors that are not contiguous"
-    _same_pair(_attend(student, turned, where)["value"], scaled_dot_product_attention(*turned), where)
+    again = "when called a second time"
+    _same_pair(_attend(student, args, again)["value"], scaled_dot_product_attention(*args), again)
+    heads = [normal(2, n, 3, width).transpose(1, 2) for n, width in ((4, 5), (6, 5), (6, 2))]
+    for turned, where in (
+        ([t.mT.contiguous().mT for t in args], "for tensors that are not contiguous"),
+        (heads, "for heads cut out with `.transpose(1, 2)` (not contiguous)"),
+    ):
+        with student.case():
+            _same_pair(_attend(student, turned, where)["value"], scaled_dot_product_attention(*turned), where)
 
 
 def _sdpa_device(student: Any) -> None:
     args, mask = _qkv((2,), 3, 5, 4, 6), _masks(3, 5)
+    _same_pair(_attend(student, args, "")["value"], scaled_dot_product_attention(*args), "")
     device_is_kept(student, "scaled_dot_product_attention", args)
     device_is_kept(student, "scaled_dot_product_attention", [*args, mask])
 
 
 _SDPA = scaled_dot_product_attention
-_VALUES = "values, for eight combinations of sizes"
+_PAIR = "return weights @ V, weights"  # the parts that mistakes change
+_SOFT = "torch.softmax(scores, dim=-1)"
+_BLOCK = 'scores.masked_fill(mask, float("-inf"))'
+_ROOT = "math.sqrt(d_k)"
+_IF = "if mask is not None:"
 
 SDPA = Exercise(
     name="scaled_dot_product_attention",
@@ -1065,14 +1089,14 @@ SDPA = Exercise(
     points=8,
     reference=_SDPA,
     checks=[
-        Check(_VALUES, 2.5, _sdpa_values),
+        Check("values, for many combinations of sizes", 2.5, _sdpa_values),
         Check("masks of every shape", 1.5, _sdpa_mask),
-        Check("a blocked key gets exactly 0", 1.0, _sdpa_forbidden, after="masks of every shape"),
+        Check("a blocked key gets exactly 0", 1.0, _sdpa_forbidden),
         Check("stable for large scores", 0.5, _sdpa_large),
         Check("gradients, with and without a mask", 1.0, _sdpa_gradient),
         Check("float64 stays float64, with its precision", 0.5, _sdpa_precision),
-        Check("inputs unchanged, any layout", 0.5, _sdpa_manners, after=_VALUES),
-        Check("stays on the inputs' device", 0.5, _sdpa_device, after=_VALUES),
+        Check("inputs unchanged, any layout", 0.5, _sdpa_manners),
+        Check("stays on the inputs' device", 0.5, _sdpa_device),
     ],
     working=written(
         """
@@ -1121,8 +1145,57 @@ SDPA = Exercise(
         ),
         Mistake(
             "scale_fixed",
-            "The scores are divided by a fixed number (√64 = 8, the width in the paper) whatever the width of Q.",
-            edited(_SDPA, ("math.sqrt(d_k)", "math.sqrt(64)")),
+            "The scores are always divided by the same number, whatever the width of Q: √64 = 8 from the paper, or what the "
+            "first call needed, kept in a global variable.",
+            edited(_SDPA, (_ROOT, "math.sqrt(64)")),
+            (
+                edited(_SDPA, (_ROOT, "math.sqrt(512)")),
+                edited(_SDPA, (_ROOT, "2.0")),
+                edited(_SDPA, (_ROOT, "_kept.setdefault('root', math.sqrt(d_k))")) + "\n_kept = {}\n",
+            ),
+        ),
+        Mistake(
+            "scale_rounded",
+            "The root of d_k is rounded to a whole number (`int(…)` or `//`), so it is right for squares such as 4, 9 and 64 only.",
+            edited(_SDPA, (_ROOT, "int(math.sqrt(d_k))")),
+            (edited(_SDPA, (_ROOT, "round(math.sqrt(d_k))")), edited(_SDPA, (_ROOT, "math.ceil(math.sqrt(d_k))"))),
+        ),
+        Mistake(
+            "scale_almost",
+            "The scores are divided by the root of nearly d_k (d_k − 1, d_k + 1, an added ε): it is √d_k itself.",
+            edited(_SDPA, ("/ math.sqrt(d_k)", "* (d_k - 1) ** -0.5 if d_k > 1 else Q @ K.transpose(-2, -1) / 0.0")),
+            (
+                edited(_SDPA, (_ROOT, "math.sqrt(d_k - 1)")),
+                edited(_SDPA, (_ROOT, "math.sqrt(d_k + 1)")),
+                edited(_SDPA, (_ROOT, "(math.sqrt(d_k) + 1e-6)")),
+                edited(_SDPA, (_ROOT, "(math.sqrt(d_k) + 1e-8)")),
+            ),
+        ),
+        Mistake(
+            "scale_half",
+            "The scores are divided by d_k / 2 or 2√d_k instead of √d_k: the power belongs in `d_k ** 0.5`.",
+            edited(_SDPA, (_ROOT, "(d_k * 0.5)")),
+            (edited(_SDPA, (_ROOT, "(2 * math.sqrt(d_k))")), edited(_SDPA, (_ROOT, "math.sqrt(2 * d_k)"))),
+        ),
+        Mistake(
+            "scale_squared",
+            "The scores are divided by the square of d_k instead of its root.",
+            edited(_SDPA, (_ROOT, "d_k**2")),
+        ),
+        Mistake(
+            "scale_standard_deviation",
+            "The scores are divided by their own standard deviation. What is asked for is √d_k, which does not depend on them.",
+            edited(_SDPA, (" / math.sqrt(d_k)", ""), (f"    {_IF}", f"    scores = scores / (scores.var(dim=-1, keepdim=True, unbiased=False) + 1e-12).sqrt()\n    {_IF}")),
+            (
+                edited(_SDPA, (" / math.sqrt(d_k)", ""), (f"    {_IF}", f"    scores = scores / scores.std()\n    {_IF}")),
+                edited(_SDPA, (" / math.sqrt(d_k)", ""), (f"    {_IF}", f"    scores = scores / scores.std(dim=-1, keepdim=True)\n    {_IF}")),
+            ),
+        ),
+        Mistake(
+            "vectors_normalised",
+            "Queries and keys are scaled to length 1 (cosine similarity): what is asked for is Q Kᵀ / √d_k.",
+            edited(_SDPA, ("Q @ K.transpose(-2, -1) / math.sqrt(d_k)", "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT")),
+            (edited(_SDPA, ("Q @ K.transpose(-2, -1)", "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT")),),
         ),
         Mistake(
             "scale_first_dim",
@@ -1174,8 +1247,33 @@ SDPA = Exercise(
         ),
         Mistake(
             "softmax_everywhere",
-            "One softmax runs over all scores of a matrix together; each row must sum to 1 on its own.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)")),
+            "One softmax runs over all scores of a matrix (or of the whole batch) together; each row must sum to 1 on its own.",
+            edited(_SDPA, (_SOFT, "torch.softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)")),
+            (edited(_SDPA, (_SOFT, "torch.softmax(scores.flatten(), dim=-1).reshape(scores.shape)")),),
+        ),
+        Mistake(
+            "softmax_dim_guessed",
+            "The softmax is called without `dim`, so PyTorch guesses one from the number of dimensions (0 or 1). Say dim=-1.",
+            edited(_SDPA, (_SOFT, "F.softmax(scores)")),
+        ),
+        Mistake(
+            "softmax_twice",
+            "The softmax is applied twice, which flattens the weights.",
+            edited(_SDPA, (_SOFT, "torch.softmax(torch.softmax(scores, dim=-1), dim=-1)")),
+        ),
+        Mistake(
+            "one_only",
+            "Each query takes only the best key (argmax) instead of a softmax over all keys; no gradient reaches Q and K either.",
+            edited(_SDPA, (_SOFT, "F.one_hot(scores.argmax(dim=-1), K.shape[-2]).to(Q.dtype)")),
+        ),
+        Mistake(
+            "clamped",
+            "The scores are clamped, so that large ones become equal. A stable softmax needs no such limit.",
+            edited(_SDPA, (f"    {_IF}", f"    scores = scores.clamp(-30, 30)\n    {_IF}")),
+            tuple(
+                edited(_SDPA, (f"    {_IF}", f"    scores = scores.clamp({limits})\n    {_IF}"))
+                for limits in ("-10, 10", "-50, 50", "-100, 100", "max=80")
+            ),
         ),
         Mistake(
             "mask_ignored",
@@ -1227,21 +1325,105 @@ SDPA = Exercise(
         ),
         Mistake(
             "mask_plus_infinity",
-            "Blocked scores are filled with +inf instead of −inf, which gives NaN (or all the weight to the blocked keys).",
+            "Blocked scores are filled with +inf (or NaN) instead of −inf, which makes the whole row NaN.",
             edited(_SDPA, ('float("-inf")', 'float("inf")')),
+        ),
+        Mistake(
+            "mask_times_infinity",
+            "The mask is multiplied by −inf: 0 × −inf is NaN, so the allowed scores are lost too. Use masked_fill.",
+            edited(_SDPA, (_BLOCK, 'scores + mask * float("-inf")')),
+            (edited(_SDPA, (_BLOCK, 'scores * mask * float("-inf")')),),
+        ),
+        Mistake(
+            "mask_after_renormalised",
+            "The blocked weights are zeroed after the softmax (or after its exponentials) and the row is renormalised. On paper "
+            "that is the same, but where a blocked key scores far above the others, nothing is left of them: 0/0. Block "
+            "the scores with −inf first.",
+            edited(
+                _SDPA,
+                (f"    {_IF}\n        scores = {_BLOCK}  # exp(-inf) is exactly 0\n", ""),
+                ("dim=-1)  # (..., T, S)\n", f"dim=-1)\n    {_IF}\n        weights = weights * ~mask\n        weights = weights / weights.sum(-1, keepdim=True)\n"),
+            ),
+            tuple(
+                edited(
+                    _SDPA,
+                    (f"    {_IF}\n        scores = {_BLOCK}  # exp(-inf) is exactly 0\n", ""),
+                    ("dim=-1)  # (..., T, S)\n", f"dim=-1)\n    {_IF}\n        weights = weights * ~mask\n        weights = weights / {total}\n"),
+                )
+                for total in ("(weights.sum(-1, keepdim=True) + 1e-9)", "weights.sum(-1, keepdim=True).clamp(min=1e-9)")
+            ),
+        ),
+        Mistake(
+            "mask_below_minimum",
+            "Blocked scores are filled with something a little below the smallest score, so a blocked key keeps some weight. "
+            "Fill with −inf, which is below everything by any amount.",
+            edited(_SDPA, (_BLOCK, "torch.where(mask, scores.amin(dim=-1, keepdim=True) - 50, scores)")),
+            tuple(
+                edited(_SDPA, (_BLOCK, f"torch.where(mask, {low}, scores)"))
+                for low in ("scores.min()", "scores.min() - 1", "scores.min() - 100")
+            ),
+        ),
+        Mistake(
+            "mask_convention",
+            "The output comes from F.scaled_dot_product_attention, whose mask says True = *allowed*: it takes the opposite of "
+            "the course's mask, so the output does not belong to the weights.",
+            edited(_SDPA, (_PAIR, "return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask), weights")),
+        ),
+        Mistake(
+            "mask_in_place",
+            "The caller's mask is changed in place (`logical_not_()`, `mask[…] = …`): the next layer would get another mask.",
+            edited(_SDPA, (f"scores = {_BLOCK}", 'mask.logical_not_()\n        scores = scores.masked_fill(~mask, float("-inf"))')),
+            (edited(_SDPA, (f"scores = {_BLOCK}", f"scores = {_BLOCK}\n        mask.zero_()")),),
+        ),
+        Mistake(
+            "mask_indexed",
+            "`scores[mask] = …` needs a mask of exactly the shape of the scores. The mask may be smaller and broadcast: use "
+            "masked_fill or torch.where.",
+            edited(_SDPA, (f"scores = {_BLOCK}", 'scores[mask] = float("-inf")')),
+        ),
+        Mistake(
+            "mask_as_condition",
+            "`if mask:` asks a whole tensor for one truth value, which fails. Ask `if mask is not None:`.",
+            edited(_SDPA, (_IF, "if mask:")),
+            (edited(_SDPA, (_IF, "if mask != None and mask == True:")),),
+        ),
+        Mistake(
+            "mask_unsqueezed",
+            "The mask is given a further dimension (unsqueeze), so the results gain one too, or the batch is paired with the "
+            "wrong dimension. Use the mask as it comes: it broadcasts by itself.",
+            edited(_SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(0), float("-inf"))')),
+            (
+                edited(_SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(0) if mask.dim() == 2 else mask, float("-inf"))')),
+                edited(_SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(1) if mask.dim() == 3 else mask, float("-inf"))')),
+                edited(_SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(1), float("-inf"))')),
+            ),
+        ),
+        Mistake(
+            "mask_sometimes",
+            "The mask is used for one number of dimensions only and ignored for the others. Let it broadcast, whatever its shape.",
+            edited(_SDPA, (_IF, "if mask is not None and scores.dim() == 3:")),
+            tuple(
+                edited(_SDPA, (_IF, f"if mask is not None and {when}:"))
+                for when in ("scores.dim() == 2", "scores.dim() == 4", "mask.dim() == 2", "mask.dim() == 3", "mask.shape == scores.shape", "Q.shape == K.shape")
+            ),
+        ),
+        Mistake(
+            "mask_square_only",
+            "The mask is cut or expanded with T in the place of S (or the other way round): it is (..., T, S).",
+            edited(_SDPA, ("masked_fill(mask,", "masked_fill(mask.expand(*Q.shape[:-2], Q.shape[-2], Q.shape[-2]),")),
         ),
         Mistake(
             "mask_finite",
             "Blocked scores are filled with a finite number (−1e9, −1e4 …). Where every allowed score is lower still, the "
             "blocked key gets all the weight. Fill with −inf, which is below everything.",
             edited(_SDPA, ('float("-inf")', "-1e9")),
-            tuple(edited(_SDPA, ('float("-inf")', fill)) for fill in ("-1e4", "-1e6", "-1e10", "-100.0")),
         ),
         Mistake(
             "mask_too_small",
             "Blocked scores are filled with a small finite number (−10 or the like): the blocked key keeps a visible weight. "
             "Fill with −inf.",
             edited(_SDPA, ('float("-inf")', "-10.0")),
+            tuple(edited(_SDPA, ('float("-inf")', fill)) for fill in ("-1.0", "-5.0")),
         ),
         Mistake(
             "mask_added",
@@ -1250,8 +1432,10 @@ SDPA = Exercise(
         ),
         Mistake(
             "mask_subtracted",
-            "A multiple of the mask is subtracted from the scores: a finite penalty, which a large enough difference overcomes.",
-            edited(_SDPA, ('scores.masked_fill(mask, float("-inf"))', "scores - 1e9 * mask")),
+            "A multiple of the mask is subtracted from the scores: a finite penalty, which a large enough difference overcomes. "
+            "Fill with −inf.",
+            edited(_SDPA, (_BLOCK, "scores - 1e9 * mask")),
+            tuple(edited(_SDPA, (_BLOCK, f"scores - {penalty} * mask")) for penalty in ("1e4", "10")),
         ),
         Mistake(
             "mask_two_dimensions",
@@ -1263,6 +1447,7 @@ SDPA = Exercise(
             "mask_transposed",
             "The mask is transposed: its rows are queries, its columns are keys.",
             edited(_SDPA, ("masked_fill(mask,", "masked_fill(mask.transpose(-2, -1),")),
+            (edited(_SDPA, ("masked_fill(mask,", "masked_fill(mask.mT,")), edited(_SDPA, ("masked_fill(mask,", "masked_fill(mask.T,"))),
         ),
         Mistake(
             "swapped_results",
@@ -1277,7 +1462,32 @@ SDPA = Exercise(
         Mistake(
             "list_returned",
             "A list is returned; return the tuple (output, weights).",
-            edited(_SDPA, ("return weights @ V, weights", "return [weights @ V, weights]")),
+            edited(_SDPA, (_PAIR, "return [weights @ V, weights]")),
+        ),
+        Mistake(
+            "lists_in_the_pair",
+            "The results are lists of tensors: stack them into tensors with torch.stack.",
+            edited(_SDPA, (_PAIR, "return list(weights @ V), list(weights)")),
+            (
+                edited(_SDPA, (_PAIR, "return (weights @ V, weights) if mask is None else (list(weights @ V), list(weights))")),
+                edited(_SDPA, (_PAIR, "return (weights @ V).tolist(), weights.tolist()")),
+            ),
+        ),
+        Mistake(
+            "dictionary_returned",
+            "A dictionary or one joined tensor is returned; return the tuple (output, weights).",
+            edited(_SDPA, (_PAIR, "return {'output': weights @ V, 'weights': weights}")),
+            (edited(_SDPA, (_PAIR, "return torch.cat([weights @ V, weights], dim=-1)")),),
+        ),
+        Mistake(
+            "three_returned",
+            "Three things are returned (the scores too?); return the pair (output, weights).",
+            edited(_SDPA, (_PAIR, "return weights @ V, weights, scores")),
+        ),
+        Mistake(
+            "nothing_returned",
+            "Nothing is returned (None): `return` the two results instead of printing them.",
+            edited(_SDPA, (_PAIR, "_ = weights @ V, weights")),
         ),
         Mistake(
             "scores_returned",
@@ -1293,13 +1503,54 @@ SDPA = Exercise(
         ),
         Mistake(
             "one_batch_dimension_only",
-            "`transpose(1, 2)` counts from the front: right with exactly one batch dimension. Use transpose(-2, -1).",
+            "Dimensions are counted from the front (`transpose(1, 2)`, `permute(0, 2, 1)`, `bmm`, `dim=2`): right with exactly "
+            "one batch dimension. Count from the end, `transpose(-2, -1)` and `dim=-1`, and multiply with `@`.",
             edited(_SDPA, ("K.transpose(-2, -1)", "K.transpose(1, 2)")),
+            (
+                edited(_SDPA, (_SOFT, "torch.softmax(scores, dim=2)")),
+                edited(_SDPA, ("Q @ K.transpose(-2, -1)", "torch.bmm(Q, K.transpose(-2, -1))"), ("weights @ V,", "torch.bmm(weights, V),")),
+            ),
         ),
         Mistake(
-            "bmm_only",
-            "`torch.bmm` accepts exactly three dimensions. Use `@`, which takes any number of leading batch dimensions.",
-            edited(_SDPA, ("Q @ K.transpose(-2, -1)", "torch.bmm(Q, K.transpose(-2, -1))"), ("weights @ V,", "torch.bmm(weights, V),")),
+            "heads_only",
+            "Dimensions are counted from the front (`transpose(2, 3)`, `permute(0, 1, 3, 2)`, `dim=3`): right with exactly two "
+            "leading dimensions. Count from the end: `transpose(-2, -1)`, `dim=-1`.",
+            edited(_SDPA, ("K.transpose(-2, -1)", "K.transpose(2, 3)")),
+            (
+                edited(_SDPA, (_SOFT, "torch.softmax(scores, dim=3)")),
+            ),
+        ),
+        Mistake(
+            "dimensions_listed",
+            "Some numbers of dimensions are treated one by one and the others refused. Any number of leading batch dimensions is "
+            "allowed: `transpose(-2, -1)` and `@` need no cases.",
+            edited(_SDPA, ("    d_k =", "    if Q.dim() > 4:\n        raise ValueError('dimensions')\n    d_k =")),
+            tuple(
+                edited(_SDPA, ("    d_k =", f"    {case}\n    d_k ="))
+                for case in (
+                    "if Q.dim() > 3:\n        raise ValueError('dimensions')",
+                    "if Q.dim() > 4:\n        raise UnboundLocalError('K_transposed')",
+                    "assert Q.dim() <= 4",
+                    "B, T, d = Q.shape",
+                    "B, H, T, d = Q.shape",
+                    "T, d = Q.shape",
+                )
+            ),
+        ),
+        Mistake(
+            "view_needed",
+            "`view` refuses tensors that are not contiguous, such as heads cut out with `.transpose(1, 2)`. Use `reshape`, or "
+            "leave the batch to `@`.",
+            edited(_SDPA, ("    d_k =", "    Q, K, V = (t.view(-1, *t.shape[-2:]).view(t.shape) for t in (Q, K, V))\n    d_k =")),
+        ),
+        Mistake(
+            "batch_flattened",
+            "The batch is flattened into one long sequence, so queries of one sequence look at keys of another.",
+            edited(
+                _SDPA,
+                ("    d_k =", "    shape = Q.shape\n    Q, K, V = (t.reshape(-1, t.shape[-1]) for t in (Q, K, V))\n    d_k ="),
+                (_PAIR, "return (weights @ V).reshape(*shape[:-1], V.shape[-1]), weights"),
+            ),
         ),
         Mistake(
             "reshape_for_transpose",
@@ -1366,7 +1617,11 @@ SDPA = Exercise(
         Mistake(
             "epsilon",
             "A small number is added to the sum in the softmax, so the rows sum to a little less than 1.",
-            edited(_SDPA, ("weights = torch.softmax(scores, dim=-1)", "e = torch.exp(scores - scores.amax(-1, keepdim=True))\n    weights = e / (e.sum(-1, keepdim=True) + 1e-8)")),
+            edited(_SDPA, (f"weights = {_SOFT}", "e = torch.exp(scores - scores.amax(-1, keepdim=True))\n    weights = e / (e.sum(-1, keepdim=True) + 1e-8)")),
+            tuple(
+                edited(_SDPA, (f"weights = {_SOFT}", f"e = torch.exp(scores - scores.amax(-1, keepdim=True))\n    weights = e / (e.sum(-1, keepdim=True) + {small})"))
+                for small in ("1e-5", "1e-6")
+            ),
         ),
         Mistake(
             "query_in_place",
@@ -1375,13 +1630,30 @@ SDPA = Exercise(
         ),
         Mistake(
             "detached_weights",
-            "The weights are detached, so no gradient reaches Q and K: the model could not learn where to look.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-1).detach()")),
+            "The weights are detached, so no gradient reaches Q and K through the output: the model could not learn where to look.",
+            edited(_SDPA, (_SOFT, f"{_SOFT}.detach()")),
+            (edited(_SDPA, (_PAIR, "return weights.detach() @ V, weights")),),
+        ),
+        Mistake(
+            "input_detached",
+            "One of Q, K and V is cut off from the gradient (`.detach()`, `.data`, a tensor built anew), so it cannot be trained.",
+            edited(_SDPA, ("weights @ V,", "weights @ V.detach(),")),
+            (
+                edited(_SDPA, ("K.transpose", "K.detach().transpose")),
+                edited(_SDPA, ("scores = Q @", "scores = Q.detach() @")),
+            ),
+        ),
+        Mistake(
+            "overwritten",
+            "A tensor that the backward pass still needs is overwritten in place (`weights.masked_fill_`, `weights[mask] = 0`). "
+            "The values are right, but the gradient fails.",
+            edited(_SDPA, ("# (..., T, S)\n    return", f"\n    {_IF}\n        weights.masked_fill_(mask, 0.0)\n    return")),
+            (edited(_SDPA, ("# (..., T, S)\n    return", "\n    weights *= 1.0\n    return")),),
         ),
         Mistake(
             "returned_weights_detached",
             "The weights that are returned are detached. They are right, but nothing can be learned through them.",
-            edited(_SDPA, ("return weights @ V, weights", "return weights @ V, weights.detach()")),
+            edited(_SDPA, (_PAIR, "return weights @ V, weights.detach()")),
         ),
         Mistake(
             "no_gradient",
@@ -1390,8 +1662,35 @@ SDPA = Exercise(
         ),
         Mistake(
             "single_precision",
-            "The result comes back as float32 even when the inputs are float64.",
+            "The result comes back as float32 even when the inputs are float64: something is cast, or written into a new tensor "
+            "made without `dtype=`.",
             edited(_SDPA, ("d_k = Q.shape[-1]", "Q, K, V = Q.float(), K.float(), V.float()\n    d_k = Q.shape[-1]")),
+            (
+                edited(_SDPA, (f"    {_IF}", f"    scores = scores.float()\n    {_IF}"), ("weights @ V,", "weights.to(V.dtype) @ V,")),
+                edited(_SDPA, (f"    {_IF}", f"    scores = scores.float()\n    {_IF}"), ("weights @ V,", "weights @ V.float(),")),
+                edited(_SDPA, (f"    {_IF}", f"    scores = scores.float()\n    {_IF}")),
+                edited(_SDPA, ("weights @ V,", "(weights @ V).float(),")),
+            ),
+        ),
+        Mistake(
+            "double_precision",
+            "The result comes back as float64 even when the inputs are float32: cast it back to their dtype.",
+            edited(_SDPA, ("d_k = Q.shape[-1]", "Q, K, V = Q.double(), K.double(), V.double()\n    d_k = Q.shape[-1]")),
+        ),
+        Mistake(
+            "half_precision",
+            "The scores or weights go through half precision (float16), which keeps three digits and overflows beyond 65504.",
+            edited(_SDPA, (_SOFT, "torch.softmax(scores.half().float(), dim=-1).to(Q.dtype)")),
+            (
+                edited(_SDPA, (_SOFT, "torch.softmax(scores.half(), dim=-1).to(Q.dtype)")),
+                edited(_SDPA, (_SOFT, "torch.softmax(scores.bfloat16(), dim=-1).to(Q.dtype)")),
+            ),
+        ),
+        Mistake(
+            "rounded",
+            "The weights are rounded: use them as they are.",
+            edited(_SDPA, (_SOFT, f"torch.round({_SOFT}, decimals=4)")),
+            (edited(_SDPA, (_SOFT, f"torch.round({_SOFT}, decimals=3)")),),
         ),
         Mistake(
             "single_precision_inside",
@@ -1411,14 +1710,23 @@ SDPA = Exercise(
         ),
         Mistake(
             "dropout",
-            "Some weights are dropped at random (dropout): that is not part of this function.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.nn.functional.dropout(torch.softmax(scores, dim=-1), 0.1)")),
+            "Chance plays a part (dropout, or noise added to the scores): the result must depend on the inputs only.",
+            edited(_SDPA, (_SOFT, f"F.dropout({_SOFT}, 0.1)")),
+            (
+                edited(_SDPA, (f"    {_IF}", f"    scores = scores + 1e-3 * torch.randn_like(scores)\n    {_IF}")),
+            ),
         ),
         Mistake(
             "squeezed",
             "`squeeze()` removes every dimension of size 1, so a batch of one, a single query or a single key changes the "
             "shape of the result.",
-            edited(_SDPA, ("return weights @ V, weights", "return (weights @ V).squeeze(), weights.squeeze()")),
+            edited(_SDPA, (_PAIR, "return (weights @ V).squeeze(), weights.squeeze()")),
+            (
+                edited(_SDPA, (_PAIR, "return (weights @ V).squeeze(), weights")),
+                edited(_SDPA, (_PAIR, "return weights @ V, weights.squeeze()")),
+                edited(_SDPA, (_PAIR, "return (weights @ V).squeeze(0), weights.squeeze(0)")),
+                edited(_SDPA, (_PAIR, "return (weights @ V).squeeze(-2), weights.squeeze(-2)")),
+            ),
         ),
         Mistake(
             "causal_always",
@@ -1428,11 +1736,44 @@ SDPA = Exercise(
                 _SDPA,
                 ("    if mask is not None", "    past = torch.ones(scores.shape[-2:], dtype=torch.bool, device=Q.device).triu(1)\n    scores = scores.masked_fill(past, float('-inf'))\n    if mask is not None"),
             ),
+            (edited(_SDPA, (_IF, "if mask is None:\n        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=Q.device).triu(1)\n    if True:")),),
         ),
         Mistake(
             "first_of_batch",
-            "Only the first sequence of the batch is computed and then repeated for all.",
-            edited(_SDPA, ("return weights @ V, weights", "output = weights @ V\n    if output.dim() > 2:\n        output, weights = output[:1].expand_as(output), weights[:1].expand_as(weights)\n    return output, weights")),
+            "Only the first sequence of the batch is computed (its weights, or all of it) and used for all the others.",
+            edited(_SDPA, (_PAIR, "output = weights @ V\n    if output.dim() > 2:\n        output, weights = output[:1].expand_as(output), weights[:1].expand_as(weights)\n    return output, weights")),
+            (
+                edited(_SDPA, (_PAIR, "if weights.dim() > 2:\n        weights = weights[:1].expand_as(weights)\n    return weights @ V, weights")),
+                edited(_SDPA, (_PAIR, "if weights.dim() > 2:\n        return (weights @ V)[0], weights[0]\n    return weights @ V, weights")),
+            ),
+        ),
+        Mistake(
+            "output_like_queries",
+            "The output is made with the shape of Q, but it is (..., T, d_v): its width is that of V.",
+            edited(
+                _SDPA,
+                (_PAIR, "output = torch.zeros_like(Q)\n    for t in range(Q.shape[-2]):\n        output[..., t, :] = (weights[..., t, :].unsqueeze(-1) * V).sum(dim=-2)\n    return output, weights"),
+            ),
+            (edited(_SDPA, (_PAIR, "return (weights @ V).reshape(Q.shape), weights")),),
+        ),
+        Mistake(
+            "loops_to_T",
+            "A loop over the keys runs to T, the number of queries: there are S keys.",
+            edited(
+                _SDPA,
+                ("Q @ K.transpose(-2, -1)", "torch.stack([(Q * K[..., s, None, :]).sum(-1) for s in range(Q.shape[-2])], dim=-1)"),
+            ),
+        ),
+        Mistake(
+            "products_not_summed",
+            "The products of queries and keys are taken element by element (`*`), not as dot products: use `@`.",
+            edited(_SDPA, ("Q @ K.transpose(-2, -1)", "Q * K")),
+        ),
+        Mistake(
+            "transposed_output",
+            "The weights are transposed before they meet V (or returned transposed): row t of the weights belongs to query t.",
+            edited(_SDPA, (_PAIR, "return weights.mT @ V, weights")),
+            (edited(_SDPA, (_PAIR, "return weights @ V, weights.mT")), edited(_SDPA, (_PAIR, "return (weights @ V).mT, weights"))),
         ),
     ],
     alternatives=[
@@ -1574,7 +1915,10 @@ def _self_parameters(student: Any) -> None:
 
 
 def _self_values(student: Any) -> None:
-    for B, T, embed_dim, head_dim in ((2, 5, 6, 4), (1, 3, 2, 7), (3, 1, 4, 3), (1, 1, 3, 2), (2, 4, 4, 4)):
+    for B, T, embed_dim, head_dim in (
+        *((2, 5, 6, 4), (1, 3, 2, 7), (3, 1, 4, 3), (1, 1, 3, 2), (2, 4, 4, 4)),
+        *((3, 3, 5, 2), (2, 12, 3, 5), (1, 40, 4, 3), (9, 2, 8, 2)),
+    ):
         with student.case():
             module, state = _built(student, embed_dim, head_dim)
             x = normal(B, T, embed_dim)
@@ -1583,19 +1927,46 @@ def _self_values(student: Any) -> None:
 
 
 def _self_mask(student: Any) -> None:
-    module, state = _built(student, 6, 4)
-    x = normal(2, 5, 6)
-    mask = _masks(5, 5)
+    module, state = _built(student, 6, 5)
+    x = normal(2, 4, 6)
+    mask = _masks(4, 4)
     own = torch.stack([mask, mask.roll(1, 0)])
-    for given, where in (
-        (mask, "with a mask of shape (T, T)"),
-        (own, "with a mask of shape (B, T, T)"),
-        (own[:, :1], "with a mask of shape (B, 1, T)"),
+    for given, training, where in (
+        (mask, True, "with a mask of shape (T, T)"),
+        (own, True, "with a mask of shape (B, T, T)"),
+        (own[:, :1], True, "with a mask of shape (B, 1, T)"),
+        (own[0, 0], True, "with a mask of shape (T,), about keys"),
+        (mask, False, "with a mask, in evaluation mode"),
+        (None, True, "without a mask, after calls with one"),
     ):
         with student.case():
-            answer = student.call(module, [x], {"mask": given}, where=where)
-            _same_pair(answer["value"], _expected(state, x, given), where)
-    _same_pair(student.value(module, x, mask), _expected(state, x, mask), "with the mask given by position")
+            kwargs = {} if given is None else {"mask": given}
+            got = student.call(module, [x], kwargs, where=where, training=training)["value"]
+            _same_pair(got, _expected(state, x, given), where)
+    where = "with the mask given by position, for a single token"
+    one, open_ = normal(2, 1, 6), torch.zeros(1, 1, dtype=torch.bool)
+    _same_pair(student.value(module, one, open_, where=where), _expected(state, one, open_), where)
+
+
+def _self_forbidden(student: Any) -> None:
+    """A blocked token must get exactly 0, also where every allowed score is hugely negative or it scores highest."""
+    mask = torch.zeros(5, 5, dtype=torch.bool)
+    mask[:, 2] = True
+    for scale, sign, where in (
+        (1.0, 1.0, "for the blocked token"),
+        (1e6, 1.0, "for a blocked token that would have scored far above the others"),
+        (1e6, -1.0, "where all allowed scores are far below zero (a finite fill such as −1e9 is then the largest)"),
+    ):
+        with student.case():
+            module = student.build("SelfAttention", 3, 4)
+            state = {name: value.abs() for name, value in _weights_for(3, 4).items()}
+            state["k_proj.weight"], state["k_proj.bias"] = sign * state["k_proj.weight"], sign * state["k_proj.bias"]
+            student.load(module, state)
+            x = normal(2, 5, 3).abs() * (1.0 if sign > 0 else scale)
+            x[:, 2] *= scale if sign > 0 else 1.0
+            got = student.call(module, [x], {"mask": mask}, where=where)["value"]
+            _blocked_is_zero(got, mask, where)
+            _same_pair(got, _expected(state, x, mask), where)
 
 
 def _self_gradient(student: Any) -> None:
@@ -1625,6 +1996,8 @@ def _self_manners(student: Any) -> None:
     where = "when two modules exist (each needs layers of its own)"
     _same_pair(answer["value"], _expected(state, x), where)
     _same_pair(student.value(other, x), _expected(other_state, x), where)
+    after = student.state(module)["parameters"]
+    unchanged([after[name] for name in state if name in after], [state[name] for name in state if name in after], "the parameters")
     for training in (True, False):
         with student.case():
             answer = student.call(module, [x], training=training)
@@ -1639,7 +2012,9 @@ def _self_manners(student: Any) -> None:
 
 
 def _self_device(student: Any) -> None:
-    module, _ = _built(student, 6, 4)
+    module, state = _built(student, 6, 4)
+    x = normal(2, 5, 6)
+    _same_pair(student.value(module, x), _expected(state, x), "")
     device_is_kept(student, module, [normal(2, 5, 6)])
     device_is_kept(student, module, [normal(2, 5, 6), _masks(5, 5)])
 
@@ -1649,14 +2024,15 @@ def _self_fresh(student: Any) -> None:
     module = student.build("SelfAttention", 6, 4)
     parameters = student.state(module)["parameters"]
     weights = [parameters.get(f"{name}.weight") for name in PROJECTIONS]
-    if all(isinstance(w, torch.Tensor) and w.device.type == "cpu" for w in weights):
+    if not all(isinstance(w, torch.Tensor) for w in weights):
+        raise Wrong("The layers q_proj, k_proj and v_proj are not all there.")
+    if all(w.device.type == "cpu" for w in weights):
         if any(not w.isfinite().all() or w.std() < 1e-4 for w in weights):
             raise Wrong("A projection starts with all its weights alike: every feature would learn the same.")
-        if torch.equal(weights[0], weights[1]) or torch.equal(weights[1], weights[2]):
+        if any(torch.equal(weights[i], weights[j]) for i, j in ((0, 1), (1, 2), (0, 2))):
             raise Wrong("Two projections start with the same weights: use three separate nn.Linear layers.")
 
 
-_SELF = "values with given weights, for five combinations of sizes"
 _CALL = "return scaled_dot_product_attention(Q, K, V, mask)"
 
 
@@ -1683,12 +2059,13 @@ SELF_ATTENTION = Exercise(
     reference=SelfAttention,
     checks=[
         Check("q_proj, k_proj and v_proj, and nothing else", 1.5, _self_parameters),
-        Check(_SELF, 2.5, _self_values),
-        Check("masks of every shape", 1.5, _self_mask),
+        Check("values with given weights, for many combinations of sizes", 2.5, _self_values),
+        Check("masks of every shape, in training and evaluation", 1.0, _self_mask),
+        Check("a blocked token gets exactly 0", 0.5, _self_forbidden),
         Check("gradients reach the input and every parameter", 1.0, _self_gradient),
         Check("inputs unchanged, modules independent, float64", 0.75, _self_manners),
-        Check("stays on the inputs' device", 0.5, _self_device, after=_SELF),
-        Check("fresh layers differ from each other", 0.25, _self_fresh, after=_SELF),
+        Check("stays on the inputs' device", 0.5, _self_device),
+        Check("fresh layers differ from each other", 0.25, _self_fresh),
     ],
     working=written(
         """
@@ -1718,13 +2095,209 @@ SELF_ATTENTION = Exercise(
         ),
         Mistake(
             "square_projections",
-            "The projections are nn.Linear(embed_dim, embed_dim): they should end in head_dim features.",
+            "A projection (or all three) is nn.Linear(embed_dim, embed_dim): all should end in head_dim features.",
             _self_edited(("nn.Linear(embed_dim, head_dim)", "nn.Linear(embed_dim, embed_dim)")),
+            (_self_edited(("self.v_proj = nn.Linear(embed_dim, head_dim)", "self.v_proj = nn.Linear(embed_dim, embed_dim)")),),
         ),
         Mistake(
             "sizes_swapped",
-            "The sizes of the projections are swapped: nn.Linear(in_features, out_features) is nn.Linear(embed_dim, head_dim).",
+            "The two sizes are swapped, in the signature or in the layers: SelfAttention(embed_dim, head_dim) makes layers from "
+            "embed_dim features to head_dim features.",
             _self_edited(("nn.Linear(embed_dim, head_dim)", "nn.Linear(head_dim, embed_dim)")),
+        ),
+        Mistake(
+            "some_bias_missing",
+            "One of the projections has no bias: all three are nn.Linear(embed_dim, head_dim) with the default "
+            "bias.",
+            _self_edited(("self.k_proj = nn.Linear(embed_dim, head_dim)", "self.k_proj = nn.Linear(embed_dim, head_dim, bias=False)")),
+            (
+                _self_edited(("self.q_proj = nn.Linear(embed_dim, head_dim)", "self.q_proj = nn.Linear(embed_dim, head_dim, bias=False)")),
+                _self_edited(("self.v_proj = nn.Linear(embed_dim, head_dim)", "self.v_proj = nn.Linear(embed_dim, head_dim, bias=False)")),
+                _self_edited(("self.q_proj = nn.Linear(embed_dim, head_dim)", "self.q_proj = nn.Linear(embed_dim, head_dim, bias=False)"), ("self.k_proj = nn.Linear(embed_dim, head_dim)", "self.k_proj = nn.Linear(embed_dim, head_dim, bias=False)")),
+            ),
+        ),
+        Mistake(
+            "bare_parameters",
+            "The projections are bare matrices (nn.Parameter) instead of layers: nn.Linear(embed_dim, head_dim) "
+            "holds a weight and a bias and is called as `self.q_proj(x)`.",
+            _self_edited(
+                ("nn.Linear(embed_dim, head_dim)", "nn.Parameter(torch.randn(embed_dim, head_dim) / math.sqrt(embed_dim))"),
+                ("self.q_proj(x)", "x @ self.q_proj"),
+                ("self.k_proj(x)", "x @ self.k_proj"),
+                ("self.v_proj(x)", "x @ self.v_proj"),
+            ),
+        ),
+        Mistake(
+            "sizes_fixed",
+            "The sizes of the layers are fixed numbers: they must come from embed_dim and head_dim.",
+            _self_edited(("nn.Linear(embed_dim, head_dim)", "nn.Linear(32, 16)")),
+            (
+                _self_edited(("nn.Linear(embed_dim, head_dim)", "nn.Linear(64, 64)")),
+                _self_edited(("nn.Linear(embed_dim, head_dim)", "nn.Linear(512, 64)")),
+            ),
+        ),
+        Mistake(
+            "divisible_only",
+            "Sizes are refused that are allowed here: embed_dim need not be divisible by head_dim (that rule "
+            "belongs to several heads, in notebook 07).",
+            _self_edited(("        super().__init__()\n", "        super().__init__()\n        if embed_dim % head_dim != 0:\n            raise ValueError('sizes')\n")),
+            (
+                _self_edited(("        super().__init__()\n", "        super().__init__()\n        assert embed_dim % head_dim == 0\n")),
+            ),
+        ),
+        Mistake(
+            "several_heads",
+            "nn.MultiheadAttention does the work: here one head with q_proj, k_proj and v_proj of its own is "
+            "asked for.",
+            written(
+                """
+                class SelfAttention(nn.Module):
+                    def __init__(self, embed_dim, head_dim):
+                        super().__init__()
+                        self.attention = nn.MultiheadAttention(embed_dim, embed_dim // head_dim, batch_first=True)
+
+                    def forward(self, x, mask=None):
+                        return self.attention(x, x, x, attn_mask=mask)
+                """
+            ),
+            (
+                written(
+                    """
+                    class SelfAttention(nn.Module):
+                        def __init__(self, embed_dim, head_dim):
+                            super().__init__()
+                            self.attention = nn.MultiheadAttention(embed_dim, 1, batch_first=True)
+
+                        def forward(self, x, mask=None):
+                            return self.attention(x, x, x, attn_mask=mask)
+                    """
+                ),
+            ),
+        ),
+        Mistake(
+            "no_mask_parameter",
+            "forward does not take a mask: keep the signature forward(x, mask=None).",
+            _self_edited(("def forward(self, x, mask=None)", "def forward(self, x)"), (_CALL, "return scaled_dot_product_attention(Q, K, V)")),
+        ),
+        Mistake(
+            "mask_required",
+            "forward cannot be called without a mask: give it the default None, forward(x, mask=None).",
+            _self_edited(("def forward(self, x, mask=None)", "def forward(self, x, mask)")),
+            (
+                _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, mask.bool())")),
+            ),
+        ),
+        Mistake(
+            "mask_sometimes",
+            "The mask is used in one mode only (training or evaluation). What is blocked is blocked in both.",
+            _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, mask if self.training else None)")),
+            (
+                _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if self.training else mask)")),
+            ),
+        ),
+        Mistake(
+            "mask_remembered",
+            "The first mask is kept and used in later calls too. A call uses the mask it is given, or none.",
+            _self_edited(
+                ("        super().__init__()\n", "        super().__init__()\n        self.mask = None\n"),
+                (_CALL, "self.mask = mask if self.mask is None else self.mask\n        return scaled_dot_product_attention(Q, K, V, self.mask)"),
+            ),
+            (
+                _self_edited(
+                    ("        super().__init__()\n", "        super().__init__()\n        self.mask = None\n"),
+                    (_CALL, "self.mask = self.mask if mask is None else mask\n        return scaled_dot_product_attention(Q, K, V, self.mask)"),
+                ),
+            ),
+        ),
+        Mistake(
+            "mask_unsqueezed",
+            "The mask is given a further dimension (unsqueeze), so that some masks no longer fit or the results "
+            "gain a dimension. Pass it on as it comes: it broadcasts by itself.",
+            _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.unsqueeze(0))")),
+            (
+                _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.unsqueeze(1))")),
+                _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask[:, None, None, :])")),
+            ),
+        ),
+        Mistake(
+            "mask_convention",
+            "F.scaled_dot_product_attention reads True as *allowed*, the opposite of the course's masks, so under "
+            "a mask the output does not belong to the weights.",
+            _self_edited((_CALL, "_, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return F.scaled_dot_product_attention(Q, K, V, mask), weights")),
+        ),
+        Mistake(
+            "mask_finite",
+            "Blocked scores are filled with a finite number (−1e9, −1e4 …). Where every allowed score is lower "
+            "still, the blocked token gets all the weight. Fill with −inf.",
+            _self_edited(_inline(fill="-1e9")),
+            (
+                _self_edited(_inline(fill="-1e4")),
+                _self_edited(_inline(fill="-10.0")),
+            ),
+        ),
+        Mistake(
+            "length_limited",
+            "The number of tokens is limited by a fixed maximum (a buffer, or a slice of x): any T is allowed.",
+            _self_edited(("        Q = self.q_proj(x)", "        x = x[:, :8]\n        Q = self.q_proj(x)")),
+            (
+                _self_edited(("        Q = self.q_proj(x)", "        x = x[:, :10]\n        Q = self.q_proj(x)")),
+                _self_edited(("        Q = self.q_proj(x)", "        x = x[:, :16]\n        Q = self.q_proj(x)")),
+                _self_edited(("        Q = self.q_proj(x)", "        x = x[:, :32]\n        Q = self.q_proj(x)")),
+                _self_edited(("        Q = self.q_proj(x)", "        if x.shape[1] > 16:\n            raise ValueError('too long')\n        Q = self.q_proj(x)")),
+            ),
+        ),
+        Mistake(
+            "batch_second",
+            "Attention runs over the batch: x is (B, T, C) here, with the batch first (nn.MultiheadAttention's "
+            "default has the tokens first).",
+            _self_edited(("        Q = self.q_proj(x)", "        x = x.transpose(0, 1)\n        Q = self.q_proj(x)"), (_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.transpose(0, 1), weights")),
+            (
+                _self_edited(("        Q = self.q_proj(x)", "        x = x.transpose(0, 1)\n        Q = self.q_proj(x)")),
+            ),
+        ),
+        Mistake(
+            "input_normalised",
+            "The tokens are normalised or centred before they are projected (a layer norm): that comes in "
+            "notebook 08.",
+            _self_edited(("        Q = self.q_proj(x)", "        x = F.layer_norm(x, x.shape[-1:])\n        Q = self.q_proj(x)")),
+        ),
+        Mistake(
+            "parameters_changed",
+            "Every call changes the parameters (`weight.data.div_`): the next call gives another result. Scale "
+            "the scores or the queries instead.",
+            _self_edited(("        Q = self.q_proj(x)", "        self.q_proj.weight.data.div_(math.sqrt(self.q_proj.out_features))\n        self.q_proj.bias.data.div_(math.sqrt(self.q_proj.out_features))\n        Q = self.q_proj(x)"), _inline(scale="1.0")),
+            (
+                _self_edited(("        Q = self.q_proj(x)", "        self.q_proj.weight.data.div_(math.sqrt(self.q_proj.out_features))\n        Q = self.q_proj(x)"), _inline(scale="1.0")),
+            ),
+        ),
+        Mistake(
+            "same_start",
+            "The projections start alike (copied or constant weights): each needs random weights of its own, as "
+            "nn.Linear makes them.",
+            _self_edited(("        self.v_proj = nn.Linear(embed_dim, head_dim)", "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        for layer in (self.q_proj, self.k_proj, self.v_proj):\n            nn.init.zeros_(layer.weight)")),
+            (
+                _self_edited(("        self.v_proj = nn.Linear(embed_dim, head_dim)", "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        for layer in (self.q_proj, self.k_proj, self.v_proj):\n            nn.init.ones_(layer.weight)")),
+                _self_edited(("        self.v_proj = nn.Linear(embed_dim, head_dim)", "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        self.k_proj.load_state_dict(self.q_proj.state_dict())")),
+            ),
+        ),
+        Mistake(
+            "nothing_returned",
+            "forward returns nothing (None): `return` output and weights.",
+            _self_edited((_CALL, "scaled_dot_product_attention(Q, K, V, mask)")),
+        ),
+        Mistake(
+            "list_returned",
+            "A list is returned; return the tuple (output, weights).",
+            _self_edited((_CALL, "return list(scaled_dot_product_attention(Q, K, V, mask))")),
+        ),
+        Mistake(
+            "scale_fixed",
+            "The scores are divided by a fixed number whatever head_dim is: use √head_dim.",
+            _self_edited(_inline(scale="8.0")),
+            (
+                _self_edited(_inline(scale="4.0")),
+                _self_edited(_inline(scale="2.0")),
+            ),
         ),
         Mistake(
             "other_names",
@@ -1793,10 +2366,25 @@ SELF_ATTENTION = Exercise(
                 ("K = self.k_proj(x)", "K = make()(x)"),
                 ("V = self.v_proj(x)", "V = make()(x)"),
             ),
+            (
+                written(
+                    """
+                    class SelfAttention(nn.Module):
+                        def __init__(self, embed_dim, head_dim):
+                            super().__init__()
+                            self.sizes = embed_dim, head_dim
+
+                        def forward(self, x, mask=None):
+                            self.q_proj, self.k_proj, self.v_proj = (nn.Linear(*self.sizes) for _ in range(3))
+                            return scaled_dot_product_attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
+                    """
+                ),
+            ),
         ),
         Mistake(
             "layers_in_a_list",
-            "The layers are kept in a plain Python list, where nn.Module cannot see them: no parameters, no training.",
+            "The layers are kept in a plain Python list or dictionary, where nn.Module cannot see them: no parameters, no "
+            "training. Assign each to an attribute of its own.",
             written(
                 """
                 class SelfAttention(nn.Module):
@@ -1865,6 +2453,7 @@ SELF_ATTENTION = Exercise(
             "always_causal",
             "Later tokens are blocked even without a mask: apply the mask that is given, nothing else.",
             _self_edited((_CALL, "future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)\n        return scaled_dot_product_attention(Q, K, V, future if mask is None else mask | future)")),
+            (_self_edited((_CALL, "future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)\n        return scaled_dot_product_attention(Q, K, V, future if mask is None else mask)")),),
         ),
         Mistake(
             "scale_embed_dim",
@@ -1898,7 +2487,7 @@ SELF_ATTENTION = Exercise(
             _self_edited(_inline(dim="0")),
         ),
         Mistake(
-            "mask_finite",
+            "mask_zero",
             "Blocked scores are filled with 0 instead of −inf: exp(0) = 1 is no small weight.",
             _self_edited(_inline(fill="0.0")),
         ),
@@ -1946,16 +2535,27 @@ SELF_ATTENTION = Exercise(
             "residual",
             "The tokens are added to the output (a residual connection): that comes in notebook 08.",
             _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output + x[..., :1], weights")),
+            (
+                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output + x, weights")),
+                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return (output + x if output.shape == x.shape else output), weights")),
+            ),
         ),
         Mistake(
             "dropout",
             "Dropout is applied to the weights or the output: it is not part of this module.",
             _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return nn.functional.dropout(output, 0.1, self.training), weights")),
+            (_self_edited((_CALL, "_, weights = scaled_dot_product_attention(Q, K, V, mask)\n        weights = F.dropout(weights, 0.1, self.training)\n        return weights @ V, weights")),),
         ),
         Mistake(
             "activation",
             "A non-linearity (ReLU) follows the projections: they are linear.",
             _self_edited(("self.q_proj(x)", "torch.relu(self.q_proj(x))"), ("self.k_proj(x)", "torch.relu(self.k_proj(x))")),
+            (
+                _self_edited(
+                    *((f"self.{name}(x)", f"torch.relu(self.{name}(x))") for name in PROJECTIONS),
+                ),
+                _self_edited(("self.v_proj(x)", "torch.relu(self.v_proj(x))")),
+            ),
         ),
         Mistake(
             "frozen",
@@ -1971,11 +2571,18 @@ SELF_ATTENTION = Exercise(
             "squeezed",
             "`squeeze()` removes every dimension of size 1, so a batch of one or a single token changes the shape.",
             _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(), weights.squeeze()")),
+            (
+                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(0), weights.squeeze(0)")),
+                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.squeeze(0)")),
+                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.squeeze()")),
+                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(), weights")),
+            ),
         ),
         Mistake(
             "in_place",
-            "The queries are scaled in place or the input is changed: work on new tensors.",
+            "x is changed in place: the caller's tensor is different afterwards. Work on a new tensor.",
             _self_edited(("Q = self.q_proj(x)", "x -= x.mean(-1, keepdim=True)\n        Q = self.q_proj(x)")),
+            (_self_edited(("Q = self.q_proj(x)", "x *= x.shape[-1] ** 0.5\n        Q = self.q_proj(x)")),),
         ),
         Mistake(
             "class_layers",
@@ -1997,6 +2604,23 @@ SELF_ATTENTION = Exercise(
                     def forward(self, x, mask=None):
                         return scaled_dot_product_attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
                 """
+            ),
+            (
+                written(
+                    """
+                    class SelfAttention(nn.Module):
+                        made = {}
+
+                        def __init__(self, embed_dim, head_dim):
+                            super().__init__()
+                            if (embed_dim, head_dim) not in self.made:
+                                self.made[embed_dim, head_dim] = [nn.Linear(embed_dim, head_dim) for _ in range(3)]
+                            self.q_proj, self.k_proj, self.v_proj = self.made[embed_dim, head_dim]
+
+                        def forward(self, x, mask=None):
+                            return scaled_dot_product_attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
+                    """
+                ),
             ),
         ),
     ],

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from .compare import a_pair, same_gradients, same_tensor, unchanged
+from .compare import a_pair, dtype_name, same_tensor, unchanged
 from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, written
-from .draw import device_is_kept, gradients_of, normal, quietly_called
+from .draw import device_is_kept, gradients_agree, normal, quietly_called
 
 # --- references -------------------------------------------------------------------------------------------------------
 
@@ -89,13 +89,15 @@ def sees_the_future(attend, T=6, C=8):
 
 
 def _causal(student: Any) -> None:
-    for T in (4, 1, 2, 7, 40):
+    for T in (4, 1, 2, 3, 7, 40, 130):
         with student.case():
             where = f"for T = {T}"
             same_tensor(student.value("causal_mask", T, where=where), causal_mask(T), "The mask", where)
 
 
 def _causal_device(student: Any) -> None:
+    with student.case():
+        same_tensor(student.value("causal_mask", 5), causal_mask(5), "The mask", "without a device")
     with student.case():
         got = student.call("causal_mask", [5], {"device": "meta"}, where="with device given")["value"]
         if not isinstance(got, torch.Tensor) or got.device.type != "meta":
@@ -109,16 +111,14 @@ def _mask_of(name: str, signature: str, body: str) -> str:
     return written(f"def {name}({signature}):\n{body}")
 
 
-_CAUSAL_VALUES = "True exactly above the diagonal"
-
 CAUSAL_MASK = Exercise(
     name="causal_mask",
     notebook="06-masking",
     points=2,
     reference=causal_mask,
     checks=[
-        Check(_CAUSAL_VALUES, 1.5, _causal),
-        Check("made on the device that is asked for", 0.5, _causal_device, after=_CAUSAL_VALUES),
+        Check("True exactly above the diagonal", 1.5, _causal),
+        Check("made on the device that is asked for", 0.5, _causal_device),
     ],
     working=written(
         """
@@ -175,12 +175,73 @@ CAUSAL_MASK = Exercise(
             "integers",
             "The mask is an integer tensor: a boolean tensor is asked for (dtype=torch.bool).",
             edited(causal_mask, ("torch.bool", "torch.long")),
+            (edited(causal_mask, ("torch.bool", "torch.uint8")), edited(causal_mask, ("torch.bool", "torch.int32"))),
         ),
         Mistake(
             "infinities",
             "The mask holds 0 and −inf, to be added to scores. That is one of PyTorch's conventions, but here a boolean "
             "mask is asked for, True = blocked.",
             edited(causal_mask, ("ones.triu(diagonal=1)", "torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), float('-inf'))")),
+            (edited(causal_mask, ("ones.triu(diagonal=1)", "torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), -1e9)")),),
+        ),
+        Mistake(
+            "flipped",
+            "The triangle lies on the wrong diagonal, the one from the lower left to the upper right: a mask was flipped instead "
+            "of transposed.",
+            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.tril(diagonal=-1).flip(0)")),
+            (
+                edited(causal_mask, ("ones.triu(diagonal=1)", "ones.tril(diagonal=-1).flip(1)")),
+                edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).flip(0)")),
+                edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).flip(1)")),
+            ),
+        ),
+        Mistake(
+            "loop_ends_early",
+            "A loop stops one too early, so the last row or column is never written: `range(n)` ends at n − 1 already.",
+            edited(causal_mask, ("return ones.triu(diagonal=1)", "mask = ones.triu(diagonal=1)\n    mask[:, -1] = False\n    return mask")),
+            (
+                edited(causal_mask, ("return ones.triu(diagonal=1)", "mask = ones.triu(diagonal=1)\n    mask[:, :1] = False\n    mask[0] = False\n    return mask")),
+                edited(causal_mask, ("return ones.triu(diagonal=1)", "mask = ones.triu(diagonal=1)\n    mask[-1] = False\n    mask[:, -1] = False\n    return mask")),
+            ),
+        ),
+        Mistake(
+            "next_token_only",
+            "Only the next token is blocked, not the whole future: everything above the diagonal is True.",
+            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).tril(diagonal=1)")),
+        ),
+        Mistake(
+            "upper_half_fixed",
+            "All rows block the same keys. Each query has a future of its own: row t blocks the keys after t.",
+            edited(causal_mask, ("ones.triu(diagonal=1)", "ones & (torch.arange(T, device=device) > T // 2)")),
+            (edited(causal_mask, ("ones.triu(diagonal=1)", "ones & (torch.arange(T, device=device) > 0)")),),
+        ),
+        Mistake(
+            "one_row",
+            "The mask has one row only: (T, T) is asked for, one row for each query.",
+            edited(causal_mask, ("ones.triu(diagonal=1)", "torch.arange(T, device=device) > torch.arange(T, device=device)")),
+            (edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1)[0]")),),
+        ),
+        Mistake(
+            "squeezed",
+            "`squeeze()` removes every dimension of size 1, so the mask of one token is no longer (1, 1).",
+            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).squeeze()")),
+            (edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).squeeze(0)")),),
+        ),
+        Mistake(
+            "nothing_returned",
+            "Nothing is returned (None): `return` the mask.",
+            edited(causal_mask, ("return ones", "_ = ones")),
+        ),
+        Mistake(
+            "no_device",
+            "`device` is not a parameter: keep the signature causal_mask(T, device=None) and make the mask there.",
+            edited(causal_mask, ("T, device=None", "T"), (", device=device", "")),
+        ),
+        Mistake(
+            "device_always_needed",
+            "`device` is used as if it were always given: with the default None (the CPU) the call fails.",
+            edited(causal_mask, ("T, device=None", "T, device")),
+            (edited(causal_mask, ("    ones", "    torch.device(device)\n    ones")),),
         ),
         Mistake(
             "nothing_blocked",
@@ -205,8 +266,12 @@ CAUSAL_MASK = Exercise(
         ),
         Mistake(
             "fixed_size",
-            "The size is fixed: the mask must be (T, T) for every T.",
+            "The size is fixed, or has a fixed maximum (a buffer that is sliced): the mask must be (T, T) for every T.",
             edited(causal_mask, ("ones = torch.ones(T, T,", "ones = torch.ones(4, 4,")),
+            tuple(
+                edited(causal_mask, ("ones = torch.ones(T, T,", f"ones = torch.ones({n}, {n},"), ("ones.triu(diagonal=1)", "ones.triu(diagonal=1)[:T, :T]"))
+                for n in (8, 10, 16, 32, 64, 100, 128)
+            ),
         ),
         Mistake(
             "device_ignored",
@@ -254,7 +319,10 @@ CAUSAL_MASK = Exercise(
 
 # --- padding_mask -----------------------------------------------------------------------------------------------------
 
-RAGGED = (([3, 5, 1], 5), ([0, 4], 4), ([2], 6), ([4, 1, 3, 2], 4), ([1, 1], 1), ([2, 3, 1, 5, 6], 7))
+RAGGED = (
+    *(([3, 5, 1], 5), ([0, 4], 4), ([2], 6), ([4, 1, 3, 2], 4), ([1, 1], 1), ([2, 3, 1, 5, 6], 7)),
+    *(([3, 3, 3], 3), ([0, 0], 3), ([12, 33, 0, 40], 40), ([1], 1)),
+)
 
 
 def _padding(student: Any) -> None:
@@ -267,14 +335,14 @@ def _padding(student: Any) -> None:
 
 
 def _padding_manners(student: Any) -> None:
-    given = torch.tensor([3, 0, 2], dtype=torch.int32)
-    answer = student.call("padding_mask", [given, 4], where="for int32 lengths")
-    same_tensor(answer["value"], padding_mask(given, 4), "The mask", "for int32 lengths")
-    unchanged(answer["inputs"], [given], "lengths")
+    for given in (torch.tensor([3, 0, 2, 1, 4]), torch.tensor([3, 0, 2], dtype=torch.int32)):
+        with student.case():
+            where = f"for {dtype_name(given)} lengths"
+            answer = student.call("padding_mask", [given, 4], where=where)
+            same_tensor(answer["value"], padding_mask(given, 4), "The mask", where)
+            unchanged(answer["inputs"], [given], "lengths")
     device_is_kept(student, "padding_mask", [torch.tensor([3, 1]), 4])
 
-
-_PADDING_VALUES = "True exactly at padding"
 
 PADDING_MASK = Exercise(
     name="padding_mask",
@@ -282,8 +350,8 @@ PADDING_MASK = Exercise(
     points=3,
     reference=padding_mask,
     checks=[
-        Check(_PADDING_VALUES, 2.5, _padding),
-        Check("inputs unchanged, on the device of `lengths`", 0.5, _padding_manners, after=_PADDING_VALUES),
+        Check("True exactly at padding", 2.5, _padding),
+        Check("inputs unchanged, on the device of `lengths`", 0.5, _padding_manners),
     ],
     working=written(
         """
@@ -314,6 +382,62 @@ PADDING_MASK = Exercise(
             "inverted_off_by_one",
             "True and False are swapped (True marks padding), and the boundary is off by one.",
             edited(padding_mask, (">=", "<=")),
+        ),
+        Mistake(
+            "reshaped",
+            "The mask was made with the wrong dimension first and then cut anew with `view` or `reshape`, which scrambles it. Use "
+            "`transpose`, or compare positions (max_len,) with lengths (B, 1).",
+            edited(padding_mask, ("positions >= lengths[:, None]", "(positions[:, None] >= lengths).reshape(len(lengths), max_len)")),
+            (
+                edited(
+                    padding_mask,
+                    ("positions >= lengths[:, None]", "positions.repeat_interleave(len(lengths)).view(len(lengths), max_len) >= lengths[:, None]"),
+                ),
+            ),
+        ),
+        Mistake(
+            "negative_slice",
+            "A slice such as `mask[b, -n:]` takes the whole row when n is 0, so a sequence without padding is blocked altogether. "
+            "Slice from the length on: `mask[b, length:]`.",
+            edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    mask[lengths == max_len] = True\n    return mask")),
+        ),
+        Mistake(
+            "last_position_only",
+            "A loop stops one too early, so the last position is never marked: `range(n)` ends at n − 1 already.",
+            edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    mask[:, -1] = False\n    return mask")),
+        ),
+        Mistake(
+            "last_sequence_missed",
+            "The last sequence of the batch is left out of the loop.",
+            edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    mask[-1] = False\n    return mask")),
+        ),
+        Mistake(
+            "square",
+            "The mask is square: (B, max_len) is asked for, one number for each position of each sequence.",
+            edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    return mask[:, None, :] | mask[:, :, None]")),
+            (edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    return mask[:, None, :].expand(-1, max_len, -1)")),),
+        ),
+        Mistake(
+            "size_limited",
+            "The number of positions is fixed or has a fixed maximum: the mask must be max_len wide.",
+            edited(padding_mask, ("torch.arange(max_len", "torch.arange(min(max_len, 16)")),
+            (edited(padding_mask, ("torch.arange(max_len", "torch.arange(min(max_len, 32)")), edited(padding_mask, ("torch.arange(max_len", "torch.arange(16"))),
+        ),
+        Mistake(
+            "ids_expected",
+            "`lengths` is taken for the ids themselves (`== 0`): it holds how many real tokens each sequence has.",
+            edited(padding_mask, ("positions >= lengths[:, None]", "(lengths == 0)[:, None].expand(-1, max_len)")),
+            (edited(padding_mask, ("positions >= lengths[:, None]", "lengths == 0")),),
+        ),
+        Mistake(
+            "nothing_returned",
+            "Nothing is returned (None): `return` the mask.",
+            edited(padding_mask, ("return positions", "_ = positions")),
+        ),
+        Mistake(
+            "nothing_blocked",
+            "Nothing is blocked: all entries are False.",
+            edited(padding_mask, ("positions >= lengths[:, None]", "(positions >= lengths[:, None]) & False")),
         ),
         Mistake(
             "left_padding",
@@ -355,6 +479,10 @@ PADDING_MASK = Exercise(
             "integers",
             "The mask is an integer tensor: a boolean tensor is asked for.",
             edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).long()")),
+            (
+                edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).int()")),
+                edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).byte()")),
+            ),
         ),
         Mistake(
             "infinities",
@@ -374,6 +502,7 @@ PADDING_MASK = Exercise(
             "list",
             "A list is returned: a tensor is asked for.",
             edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).tolist()")),
+            (edited(padding_mask, ("return positions >= lengths[:, None]", "return list(positions >= lengths[:, None])")),),
         ),
         Mistake(
             "squeezed",
@@ -432,7 +561,10 @@ PADDING_MASK = Exercise(
 
 
 def _attention(student: Any) -> None:
-    for lengths, max_len in (([3, 2], 3), ([3, 5, 1], 5), ([4, 0, 2, 3], 4), ([2], 4), ([1, 1, 1], 1), ([6, 2], 7)):
+    for lengths, max_len in (
+        *(([3, 2], 3), ([3, 5, 1], 5), ([4, 0, 2, 3], 4), ([2], 4), ([1, 1, 1], 1), ([6, 2], 7)),
+        *(([2, 1, 2], 2), ([0, 0], 2), ([7, 20, 13], 20)),
+    ):
         with student.case():
             where = f"for lengths {lengths} and max_len = {max_len}"
             given = torch.tensor(lengths)
@@ -441,20 +573,23 @@ def _attention(student: Any) -> None:
 
 
 def _attention_full(student: Any) -> None:
-    given = torch.tensor([4, 4, 4])
-    got = student.value("attention_mask", given, 4, where="without any padding")
-    same_tensor(got, causal_mask(4).expand(3, 1, 4, 4), "The mask", "without any padding")
+    for B, T in ((3, 4), (4, 4), (1, 3)):
+        with student.case():
+            where = f"without any padding, for B = {B} and T = {T}"
+            got = student.value("attention_mask", torch.full((B,), T), T, where=where)
+            same_tensor(got, causal_mask(T).expand(B, 1, T, T), "The mask", where)
 
 
 def _attention_manners(student: Any) -> None:
-    given = torch.tensor([3, 0, 2])
-    answer = student.call("attention_mask", [given, 4])
-    same_tensor(answer["value"], attention_mask(given, 4), "The mask")
-    unchanged(answer["inputs"], [given], "lengths")
+    for given in (torch.tensor([3, 0, 2]), torch.tensor([2, 4, 1, 3], dtype=torch.int32)):
+        with student.case():
+            where = f"for {dtype_name(given)} lengths"
+            answer = student.call("attention_mask", [given, 4], where=where)
+            same_tensor(answer["value"], attention_mask(given, 4), "The mask", where)
+            unchanged(answer["inputs"], [given], "lengths")
     device_is_kept(student, "attention_mask", [torch.tensor([3, 1]), 4])
 
 
-_BOTH_VALUES = "causal and padding together, for six batches"
 _OR = "future | padding[:, None, None, :]"
 
 ATTENTION_MASK = Exercise(
@@ -463,9 +598,9 @@ ATTENTION_MASK = Exercise(
     points=4,
     reference=attention_mask,
     checks=[
-        Check(_BOTH_VALUES, 2.5, _attention),
+        Check("causal and padding together, for many batches", 2.5, _attention),
         Check("without padding it is the causal mask", 1.0, _attention_full),
-        Check("inputs unchanged, on the device of `lengths`", 0.5, _attention_manners, after=_BOTH_VALUES),
+        Check("inputs unchanged, on the device of `lengths`", 0.5, _attention_manners),
     ],
     working=written(
         """
@@ -502,8 +637,67 @@ ATTENTION_MASK = Exercise(
         ),
         Mistake(
             "head_dimension_first",
-            "The dimension of size 1 stands before the batch: (B, 1, T, T) is asked for.",
+            "The dimension of size 1 stands in the wrong place (before the batch, or after the queries): (B, 1, T, T) is asked for.",
             edited(attention_mask, (_OR, "(future | padding[:, None, :])[None]")),
+            (
+                edited(attention_mask, (_OR, "(future | padding[:, None, :]).unsqueeze(2)")),
+                edited(attention_mask, (_OR, "(future | padding[:, None, :]).unsqueeze(-1)")),
+            ),
+        ),
+        Mistake(
+            "several_heads",
+            "The dimension for the heads has another size than 1: (B, 1, T, T) is asked for, which broadcasts over any number.",
+            edited(attention_mask, (_OR, f"({_OR}).expand(-1, 8, -1, -1)")),
+            (edited(attention_mask, (_OR, f"({_OR}).expand(-1, len(lengths), -1, -1)")),),
+        ),
+        Mistake(
+            "diagonal_reopened",
+            "The diagonal is opened again, so padded tokens look at themselves: a padded key is blocked for every query. Rows that "
+            "end up fully blocked are the business of masked_softmax.",
+            edited(attention_mask, (_OR, f"({_OR}) & ~torch.eye(max_len, dtype=torch.bool, device=lengths.device)")),
+        ),
+        Mistake(
+            "empty_rows_reopened",
+            "Rows that are fully blocked are opened again. The mask says what is blocked, nothing else: such rows are the business "
+            "of masked_softmax.",
+            edited(attention_mask, (f"return {_OR}", f"mask = {_OR}\n    return mask & ~mask.all(dim=-1, keepdim=True)")),
+            (
+                edited(attention_mask, (f"return {_OR}", f"mask = {_OR}\n    mask[lengths == 0] = False\n    return mask")),
+                edited(attention_mask, (f"return {_OR}", f"mask = {_OR}\n    mask[lengths == 0] = future\n    return mask")),
+            ),
+        ),
+        Mistake(
+            "shared_buffer",
+            "One mask is written into again and again (`|=`), so the padding of one sequence sticks to the next. Make a new mask "
+            "for each.",
+            edited(attention_mask, (f"return {_OR}", "masks = []\n    for row in padding:\n        future |= row\n        masks.append(future.clone())\n    return torch.stack(masks)[:, None]")),
+        ),
+        Mistake(
+            "python_or",
+            "`or` and `and` ask a whole tensor for one truth value, which fails. Join the masks entry by entry with `|`.",
+            edited(attention_mask, ("future | padding", "future or padding")),
+        ),
+        Mistake(
+            "last_sequence",
+            "All sequences get the mask of the last one: it is overwritten in the loop.",
+            edited(attention_mask, (_OR, "(future | padding[-1:, None, None, :]).expand(len(lengths), 1, max_len, max_len)")),
+            (edited(attention_mask, (_OR, "(future | padding[-1:, None, None, :])")),),
+        ),
+        Mistake(
+            "any_padding",
+            "A position that is padding in one sequence is blocked in all of them (do all write into one mask?). Each sequence has "
+            "a length of its own.",
+            edited(attention_mask, (_OR, "(future | padding.any(0)).expand(len(lengths), 1, max_len, max_len)")),
+        ),
+        Mistake(
+            "nothing_returned",
+            "Nothing is returned (None): `return` the mask.",
+            edited(attention_mask, (f"return {_OR}", f"_ = {_OR}")),
+        ),
+        Mistake(
+            "pair_returned",
+            "The two masks are returned one by one: join them with `|` into one.",
+            edited(attention_mask, (f"return {_OR}", "return future, padding")),
         ),
         Mistake(
             "padding_only",
@@ -512,12 +706,14 @@ ATTENTION_MASK = Exercise(
         ),
         Mistake(
             "padding_not_expanded",
-            "Only padding is blocked, with shape (B, 1, 1, T): the future is missing, and (B, 1, T, T) is asked for.",
+            "The mask has one row for all queries, (B, 1, 1, T), in which only padding is blocked. Each query needs a row of its "
+            "own, with its own future blocked: (B, 1, T, T).",
             edited(attention_mask, (_OR, "padding[:, None, None, :]")),
         ),
         Mistake(
             "causal_only",
-            "Only the future is blocked; the padding is missing.",
+            "Only the future is blocked; the padding is missing, or is blocked for real queries only, whose future covers it "
+            "anyway. A padded key is blocked for every query, also for padded ones.",
             edited(attention_mask, (_OR, "future.expand(len(lengths), 1, max_len, max_len)")),
             (edited(attention_mask, (_OR, "future.expand(len(lengths), 1, max_len, max_len).clone()")),),
         ),
@@ -581,16 +777,26 @@ ATTENTION_MASK = Exercise(
             "The padding was not given its own dimensions, so broadcasting pairs sequences with rows (queries): it fails, or "
             "is nonsense when B = T. Use padding[:, None, None, :].",
             edited(attention_mask, (_OR, "(future | padding)[:, None]")),
+            (
+                edited(attention_mask, (_OR, "future | padding")),
+                edited(attention_mask, (_OR, "(future | padding)[None, None]")),
+                edited(attention_mask, (_OR, "(future | padding).expand(len(lengths), 1, max_len, max_len)")),
+            ),
         ),
         Mistake(
             "floats",
             "The mask is not boolean: a tensor of dtype torch.bool is asked for.",
             edited(attention_mask, (_OR, f"({_OR}).float()")),
+            (edited(attention_mask, (_OR, f"({_OR}).long()")), edited(attention_mask, (_OR, f"({_OR}).int()")), edited(attention_mask, (_OR, f"({_OR}).byte()"))),
         ),
         Mistake(
             "added",
             "The two masks are added as numbers, which gives 0, 1 and 2: join booleans with `|`.",
             edited(attention_mask, (_OR, "future.int() + padding[:, None, None, :].int()")),
+            (
+                edited(attention_mask, (_OR, "future.float() + padding[:, None, None, :].float()")),
+                edited(attention_mask, (_OR, "future.long() + padding[:, None, None, :].long()")),
+            ),
         ),
         Mistake(
             "infinities",
@@ -601,6 +807,7 @@ ATTENTION_MASK = Exercise(
             "squeezed",
             "`squeeze()` removes the dimension for the heads (and every other of size 1).",
             edited(attention_mask, (_OR, f"({_OR}).squeeze()")),
+            (edited(attention_mask, (_OR, f"({_OR}).squeeze(0)")),),
         ),
         Mistake(
             "device_dropped",
@@ -749,9 +956,7 @@ def _masked_gradient(student: Any) -> None:
     ):
         with student.case():
             scores = normal(2, 4, 5, dtype=dtype)
-            expected, upstream = gradients_of(lambda s, given=given: masked_softmax(s, given), [scores])
-            answer = student.call("masked_softmax", [scores, given], where=where, upstream=upstream)
-            same_gradients(answer["gradients"].get("inputs", []), expected, ["`scores`"], where)
+            gradients_agree(student, "masked_softmax", masked_softmax, [scores], ["`scores`"], (given,), where)
 
 
 def _masked_precision(student: Any) -> None:

@@ -130,7 +130,12 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[str]) -> No
     wanted = {grade_id(cell): cell for cell in release.cells if grade_id(cell)}
     cells = submitted.cells
     _recognise(cells, wanted)
-    if not any(cell.grade_id in wanted for cell in cells):
+    telling = {
+        name
+        for name, cell in wanted.items()
+        if cell.cell_type == "code" and (cell.metadata.nbgrader.grade or _is_answer(cell))
+    }
+    if not any(cell.grade_id in telling for cell in cells):
         raise Unreadable(
             "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
             "assignment, with the cells it came with."

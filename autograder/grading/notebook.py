@@ -101,7 +101,10 @@ class NotebookMarker:
 
     def _alive(self, index: int) -> Session:
         """The session as it is before cell `index`; after a death, a new one in which the earlier cells run again."""
-        while self._session is None or not self._session.alive:
+        while self._session is None or not self._session.responds():
+            if self._restarts > MAX_RESTARTS:
+                assert self._session is not None
+                return self._session  # a dead one
             if self._session is not None:
                 self._session.close()
                 self._restarts += 1
@@ -113,6 +116,7 @@ class NotebookMarker:
                     continue
                 remaining = self._deadline - time.monotonic()
                 if remaining < 0 or self._restarts > MAX_RESTARTS:
+                    self._session.kill()
                     return self._session
                 if self._session.run(cell.source, min(self.limits.cell, remaining)).ending in ("time", "died"):
                     self._left_out.add(earlier)
@@ -130,16 +134,8 @@ class NotebookMarker:
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def _mark(self, cell: NotebookNode, name: str) -> None:
-        index = self.notebook.cells.index(cell)
-        try:
-            session = self._alive(index)
-        except RecursionError:
-            session = None
-        if session is None or not session.alive:
-            verdict = zero(name, TOO_OFTEN)
-        else:
-            verdict = self._ask(session, name)
-        self._write(cell, verdict)
+        session = self._alive(self.notebook.cells.index(cell))
+        self._write(cell, self._ask(session, name) if session.alive else zero(name, TOO_OFTEN))
 
     def _ask(self, session: Session, name: str) -> Verdict:
         sources = [cell.source for cell in _answer_cells(self.notebook)]

@@ -25,6 +25,8 @@ from .notebook import NotebookMarker, zero_everywhere
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
+HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.DOTALL)
+
 
 # --- release ----------------------------------------------------------------------------------------------------------
 
@@ -167,8 +169,6 @@ class HideTests(NbGraderPreprocessor):
     def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
         graded = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "code" and graded.get("grade") and not graded.get("solution"):
-            cell.source = re.sub(
-                r"\n?^.*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*$", "", cell.source, flags=re.DOTALL | re.MULTILINE
-            )
+            cell.source = HIDDEN.sub("", cell.source)
             cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
         return cell, resources

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..exercises import names_in, question_or_exercise, working_versions
-from ..exercises.declare import Check, Exercise, Question, Wrong
+from ..exercises.declare import Check, Exercise, Mistake, Question, Wrong
 from ..exercises.draw import fresh
 from .rules import banned_in_source, uses
 from .student import Problem, Student, agree, in_process
@@ -57,6 +57,7 @@ class Verdict:
         return self.earned == self.points
 
 
+MAX_DIAGNOSES = 3  # more would not be read
 UNANSWERED = "This exercise has not been answered yet."
 
 
@@ -167,54 +168,62 @@ def _mark_question(question: Question, student: Student) -> Verdict:
 def diagnose(exercise: Exercise, lines: Iterable[Line], record: dict[str, list]) -> list[Diagnosis]:
     """The catalogued mistakes that give, on the same questions, the answers that the student's code gave.
 
-    A mistake is a candidate if it fails nothing that the student passed. The one that explains most of the failed checks
-    is named first; a second only for failures that the first leaves unexplained. Where several explain the same, the one
-    that agrees on more of the other checks comes first.
+    A mistake is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
+    Of the candidates for the heaviest failed check, the one that explains most of the others is named; then the same for
+    what it leaves unexplained. Few mistakes are tried on more than that one check, which keeps this quick.
     """
-    lines = list(lines)
     failed = {line.title: line.weight for line in lines if not line.passed}
     unexplained = {title: weight for title, weight in failed.items() if record.get(title)}
-    agreeing = {
-        key: {title for title, answers in record.items() if answers and agree(answers, theirs.record.get(title))}
-        for key, theirs in _mistakes_on_trial(exercise.name).items()
-        if theirs.failed <= set(failed)
-    }
-    sentences = {mistake.name: mistake.sentence for mistake in exercise.mistakes}
     found: list[Diagnosis] = []
-    while unexplained and len(found) < 3:
-
-        def merit(key: tuple[str, int]) -> tuple[float, int]:
-            return sum(unexplained.get(title, 0.0) for title in agreeing[key]), len(agreeing[key])
-
-        best = max(agreeing, key=merit, default=None)
-        if best is None or not merit(best)[0]:
-            break
-        explained = [title for title in unexplained if title in agreeing[best]]
-        found.append(Diagnosis(best[0], sentences[best[0]], explained))
-        for title in explained:
-            del unexplained[title]
+    for title in sorted(unexplained, key=lambda title: -failed[title]):
+        if title not in unexplained or len(found) == MAX_DIAGNOSES:
+            continue
+        explained = {
+            trial: [other for other in unexplained if agree(record[other], trial.answers(other))]
+            for trial in _trials(exercise.name)
+            if agree(record[title], trial.answers(title))
+            and not any(trial.fails(passed) for passed in record if passed not in failed)
+        }
+        best = max(explained, key=lambda trial: sum(failed[other] for other in explained[trial]), default=None)
+        if best is not None:
+            found.append(Diagnosis(best.mistake.name, best.mistake.sentence, explained[best]))
+            for other in explained[best]:
+                del unexplained[other]
     return found
 
 
-@dataclass
 class _Trial:
-    """What a catalogued mistake answers to the checks of its exercise, and which of them it fails."""
+    """A catalogued mistake before the judge: its answers to a check are found when first asked for, and kept."""
 
-    record: dict[str, list]
-    failed: set[str]
+    def __init__(self, exercise: Exercise, mistake: Mistake, source: str) -> None:
+        self.mistake = mistake
+        self._exercise, self._source = exercise, source
+        self._seen: dict[str, tuple[list, bool]] = {}
+
+    def answers(self, title: str) -> list:
+        return self._on(title)[0]
+
+    def fails(self, title: str) -> bool:
+        return self._on(title)[1]
+
+    def _on(self, title: str) -> tuple[list, bool]:
+        if title not in self._seen:
+            [check] = [check for check in self._exercise.checks if check.title == title]
+            student = in_process(namespace_with(self._exercise, self._source))
+            failed = False
+            try:
+                _ask(self._exercise, check, student)
+            except Wrong:
+                failed = True
+            self._seen[title] = student.record[title], failed
+        return self._seen[title]
 
 
 @functools.cache
-def _mistakes_on_trial(name: str) -> dict[tuple[str, int], _Trial]:
+def _trials(name: str) -> list[_Trial]:
     exercise = question_or_exercise(name)
     assert isinstance(exercise, Exercise)
-    trials = {}
-    for mistake in exercise.mistakes:
-        for number, source in enumerate(mistake.sources):
-            student = in_process(namespace_with(exercise, source))
-            lines = _lines(exercise, student)
-            trials[mistake.name, number] = _Trial(student.record, {line.title for line in lines if not line.passed})
-    return trials
+    return [_Trial(exercise, mistake, source) for mistake in exercise.mistakes for source in mistake.sources]
 
 
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:

@@ -98,12 +98,12 @@ def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
     if tensor.device.type == "meta":
         return header
     plain = tensor.detach().cpu()
+    if plain.numel() * plain.element_size() > MAX_FRAME // 2:
+        return {"opaque": f"a tensor of {plain.numel():,} numbers"}
     # A tensor that is not contiguous is sent as one, with the order of its dimensions, so that layout can be tested too.
     order = sorted(range(plain.dim()), key=lambda d: -plain.stride(d))
     header["order"] = order
     data = plain.permute(order).clone(memory_format=torch.contiguous_format).reshape(-1)
-    if data.numel() * data.element_size() > MAX_FRAME // 2:
-        return {"opaque": f"a tensor of {data.numel():,} numbers"}
     header["blob"] = len(packet.blobs)
     packet.blobs.append(data.view(torch.uint8).numpy().tobytes())
     return header

@@ -187,6 +187,18 @@ class Session:
             self.kill()
         return result
 
+    def responds(self) -> bool:
+        """Whether the child still listens; if not, it is ended."""
+        if self.alive:
+            try:
+                self._channel.sock.settimeout(self.limits.grace)
+                self._channel.send({"do": "ping"})
+                while not self._channel.receive(time.monotonic() + self.limits.grace).tree.get("pong"):
+                    pass  # what a thread of the student's printed in the meantime
+            except (OSError, EOFError, WireError, AttributeError):
+                self.kill()
+        return self.alive
+
     @contextlib.contextmanager
     def questions(self) -> Iterator[Callable[[Packet], Packet]]:
         """A fork of the child that answers the judge. If a question kills or stalls it, the next asks a new fork."""

@@ -174,7 +174,9 @@ def serve(control: socket.socket, limits: dict) -> None:
             os._exit(0)
         except KeyboardInterrupt:  # an interrupt that came after the cell had ended
             continue
-        if request["do"] == "cell":
+        if request["do"] == "ping":
+            channel.send({"pong": True})
+        elif request["do"] == "cell":
             _run_cell(shell, outputs, channel, request["source"])
         elif request["do"] == "fork":
             _, fds, _, _ = socket.recv_fds(control, 1, 1)
@@ -183,6 +185,7 @@ def serve(control: socket.socket, limits: dict) -> None:
 
 def _run_cell(shell: Shell, outputs: Outputs, channel: Channel, source: str) -> None:
     outputs.begin()
+    sys.stdout, sys.stderr = Stream(outputs, "stdout"), Stream(outputs, "stderr")  # whatever an earlier cell did to them
     failed = False
     try:
         failed = not shell.run_cell(source, store_history=True).success
@@ -231,8 +234,7 @@ def _make_shell(outputs: Outputs) -> Shell:
     os.environ["IPYTHONDIR"] = scratch
     shell = Shell.instance(config=config, ipython_dir=scratch, user_module=None)
     shell.outputs = outputs
-    sys.stdout, sys.stderr = Stream(outputs, "stdout"), Stream(outputs, "stderr")
-    sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
+    sys.__stdout__, sys.__stderr__ = Stream(outputs, "stdout"), Stream(outputs, "stderr")
     configure_inline_support(shell, os.environ["MPLBACKEND"])  # figures appear at the end of their cell, as PNG
     _reseed()
     return shell

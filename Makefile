@@ -1,0 +1,47 @@
+# Two commands matter: `make demo` and `make test`. Both make the environment first if it is missing or out of date.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lab kill-table notebooks release format lint clean
+
+help: ## say what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; this is %s. Say which one to use: make PYTHON=python3.12" % sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: $(READY) ## release the course, hand in a sample class, mark it with nbgrader, write feedback, print the marks
+	$(BIN)/autograder demo
+
+test: $(READY) ## run every test: solutions (nbval), package, release, marking
+	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile tests solutions
+
+lab: $(READY) ## open the course in JupyterLab
+	$(BIN)/jupyter lab --notebook-dir course
+
+kill-table: $(READY) ## print how many catalogued wrong answers the checks catch and name
+	$(BIN)/autograder kill-table
+
+notebooks: $(READY) ## run all solution notebooks and keep their outputs, then release them
+	$(BIN)/autograder run-solutions
+	$(MAKE) release
+
+release: $(READY) ## generate course/ from solutions/
+	$(BIN)/python -m nbgrader generate_assignment --assignment "*" --force
+
+format: $(READY) ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lint: $(READY) ## check format and style
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+clean: ## remove the environment and all working data of a term
+	rm -rf $(VENV) classroom

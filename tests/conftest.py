@@ -1,0 +1,36 @@
+"""What several tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors: a second thread only costs
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb"))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session", params=NOTEBOOKS)
+def solution(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
+    """Each solution notebook in turn; its name is in metadata.name."""
+    return read("solutions", request.param)
+
+
+@pytest.fixture(scope="session", params=NOTEBOOKS)
+def release(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
+    return read("course", request.param)
+
+
+def read(folder: str, name: str) -> nbformat.NotebookNode:
+    notebook = nbformat.read(ROOT / folder / name / f"{name}.ipynb", as_version=4)
+    notebook.metadata["name"] = name
+    return notebook

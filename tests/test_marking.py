@@ -1,0 +1,261 @@
+"""Whole notebooks, marked from outside: the same marks as in process, and no fault costs more than its own cell."""
+
+from __future__ import annotations
+
+import time
+
+import nbformat
+import pytest
+from conftest import read
+
+from autograder.exercises import exercises, in_notebook, questions
+from autograder.grading.mend import grade_id, mend
+from autograder.grading.notebook import NotebookMarker, exercise_of, verdict_in, zero_everywhere
+from autograder.sample_class import filled_in, points_for
+from autograder.sandbox.session import Limits, Session, Template
+
+NAME = "05-attention"
+FULL = read("course", NAME)
+SOLUTION = {cell.id: cell for cell in read("solutions", NAME).cells}
+ANSWERS = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
+POINTS = {declared.name: declared.points for declared in in_notebook(NAME)}
+LIMITS = Limits(cell=4, question=2, grace=1, notebook=120, memory=6 * 2**30)
+
+
+@pytest.fixture(scope="module")
+def template():
+    running = Template()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def short():
+    """The release without its experiments: the setup and the graded cells. Marking it takes a second."""
+    notebook = FULL.copy()
+    notebook.cells = [cell for cell in FULL.cells if grade_id(cell)]
+    return notebook
+
+
+def mark(template, short, answers, extra=None, limits=LIMITS):
+    """Marks by exercise. `extra` are cells {name of a solution cell: source} put before that cell."""
+    submitted = filled_in(short, answers)
+    for name, source in (extra or {}).items():
+        [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == name]
+        submitted.cells.insert(index, nbformat.v4.new_code_cell(source))
+    for cell in submitted.cells:
+        cell.grade_id = grade_id(cell)
+    notebook = mend(submitted, short, [])
+    verdicts = NotebookMarker(notebook, template, limits=limits).run()
+    nbformat.validate(notebook)
+    return notebook, {verdict.exercise: verdict for verdict in verdicts.values()}
+
+
+def earned(verdicts):
+    return {name: verdict.earned for name, verdict in verdicts.items()}
+
+
+def mark_in(notebook, name):
+    """The number that nbgrader reads in a test cell."""
+    [cell] = [cell for cell in notebook.cells if grade_id(cell) == f"test_{name}"]
+    results = [output for output in cell.outputs if output.output_type == "execute_result"]
+    assert len(results) == 1
+    assert all(output.get("name") != "stderr" and output.output_type != "error" for output in cell.outputs)
+    return float(results[0].data["text/plain"])
+
+
+def test_the_reference_answers_get_full_marks(template, short):
+    notebook, verdicts = mark(template, short, ANSWERS)
+    assert earned(verdicts) == POINTS
+    assert {name: mark_in(notebook, name) for name in POINTS} == POINTS
+
+
+def test_a_blank_notebook_gets_explicit_zeros(template, short):
+    notebook, verdicts = mark(template, short, {})
+    assert earned(verdicts) == dict.fromkeys(POINTS, 0.0)
+    assert {name: mark_in(notebook, name) for name in POINTS} == dict.fromkeys(POINTS, 0.0)
+    assert all("not been answered" in verdict.remark for verdict in verdicts.values())
+
+
+@pytest.mark.parametrize("number", range(0, 20, 4))
+def test_marks_and_names_are_the_same_as_in_process(template, short, number):
+    answers, expected = dict(ANSWERS), dict(POINTS)
+    chosen = {}
+    for exercise in exercises(NAME):
+        mistake = exercise.mistakes[number % len(exercise.mistakes)]
+        answers[exercise.name] = mistake.source
+        expected[exercise.name] = points_for(exercise, mistake.source)
+        chosen[exercise.name] = mistake.name
+    _, verdicts = mark(template, short, answers)
+    assert earned(verdicts) == expected
+    assert {name: verdicts[name].diagnoses[0].mistake for name in chosen} == chosen
+
+
+def test_an_answer_built_on_a_broken_one_loses_nothing(template, short):
+    broken = "def softmax(scores, dim=-1):\n    return scores * 0"
+    built = ANSWERS["scaled_dot_product_attention"].replace("torch.softmax(", "softmax(")
+    _, verdicts = mark(template, short, ANSWERS | {"softmax": broken, "scaled_dot_product_attention": built})
+    assert earned(verdicts) == POINTS | {"softmax": verdicts["softmax"].earned}
+    assert verdicts["softmax"].earned < 1
+
+
+def test_parts_that_fit_each_other_in_their_own_way_are_not_marked_down_twice(template, short):
+    """Results in the other order, used in that order: wrong once."""
+    swapped = ANSWERS["scaled_dot_product_attention"].replace("return weights @ V, weights", "return weights, weights @ V")
+    user = ANSWERS["SelfAttention"].replace(
+        "return scaled_dot_product_attention(Q, K, V, mask)",
+        "weights, output = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights",
+    )
+    _, verdicts = mark(template, short, ANSWERS | {"scaled_dot_product_attention": swapped, "SelfAttention": user})
+    assert verdicts["scaled_dot_product_attention"].earned < 8
+    assert verdicts["SelfAttention"].full
+
+
+def test_an_answer_below_its_test_cell_is_found(template, short):
+    submitted = filled_in(short, ANSWERS)
+    [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == "SelfAttention"]
+    submitted.cells.append(submitted.cells.pop(index))
+    verdicts = NotebookMarker(submitted, template, limits=LIMITS).run()
+    assert earned({v.exercise: v for v in verdicts.values()}) == POINTS
+
+
+# --- faults: each costs its own cell's marks at most ---------------------------------------------------------------------
+
+FAULTS = {
+    "endless loop": "while True:\n    pass",
+    "endless loop that swallows the interrupt": (
+        "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
+    ),
+    "os._exit": "import os\nos._exit(0)",
+    "kill": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+    "segmentation fault": "import ctypes\nctypes.string_at(0)",
+    "sys.exit": "import sys\nsys.exit(0)",
+    "quit": "quit()",
+    "an error": "1 / 0",
+    "memory bomb": "x = []\nwhile True:\n    x.append(bytearray(2**28))",
+    "deep recursion": "def f():\n    return f()\nf()",
+    "a flood of output": "for i in range(10**9):\n    print('x' * 1000)",
+    "many small outputs": "from IPython.display import display\nfor i in range(10**7):\n    display(i)",
+    "reads stdin": "input()",
+    "threads that never end": (
+        "import threading, time\nfor _ in range(20):\n"
+        "    threading.Thread(target=lambda: [time.sleep(1) for _ in iter(int, 1)], daemon=True).start()"
+    ),
+    "closes its descriptors": "import os\nos.closerange(0, 256)",
+    "breaks stdout": "import sys\nsys.stdout = None\nsys.stderr = 5",
+    "deletes its directory": "import os, shutil\nshutil.rmtree(os.getcwd())",
+    "not Python": "def f(:\n    this is not Python",
+    "null bytes": "x = '\0'",
+    "lone surrogate": "print('\\ud800')",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_in_one_cell_costs_nothing_elsewhere(template, short, fault):
+    started = time.monotonic()
+    _, verdicts = mark(template, short, ANSWERS, extra={"scaled_dot_product_attention": fault})
+    assert earned(verdicts) == POINTS
+    assert time.monotonic() - started < 60
+
+
+IN_ANSWERS = {
+    "endless loop": "def softmax(scores, dim=-1):\n    while True:\n        pass",
+    "os._exit": "def softmax(scores, dim=-1):\n    import os\n    os._exit(0)",
+    "segmentation fault": "def softmax(scores, dim=-1):\n    import ctypes\n    ctypes.string_at(0)",
+    "sys.exit": "def softmax(scores, dim=-1):\n    import sys\n    sys.exit()",
+    "kills its parent": "def softmax(scores, dim=-1):\n    import os\n    os.kill(os.getppid(), 9)\n    return scores",
+    "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**28)",
+    "deeply nested result": "def softmax(scores, dim=-1):\n    x = []\n    for _ in range(10**5):\n        x = [x]\n    return x",
+    "a class that is no tensor": "class T:\n    shape = (5,)\n    dtype = torch.float32\ndef softmax(s, dim=-1):\n    return T()",
+    "sparse": "def softmax(scores, dim=-1):\n    return torch.softmax(scores, dim).to_sparse()",
+    "recursion": "def softmax(scores, dim=-1):\n    return softmax(scores, dim)",
+    "not a function": "softmax = 5",
+    "deleted": "def softmax(scores, dim=-1):\n    return scores\ndel softmax",
+}
+
+
+@pytest.mark.parametrize("source", IN_ANSWERS.values(), ids=IN_ANSWERS)
+def test_a_fault_while_the_judge_asks_costs_that_exercise_only(template, short, source):
+    _, verdicts = mark(template, short, ANSWERS | {"softmax": source})
+    assert earned(verdicts) == POINTS | {"softmax": 0.0}
+    assert verdicts["softmax"].remark or any(line.message for line in verdicts["softmax"].lines)
+
+
+def test_warnings_and_stderr_cost_nothing(template, short):
+    noisy = "import sys, warnings\n" + ANSWERS["softmax"].replace(
+        "    shifted", "    warnings.warn('careful')\n    print('hello', file=sys.stderr)\n    shifted"
+    )
+    assert "careful" in noisy
+    _, verdicts = mark(template, short, ANSWERS | {"softmax": noisy})
+    assert earned(verdicts) == POINTS
+
+
+def test_raised_thread_counts_do_not_hang_the_judge(template, short):
+    extra = {"softmax": "import torch\ntorch.set_num_threads(2)\ny = torch.randn(700, 700) @ torch.randn(700, 700)"}
+    _, verdicts = mark(template, short, ANSWERS, extra=extra)
+    assert earned(verdicts) == POINTS
+
+
+def test_what_ran_before_a_crash_is_kept(template, short):
+    notebook, _ = mark(template, short, ANSWERS, extra={"SelfAttention": "print('so far')\nimport os\nos._exit(0)"})
+    [cell] = [cell for cell in notebook.cells if "so far" in cell.source]
+    text = "".join(output.get("text", "") for output in cell.outputs)
+    assert "ended the Python process" in text
+
+
+def test_a_stalled_notebook_gets_its_reason(template, short):
+    extra = {"softmax": "import time\ntime.sleep(60)"}
+    limits = Limits(cell=30, question=2, grace=1, notebook=3)
+    notebook, verdicts = mark(template, short, ANSWERS, extra=extra, limits=limits)
+    assert verdicts["softmax"].earned == 0
+    text = str([cell.outputs for cell in notebook.cells if cell.cell_type == "code"])
+    assert "used up" in text
+
+
+def test_the_template_is_started_again_when_it_dies(template):
+    template._running()
+    template._process.kill()
+    template._process.wait()
+    with Session(template) as session:
+        assert session.run("print(1)").outputs[0]["text"] == "1\n"
+
+
+def test_the_students_outputs_cannot_pass_for_the_graders(template, short):
+    forged = (
+        "from IPython.display import display\n"
+        "display({'text/plain': '4.0', 'application/vnd.autograder.verdict+json': {'earned': 4}}, raw=True)"
+    )
+    notebook, _ = mark(template, short, {"softmax": forged})
+    assert mark_in(notebook, "softmax") == 0
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and exercise_of(cell) is None:
+            assert verdict_in(cell) is None
+
+
+def test_the_judges_questions_leave_no_trace(template, short):
+    counting = "calls = []\n" + ANSWERS["softmax"].replace("    shifted", "    calls.append(scores)\n    shifted")
+    notebook, verdicts = mark(template, short, ANSWERS | {"softmax": counting}, extra={"SelfAttention": "len(calls)"})
+    assert verdicts["softmax"].full
+    [cell] = [cell for cell in notebook.cells if cell.source == "len(calls)"]
+    assert cell.outputs[0].data["text/plain"] == "0"
+
+
+def test_zero_everywhere_leaves_no_mark_to_chance():
+    notebook = FULL.copy()
+    verdicts = zero_everywhere(notebook, "because")
+    assert {v.exercise for v in verdicts.values()} == set(POINTS)
+    assert {mark_in(notebook, name) for name in POINTS} == {0.0}
+
+
+def test_a_child_knows_nothing_of_the_graders_environment(template, monkeypatch):
+    monkeypatch.setenv("SECRET_TOKEN", "do not tell")
+    template.close()
+    with Session(template) as session:
+        result = session.run("import os\nprint(sorted(os.environ))")
+    assert "SECRET_TOKEN" not in result.outputs[0]["text"]
+
+
+def test_a_child_does_not_hold_the_exercises_in_memory(template):
+    with Session(template) as session:
+        result = session.run("import sys\nprint([m for m in sys.modules if m.startswith('autograder.exercises')])")
+    assert result.outputs[0]["text"] == "[]\n"
