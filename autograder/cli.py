@@ -1,4 +1,4 @@
-"""The command line: `autograder demo`, `autograder report`, `autograder kill-table`."""
+"""The command line: `autograder demo`, `report`, `kill-table` and `run-solutions`."""
 
 from __future__ import annotations
 
@@ -57,6 +57,18 @@ def kill_table() -> None:
             counts = (len(exercise.mistakes), len(wrong), caught, named, f"{right} of {len(exercise.alternatives)}")
             table.add_row(notebook, exercise.name, *map(str, counts))
     console.print(table)
+
+
+@app.command()
+def run_solutions(
+    notebooks: Annotated[list[str] | None, typer.Argument(help="Which ones; all if none is named")] = None,
+) -> None:
+    """Execute the solution notebooks and keep their outputs. Run `make release` afterwards."""
+    from .authoring import run
+
+    for notebook in notebooks or MODULES:
+        seconds = run(ROOT / "solutions" / notebook / f"{notebook}.ipynb")
+        console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
 
 
 @app.command()

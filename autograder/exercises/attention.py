@@ -97,7 +97,15 @@ def _softmax_values(student: Any) -> None:
 
 
 def _softmax_dim(student: Any) -> None:
-    for shape, dim in (((3, 4), 0), ((3, 4), 1), ((2, 3, 5), 1), ((2, 3, 5), -2), ((2, 3, 5), 0), ((4, 4), 0), ((4,), 0)):
+    for shape, dim in (
+        ((3, 4), 0),
+        ((3, 4), 1),
+        ((2, 3, 5), 1),
+        ((2, 3, 5), -2),
+        ((2, 3, 5), 0),
+        ((4, 4), 0),
+        ((4,), 0),
+    ):
         with student.case():
             scores = normal(*shape)
             where = f"for shape {shape} with dim={dim}"
@@ -119,7 +127,11 @@ def _softmax_stable(student: Any) -> None:
     ):
         with student.case():
             same_tensor(
-                student.value("softmax", scores, where=where), torch.softmax(scores, -1), "The result", where, rough=True
+                student.value("softmax", scores, where=where),
+                torch.softmax(scores, -1),
+                "The result",
+                where,
+                rough=True,
             )
     columns = rows.T.contiguous()
     where = "for columns near ±1e4 with dim=0"
@@ -285,7 +297,9 @@ SOFTMAX = Exercise(
             "clamped",
             "The scores are clamped to keep exp from overflowing. That changes them: scores beyond the limit become equal. "
             "Subtract the row's maximum instead, which changes nothing.",
-            _softmax_with("    exps = torch.exp(scores.clamp(-80, 80))\n    return exps / exps.sum(dim=dim, keepdim=True)"),
+            _softmax_with(
+                "    exps = torch.exp(scores.clamp(-80, 80))\n    return exps / exps.sum(dim=dim, keepdim=True)"
+            ),
             tuple(
                 _softmax_with(
                     f"    exps = torch.exp(scores.clamp({limits}))\n    return exps / exps.sum(dim=dim, keepdim=True)"
@@ -340,7 +354,9 @@ SOFTMAX = Exercise(
             "Subtract the maximum of each row first; then nothing need be added.",
             _softmax_with("    exps = torch.exp(scores)\n    return exps / (exps.sum(dim=dim, keepdim=True) + 1e-8)"),
             tuple(
-                _softmax_with(f"    exps = torch.exp(scores)\n    return exps / (exps.sum(dim=dim, keepdim=True) + {small})")
+                _softmax_with(
+                    f"    exps = torch.exp(scores)\n    return exps / (exps.sum(dim=dim, keepdim=True) + {small})"
+                )
                 for small in ("1e-5", "1e-6", "1e-9", "1e-10")
             ),
         ),
@@ -358,7 +374,10 @@ SOFTMAX = Exercise(
             "base_two",
             "The powers are taken of another number instead of e.",
             edited(softmax, ("torch.exp(shifted)", "2 ** shifted")),
-            (edited(softmax, ("torch.exp(shifted)", "10 ** shifted")), edited(softmax, ("torch.exp(shifted)", "2.718 ** shifted"))),
+            (
+                edited(softmax, ("torch.exp(shifted)", "10 ** shifted")),
+                edited(softmax, ("torch.exp(shifted)", "2.718 ** shifted")),
+            ),
         ),
         Mistake(
             "squares",
@@ -375,7 +394,11 @@ SOFTMAX = Exercise(
             "zero_as_blocked",
             "A score of exactly 0 is treated as blocked. 0 is a score like any other: only −inf is blocked.",
             edited(softmax, ("torch.exp(shifted)", "torch.exp(shifted).masked_fill(scores == 0, 0.0)")),
-            (edited(softmax, ("    shifted", "    scores = scores.masked_fill(scores == 0, float('-inf'))\n    shifted")),),
+            (
+                edited(
+                    softmax, ("    shifted", "    scores = scores.masked_fill(scores == 0, float('-inf'))\n    shifted")
+                ),
+            ),
         ),
         Mistake(
             "maximum_lost",
@@ -384,7 +407,10 @@ SOFTMAX = Exercise(
             (
                 edited(
                     softmax,
-                    ("return exps / exps.sum(dim=dim, keepdim=True)", "return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0)"),
+                    (
+                        "return exps / exps.sum(dim=dim, keepdim=True)",
+                        "return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0)",
+                    ),
                 ),
             ),
         ),
@@ -406,7 +432,9 @@ SOFTMAX = Exercise(
         Mistake(
             "exp_in_place",
             "The exponential is written into the input (`exp_`), so the caller's scores are destroyed.",
-            _softmax_with("    scores -= scores.amax(dim, True)\n    scores.exp_()\n    return scores / scores.sum(dim, True)"),
+            _softmax_with(
+                "    scores -= scores.amax(dim, True)\n    scores.exp_()\n    return scores / scores.sum(dim, True)"
+            ),
         ),
         Mistake(
             "detached",
@@ -448,12 +476,14 @@ SOFTMAX = Exercise(
             "two_dimensions_only",
             "This works for a matrix only: with more or fewer dimensions the wrong entries are summed, or it fails. Use `dim` "
             "with keepdim=True instead of fixed positions.",
-            _softmax_with(
-                "    e = torch.exp(scores - scores.max(1)[0][:, None])\n    return e / e.sum(1)[:, None]\n"
-            ),
+            _softmax_with("    e = torch.exp(scores - scores.max(1)[0][:, None])\n    return e / e.sum(1)[:, None]\n"),
             (
-                _softmax_with("    e = torch.exp(scores - scores.max(1, keepdim=True)[0])\n    return e / e.sum(1, keepdim=True)\n"),
-                _softmax_with("    T, S = scores.shape\n    e = torch.exp(scores - scores.amax(dim, True))\n    return e / e.sum(dim, True)"),
+                _softmax_with(
+                    "    e = torch.exp(scores - scores.max(1, keepdim=True)[0])\n    return e / e.sum(1, keepdim=True)\n"
+                ),
+                _softmax_with(
+                    "    T, S = scores.shape\n    e = torch.exp(scores - scores.amax(dim, True))\n    return e / e.sum(dim, True)"
+                ),
             ),
         ),
         Mistake(
@@ -496,23 +526,45 @@ SOFTMAX = Exercise(
         Mistake(
             "rounded",
             "The weights are rounded: use them as they are.",
-            edited(softmax, ("return exps / exps.sum(dim=dim, keepdim=True)", "return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals=3)")),
+            edited(
+                softmax,
+                (
+                    "return exps / exps.sum(dim=dim, keepdim=True)",
+                    "return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals=3)",
+                ),
+            ),
             tuple(
-                edited(softmax, ("return exps / exps.sum(dim=dim, keepdim=True)", f"return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals={n})"))
+                edited(
+                    softmax,
+                    (
+                        "return exps / exps.sum(dim=dim, keepdim=True)",
+                        f"return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals={n})",
+                    ),
+                )
                 for n in (2, 4)
             ),
         ),
         Mistake(
             "squeezed",
             "`squeeze()` removes every dimension of size 1: the result must have the shape of the scores.",
-            edited(softmax, ("return exps / exps.sum(dim=dim, keepdim=True)", "return (exps / exps.sum(dim=dim, keepdim=True)).squeeze()")),
+            edited(
+                softmax,
+                (
+                    "return exps / exps.sum(dim=dim, keepdim=True)",
+                    "return (exps / exps.sum(dim=dim, keepdim=True)).squeeze()",
+                ),
+            ),
         ),
         Mistake(
             "other_signature",
             "`dim` cannot be given by that name: keep the signature softmax(scores, dim=-1).",
-            _softmax_with("    e = torch.exp(scores - scores.amax(dim, True))\n    return e / e.sum(dim, True)").replace("dim", "axis"),
+            _softmax_with(
+                "    e = torch.exp(scores - scores.amax(dim, True))\n    return e / e.sum(dim, True)"
+            ).replace("dim", "axis"),
             (
-                written("def softmax(scores):\n    e = torch.exp(scores - scores.amax(-1, True))\n    return e / e.sum(-1, True)"),
+                written(
+                    "def softmax(scores):\n    e = torch.exp(scores - scores.amax(-1, True))\n    return e / e.sum(-1, True)"
+                ),
             ),
         ),
         Mistake(
@@ -528,8 +580,22 @@ SOFTMAX = Exercise(
         Mistake(
             "list_returned",
             "A list or an array is returned; a tensor is asked for.",
-            edited(softmax, ("return exps / exps.sum(dim=dim, keepdim=True)", "return (exps / exps.sum(dim=dim, keepdim=True)).tolist()")),
-            (edited(softmax, ("return exps / exps.sum(dim=dim, keepdim=True)", "return (exps / exps.sum(dim=dim, keepdim=True)).detach().numpy()")),),
+            edited(
+                softmax,
+                (
+                    "return exps / exps.sum(dim=dim, keepdim=True)",
+                    "return (exps / exps.sum(dim=dim, keepdim=True)).tolist()",
+                ),
+            ),
+            (
+                edited(
+                    softmax,
+                    (
+                        "return exps / exps.sum(dim=dim, keepdim=True)",
+                        "return (exps / exps.sum(dim=dim, keepdim=True)).detach().numpy()",
+                    ),
+                ),
+            ),
         ),
     ],
     alternatives=[
@@ -583,13 +649,27 @@ SOFTMAX = Exercise(
 
 
 def _simple_values(student: Any) -> None:
-    for shape in ((4, 6), (6, 3), (2, 5, 3), (3, 3), (1, 4), (2, 3, 4, 5), (1, 1), (3, 33, 4), (2, 1, 3, 4, 2), (5, 5, 5)):
+    for shape in (
+        (4, 6),
+        (6, 3),
+        (2, 5, 3),
+        (3, 3),
+        (1, 4),
+        (2, 3, 4, 5),
+        (1, 1),
+        (3, 33, 4),
+        (2, 1, 3, 4, 2),
+        (5, 5, 5),
+    ):
         with student.case():
             x, where = normal(*shape), f"for x of shape {shape}"
             same_tensor(student.value("simple_attention", x, where=where), simple_attention(x), "The result", where)
     for rows, where in (
         ([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "for whole numbers, 0 among them"),
-        ([[0.5, -1.0, 2.0], [0.0, 0.0, 0.0], [0.5, -1.0, 2.0], [0.5, 0.5, 0.5]], "where tokens are equal, or all zeros"),
+        (
+            [[0.5, -1.0, 2.0], [0.0, 0.0, 0.0], [0.5, -1.0, 2.0], [0.5, 0.5, 0.5]],
+            "where tokens are equal, or all zeros",
+        ),
     ):
         with student.case():
             x = torch.tensor(rows)
@@ -605,7 +685,9 @@ def _simple_large(student: Any) -> None:
 def _simple_gradient(student: Any) -> None:
     for shape, dtype in (((4, 3), torch.float32), ((2, 3, 5), torch.float64)):
         with student.case():
-            gradients_agree(student, "simple_attention", simple_attention, [normal(*shape, dtype=dtype, scale=0.7)], ["`x`"])
+            gradients_agree(
+                student, "simple_attention", simple_attention, [normal(*shape, dtype=dtype, scale=0.7)], ["`x`"]
+            )
 
 
 def _simple_manners(student: Any) -> None:
@@ -618,7 +700,9 @@ def _simple_manners(student: Any) -> None:
     same_tensor(student.value("simple_attention", x, where=where), simple_attention(x), "The result", where)
     for turned in (normal(3, 5).T, normal(2, 4, 3, 5).transpose(1, 2)):
         where = "for a tensor that is not contiguous (a transpose)"
-        same_tensor(student.value("simple_attention", turned, where=where), simple_attention(turned), "The result", where)
+        same_tensor(
+            student.value("simple_attention", turned, where=where), simple_attention(turned), "The result", where
+        )
     device_is_kept(student, "simple_attention", [normal(2, 4, 3)])
 
 
@@ -696,7 +780,11 @@ SIMPLE_ATTENTION = Exercise(
             (
                 edited(simple_attention, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=2)")),
                 edited(simple_attention, ("x.transpose(-2, -1)", "x.permute(0, 2, 1)")),
-                edited(simple_attention, ("x @ x.transpose(-2, -1)", "torch.bmm(x, x.transpose(1, 2))"), ("weights @ x", "torch.bmm(weights, x)")),
+                edited(
+                    simple_attention,
+                    ("x @ x.transpose(-2, -1)", "torch.bmm(x, x.transpose(1, 2))"),
+                    ("weights @ x", "torch.bmm(weights, x)"),
+                ),
             ),
         ),
         Mistake(
@@ -706,8 +794,12 @@ SIMPLE_ATTENTION = Exercise(
             _simple_with("    T, C = x.shape\n    return torch.softmax(x @ x.T, dim=-1) @ x"),
             (
                 _simple_with("    B, T, C = x.shape\n    return torch.softmax(x @ x.mT, dim=-1) @ x"),
-                _simple_with("    if x.dim() == 2:\n        x = x.unsqueeze(0)\n    return torch.softmax(x @ x.mT, dim=-1) @ x"),
-                _simple_with("    if x.dim() > 4:\n        raise ValueError('dimensions')\n    return torch.softmax(x @ x.mT, dim=-1) @ x"),
+                _simple_with(
+                    "    if x.dim() == 2:\n        x = x.unsqueeze(0)\n    return torch.softmax(x @ x.mT, dim=-1) @ x"
+                ),
+                _simple_with(
+                    "    if x.dim() > 4:\n        raise ValueError('dimensions')\n    return torch.softmax(x @ x.mT, dim=-1) @ x"
+                ),
             ),
         ),
         Mistake(
@@ -741,14 +833,20 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "softmax_twice",
             "The softmax is applied twice, which flattens the weights. Once is enough: its rows already sum to 1.",
-            edited(simple_attention, ("torch.softmax(scores, dim=-1)", "torch.softmax(torch.softmax(scores, dim=-1), dim=-1)")),
+            edited(
+                simple_attention,
+                ("torch.softmax(scores, dim=-1)", "torch.softmax(torch.softmax(scores, dim=-1), dim=-1)"),
+            ),
         ),
         Mistake(
             "causal",
             "Later tokens are blocked: no mask is asked for here, each token looks at all of them.",
             edited(
                 simple_attention,
-                ("    weights", "    future = torch.ones_like(scores, dtype=torch.bool).triu(1)\n    scores = scores.masked_fill(future, float('-inf'))\n    weights"),
+                (
+                    "    weights",
+                    "    future = torch.ones_like(scores, dtype=torch.bool).triu(1)\n    scores = scores.masked_fill(future, float('-inf'))\n    weights",
+                ),
             ),
         ),
         Mistake(
@@ -801,9 +899,7 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "features_attend",
             "xᵀ x compares the C features with each other instead of the T tokens: the scores should be (T, T).",
-            _simple_with(
-                "    scores = x.transpose(-2, -1) @ x\n    return x @ torch.softmax(scores, dim=-1)\n"
-            ),
+            _simple_with("    scores = x.transpose(-2, -1) @ x\n    return x @ torch.softmax(scores, dim=-1)\n"),
         ),
         Mistake(
             "residual",
@@ -813,7 +909,9 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "unstable",
             "The exponential is taken of the raw scores, which overflows for large x. Use a stable softmax.",
-            edited(simple_attention, ("torch.softmax(scores, dim=-1)", "scores.exp() / scores.exp().sum(-1, keepdim=True)")),
+            edited(
+                simple_attention, ("torch.softmax(scores, dim=-1)", "scores.exp() / scores.exp().sum(-1, keepdim=True)")
+            ),
         ),
         Mistake(
             "detached",
@@ -858,9 +956,16 @@ SIMPLE_ATTENTION = Exercise(
             "The vectors are scaled to length 1 first (cosine similarity). The plain dot products x xᵀ are asked for.",
             edited(
                 simple_attention,
-                ("scores = x @ x.transpose(-2, -1)", "u = x / x.norm(dim=-1, keepdim=True)\n    scores = u @ u.transpose(-2, -1)"),
+                (
+                    "scores = x @ x.transpose(-2, -1)",
+                    "u = x / x.norm(dim=-1, keepdim=True)\n    scores = u @ u.transpose(-2, -1)",
+                ),
             ),
-            (edited(simple_attention, ("x @ x.transpose(-2, -1)", "F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT")),),
+            (
+                edited(
+                    simple_attention, ("x @ x.transpose(-2, -1)", "F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT")
+                ),
+            ),
         ),
         Mistake(
             "divided_by_sum",
@@ -870,7 +975,10 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "one_only",
             "Each token takes the one most similar token (argmax) instead of an average of all, weighted by the softmax.",
-            edited(simple_attention, ("torch.softmax(scores, dim=-1)", "F.one_hot(scores.argmax(-1), x.shape[-2]).to(x.dtype)")),
+            edited(
+                simple_attention,
+                ("torch.softmax(scores, dim=-1)", "F.one_hot(scores.argmax(-1), x.shape[-2]).to(x.dtype)"),
+            ),
         ),
         Mistake(
             "distances",
@@ -1009,7 +1117,10 @@ def _sdpa_forbidden(student: Any) -> None:
     for args, where in (
         ([Q, K, V], "for the blocked key"),
         ([Q, K * far, V], "for a blocked key that would have scored far above the others"),
-        ([-1e6 * Q, 1e6 * K, V], "where all allowed scores are far below zero (a finite fill such as −1e9 is then the largest)"),
+        (
+            [-1e6 * Q, 1e6 * K, V],
+            "where all allowed scores are far below zero (a finite fill such as −1e9 is then the largest)",
+        ),
     ):
         with student.case():
             got = _attend(student, args, where, mask)["value"]
@@ -1185,16 +1296,32 @@ SDPA = Exercise(
         Mistake(
             "scale_standard_deviation",
             "The scores are divided by their own standard deviation. What is asked for is √d_k, which does not depend on them.",
-            edited(_SDPA, (" / math.sqrt(d_k)", ""), (f"    {_IF}", f"    scores = scores / (scores.var(dim=-1, keepdim=True, unbiased=False) + 1e-12).sqrt()\n    {_IF}")),
+            edited(
+                _SDPA,
+                (" / math.sqrt(d_k)", ""),
+                (
+                    f"    {_IF}",
+                    f"    scores = scores / (scores.var(dim=-1, keepdim=True, unbiased=False) + 1e-12).sqrt()\n    {_IF}",
+                ),
+            ),
             (
-                edited(_SDPA, (" / math.sqrt(d_k)", ""), (f"    {_IF}", f"    scores = scores / scores.std()\n    {_IF}")),
-                edited(_SDPA, (" / math.sqrt(d_k)", ""), (f"    {_IF}", f"    scores = scores / scores.std(dim=-1, keepdim=True)\n    {_IF}")),
+                edited(
+                    _SDPA, (" / math.sqrt(d_k)", ""), (f"    {_IF}", f"    scores = scores / scores.std()\n    {_IF}")
+                ),
+                edited(
+                    _SDPA,
+                    (" / math.sqrt(d_k)", ""),
+                    (f"    {_IF}", f"    scores = scores / scores.std(dim=-1, keepdim=True)\n    {_IF}"),
+                ),
             ),
         ),
         Mistake(
             "vectors_normalised",
             "Queries and keys are scaled to length 1 (cosine similarity): what is asked for is Q Kᵀ / √d_k.",
-            edited(_SDPA, ("Q @ K.transpose(-2, -1) / math.sqrt(d_k)", "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT")),
+            edited(
+                _SDPA,
+                ("Q @ K.transpose(-2, -1) / math.sqrt(d_k)", "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT"),
+            ),
             (edited(_SDPA, ("Q @ K.transpose(-2, -1)", "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT")),),
         ),
         Mistake(
@@ -1211,12 +1338,20 @@ SDPA = Exercise(
             "scale_after",
             "The division by √d_k comes after the softmax: the weights are then too peaked and sum to 1/√d_k. Scale the "
             "scores before the softmax.",
-            edited(_SDPA, (" / math.sqrt(d_k)", ""), ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-1) / math.sqrt(d_k)")),
+            edited(
+                _SDPA,
+                (" / math.sqrt(d_k)", ""),
+                ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-1) / math.sqrt(d_k)"),
+            ),
         ),
         Mistake(
             "scale_output",
             "The output is divided by √d_k instead of the scores.",
-            edited(_SDPA, (" / math.sqrt(d_k)", ""), ("weights @ V, weights  #", "weights @ V / math.sqrt(d_k), weights  #")),
+            edited(
+                _SDPA,
+                (" / math.sqrt(d_k)", ""),
+                ("weights @ V, weights  #", "weights @ V / math.sqrt(d_k), weights  #"),
+            ),
         ),
         Mistake(
             "scale_fourth_root",
@@ -1291,8 +1426,14 @@ SDPA = Exercise(
             "with them, so the rows no longer sum to 1. Block the scores with −inf before the softmax.",
             edited(
                 _SDPA,
-                ('    if mask is not None:\n        scores = scores.masked_fill(mask, float("-inf"))  # exp(-inf) is exactly 0\n', ""),
-                ("dim=-1)  # (..., T, S)\n", "dim=-1)\n    if mask is not None:\n        weights = weights.masked_fill(mask, 0.0)\n"),
+                (
+                    '    if mask is not None:\n        scores = scores.masked_fill(mask, float("-inf"))  # exp(-inf) is exactly 0\n',
+                    "",
+                ),
+                (
+                    "dim=-1)  # (..., T, S)\n",
+                    "dim=-1)\n    if mask is not None:\n        weights = weights.masked_fill(mask, 0.0)\n",
+                ),
             ),
         ),
         Mistake(
@@ -1300,7 +1441,10 @@ SDPA = Exercise(
             "The mask reaches the weights that are returned but not the output, or the other way round.",
             edited(
                 _SDPA,
-                ("return weights @ V, weights", "free = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(d_k), dim=-1)\n    return free @ V, weights"),
+                (
+                    "return weights @ V, weights",
+                    "free = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(d_k), dim=-1)\n    return free @ V, weights",
+                ),
             ),
         ),
         Mistake(
@@ -1308,7 +1452,10 @@ SDPA = Exercise(
             "The weights that are returned are those before masking; return the ones that made the output.",
             edited(
                 _SDPA,
-                ("return weights @ V, weights", "free = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(d_k), dim=-1)\n    return weights @ V, free"),
+                (
+                    "return weights @ V, weights",
+                    "free = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(d_k), dim=-1)\n    return weights @ V, free",
+                ),
             ),
         ),
         Mistake(
@@ -1342,13 +1489,19 @@ SDPA = Exercise(
             edited(
                 _SDPA,
                 (f"    {_IF}\n        scores = {_BLOCK}  # exp(-inf) is exactly 0\n", ""),
-                ("dim=-1)  # (..., T, S)\n", f"dim=-1)\n    {_IF}\n        weights = weights * ~mask\n        weights = weights / weights.sum(-1, keepdim=True)\n"),
+                (
+                    "dim=-1)  # (..., T, S)\n",
+                    f"dim=-1)\n    {_IF}\n        weights = weights * ~mask\n        weights = weights / weights.sum(-1, keepdim=True)\n",
+                ),
             ),
             tuple(
                 edited(
                     _SDPA,
                     (f"    {_IF}\n        scores = {_BLOCK}  # exp(-inf) is exactly 0\n", ""),
-                    ("dim=-1)  # (..., T, S)\n", f"dim=-1)\n    {_IF}\n        weights = weights * ~mask\n        weights = weights / {total}\n"),
+                    (
+                        "dim=-1)  # (..., T, S)\n",
+                        f"dim=-1)\n    {_IF}\n        weights = weights * ~mask\n        weights = weights / {total}\n",
+                    ),
                 )
                 for total in ("(weights.sum(-1, keepdim=True) + 1e-9)", "weights.sum(-1, keepdim=True).clamp(min=1e-9)")
             ),
@@ -1372,7 +1525,13 @@ SDPA = Exercise(
         Mistake(
             "mask_in_place",
             "The caller's mask is changed in place (`logical_not_()`, `mask[…] = …`): the next layer would get another mask.",
-            edited(_SDPA, (f"scores = {_BLOCK}", 'mask.logical_not_()\n        scores = scores.masked_fill(~mask, float("-inf"))')),
+            edited(
+                _SDPA,
+                (
+                    f"scores = {_BLOCK}",
+                    'mask.logical_not_()\n        scores = scores.masked_fill(~mask, float("-inf"))',
+                ),
+            ),
             (edited(_SDPA, (f"scores = {_BLOCK}", f"scores = {_BLOCK}\n        mask.zero_()")),),
         ),
         Mistake(
@@ -1393,8 +1552,12 @@ SDPA = Exercise(
             "wrong dimension. Use the mask as it comes: it broadcasts by itself.",
             edited(_SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(0), float("-inf"))')),
             (
-                edited(_SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(0) if mask.dim() == 2 else mask, float("-inf"))')),
-                edited(_SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(1) if mask.dim() == 3 else mask, float("-inf"))')),
+                edited(
+                    _SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(0) if mask.dim() == 2 else mask, float("-inf"))')
+                ),
+                edited(
+                    _SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(1) if mask.dim() == 3 else mask, float("-inf"))')
+                ),
                 edited(_SDPA, (_BLOCK, 'scores.masked_fill(mask.unsqueeze(1), float("-inf"))')),
             ),
         ),
@@ -1404,7 +1567,14 @@ SDPA = Exercise(
             edited(_SDPA, (_IF, "if mask is not None and scores.dim() == 3:")),
             tuple(
                 edited(_SDPA, (_IF, f"if mask is not None and {when}:"))
-                for when in ("scores.dim() == 2", "scores.dim() == 4", "mask.dim() == 2", "mask.dim() == 3", "mask.shape == scores.shape", "Q.shape == K.shape")
+                for when in (
+                    "scores.dim() == 2",
+                    "scores.dim() == 4",
+                    "mask.dim() == 2",
+                    "mask.dim() == 3",
+                    "mask.shape == scores.shape",
+                    "Q.shape == K.shape",
+                )
             ),
         ),
         Mistake(
@@ -1447,7 +1617,10 @@ SDPA = Exercise(
             "mask_transposed",
             "The mask is transposed: its rows are queries, its columns are keys.",
             edited(_SDPA, ("masked_fill(mask,", "masked_fill(mask.transpose(-2, -1),")),
-            (edited(_SDPA, ("masked_fill(mask,", "masked_fill(mask.mT,")), edited(_SDPA, ("masked_fill(mask,", "masked_fill(mask.T,"))),
+            (
+                edited(_SDPA, ("masked_fill(mask,", "masked_fill(mask.mT,")),
+                edited(_SDPA, ("masked_fill(mask,", "masked_fill(mask.T,")),
+            ),
         ),
         Mistake(
             "swapped_results",
@@ -1469,7 +1642,10 @@ SDPA = Exercise(
             "The results are lists of tensors: stack them into tensors with torch.stack.",
             edited(_SDPA, (_PAIR, "return list(weights @ V), list(weights)")),
             (
-                edited(_SDPA, (_PAIR, "return (weights @ V, weights) if mask is None else (list(weights @ V), list(weights))")),
+                edited(
+                    _SDPA,
+                    (_PAIR, "return (weights @ V, weights) if mask is None else (list(weights @ V), list(weights))"),
+                ),
                 edited(_SDPA, (_PAIR, "return (weights @ V).tolist(), weights.tolist()")),
             ),
         ),
@@ -1508,7 +1684,11 @@ SDPA = Exercise(
             edited(_SDPA, ("K.transpose(-2, -1)", "K.transpose(1, 2)")),
             (
                 edited(_SDPA, (_SOFT, "torch.softmax(scores, dim=2)")),
-                edited(_SDPA, ("Q @ K.transpose(-2, -1)", "torch.bmm(Q, K.transpose(-2, -1))"), ("weights @ V,", "torch.bmm(weights, V),")),
+                edited(
+                    _SDPA,
+                    ("Q @ K.transpose(-2, -1)", "torch.bmm(Q, K.transpose(-2, -1))"),
+                    ("weights @ V,", "torch.bmm(weights, V),"),
+                ),
             ),
         ),
         Mistake(
@@ -1516,9 +1696,7 @@ SDPA = Exercise(
             "Dimensions are counted from the front (`transpose(2, 3)`, `permute(0, 1, 3, 2)`, `dim=3`): right with exactly two "
             "leading dimensions. Count from the end: `transpose(-2, -1)`, `dim=-1`.",
             edited(_SDPA, ("K.transpose(-2, -1)", "K.transpose(2, 3)")),
-            (
-                edited(_SDPA, (_SOFT, "torch.softmax(scores, dim=3)")),
-            ),
+            (edited(_SDPA, (_SOFT, "torch.softmax(scores, dim=3)")),),
         ),
         Mistake(
             "dimensions_listed",
@@ -1541,14 +1719,20 @@ SDPA = Exercise(
             "view_needed",
             "`view` refuses tensors that are not contiguous, such as heads cut out with `.transpose(1, 2)`. Use `reshape`, or "
             "leave the batch to `@`.",
-            edited(_SDPA, ("    d_k =", "    Q, K, V = (t.view(-1, *t.shape[-2:]).view(t.shape) for t in (Q, K, V))\n    d_k =")),
+            edited(
+                _SDPA,
+                ("    d_k =", "    Q, K, V = (t.view(-1, *t.shape[-2:]).view(t.shape) for t in (Q, K, V))\n    d_k ="),
+            ),
         ),
         Mistake(
             "batch_flattened",
             "The batch is flattened into one long sequence, so queries of one sequence look at keys of another.",
             edited(
                 _SDPA,
-                ("    d_k =", "    shape = Q.shape\n    Q, K, V = (t.reshape(-1, t.shape[-1]) for t in (Q, K, V))\n    d_k ="),
+                (
+                    "    d_k =",
+                    "    shape = Q.shape\n    Q, K, V = (t.reshape(-1, t.shape[-1]) for t in (Q, K, V))\n    d_k =",
+                ),
                 (_PAIR, "return (weights @ V).reshape(*shape[:-1], V.shape[-1]), weights"),
             ),
         ),
@@ -1617,16 +1801,34 @@ SDPA = Exercise(
         Mistake(
             "epsilon",
             "A small number is added to the sum in the softmax, so the rows sum to a little less than 1.",
-            edited(_SDPA, (f"weights = {_SOFT}", "e = torch.exp(scores - scores.amax(-1, keepdim=True))\n    weights = e / (e.sum(-1, keepdim=True) + 1e-8)")),
+            edited(
+                _SDPA,
+                (
+                    f"weights = {_SOFT}",
+                    "e = torch.exp(scores - scores.amax(-1, keepdim=True))\n    weights = e / (e.sum(-1, keepdim=True) + 1e-8)",
+                ),
+            ),
             tuple(
-                edited(_SDPA, (f"weights = {_SOFT}", f"e = torch.exp(scores - scores.amax(-1, keepdim=True))\n    weights = e / (e.sum(-1, keepdim=True) + {small})"))
+                edited(
+                    _SDPA,
+                    (
+                        f"weights = {_SOFT}",
+                        f"e = torch.exp(scores - scores.amax(-1, keepdim=True))\n    weights = e / (e.sum(-1, keepdim=True) + {small})",
+                    ),
+                )
                 for small in ("1e-5", "1e-6")
             ),
         ),
         Mistake(
             "query_in_place",
             "Q is scaled in place (`Q /= …`), so the caller's queries are changed.",
-            edited(_SDPA, ("scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)", "Q /= math.sqrt(d_k)\n    scores = Q @ K.transpose(-2, -1)")),
+            edited(
+                _SDPA,
+                (
+                    "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)",
+                    "Q /= math.sqrt(d_k)\n    scores = Q @ K.transpose(-2, -1)",
+                ),
+            ),
         ),
         Mistake(
             "detached_weights",
@@ -1647,7 +1849,10 @@ SDPA = Exercise(
             "overwritten",
             "A tensor that the backward pass still needs is overwritten in place (`weights.masked_fill_`, `weights[mask] = 0`). "
             "The values are right, but the gradient fails.",
-            edited(_SDPA, ("# (..., T, S)\n    return", f"\n    {_IF}\n        weights.masked_fill_(mask, 0.0)\n    return")),
+            edited(
+                _SDPA,
+                ("# (..., T, S)\n    return", f"\n    {_IF}\n        weights.masked_fill_(mask, 0.0)\n    return"),
+            ),
             (edited(_SDPA, ("# (..., T, S)\n    return", "\n    weights *= 1.0\n    return")),),
         ),
         Mistake(
@@ -1666,8 +1871,16 @@ SDPA = Exercise(
             "made without `dtype=`.",
             edited(_SDPA, ("d_k = Q.shape[-1]", "Q, K, V = Q.float(), K.float(), V.float()\n    d_k = Q.shape[-1]")),
             (
-                edited(_SDPA, (f"    {_IF}", f"    scores = scores.float()\n    {_IF}"), ("weights @ V,", "weights.to(V.dtype) @ V,")),
-                edited(_SDPA, (f"    {_IF}", f"    scores = scores.float()\n    {_IF}"), ("weights @ V,", "weights @ V.float(),")),
+                edited(
+                    _SDPA,
+                    (f"    {_IF}", f"    scores = scores.float()\n    {_IF}"),
+                    ("weights @ V,", "weights.to(V.dtype) @ V,"),
+                ),
+                edited(
+                    _SDPA,
+                    (f"    {_IF}", f"    scores = scores.float()\n    {_IF}"),
+                    ("weights @ V,", "weights @ V.float(),"),
+                ),
                 edited(_SDPA, (f"    {_IF}", f"    scores = scores.float()\n    {_IF}")),
                 edited(_SDPA, ("weights @ V,", "(weights @ V).float(),")),
             ),
@@ -1700,21 +1913,31 @@ SDPA = Exercise(
         Mistake(
             "single_precision_mask",
             "A tensor for the mask is made without the dtype of the scores, so with a mask float64 fails or becomes float32.",
-            edited(_SDPA, ('scores.masked_fill(mask, float("-inf"))', '(scores + torch.zeros(mask.shape).masked_fill(mask, float("-inf"))).float()')),
+            edited(
+                _SDPA,
+                (
+                    'scores.masked_fill(mask, float("-inf"))',
+                    '(scores + torch.zeros(mask.shape).masked_fill(mask, float("-inf"))).float()',
+                ),
+            ),
         ),
         Mistake(
             "device_dropped",
             "A new tensor is made without `device=`: it lands on the CPU, and on a GPU the computation fails. Make it with "
             "`device=scores.device`, or use masked_fill, which needs no new tensor.",
-            edited(_SDPA, ('scores.masked_fill(mask, float("-inf"))', 'torch.where(mask, torch.full(scores.shape, float("-inf"), dtype=scores.dtype), scores)')),
+            edited(
+                _SDPA,
+                (
+                    'scores.masked_fill(mask, float("-inf"))',
+                    'torch.where(mask, torch.full(scores.shape, float("-inf"), dtype=scores.dtype), scores)',
+                ),
+            ),
         ),
         Mistake(
             "dropout",
             "Chance plays a part (dropout, or noise added to the scores): the result must depend on the inputs only.",
             edited(_SDPA, (_SOFT, f"F.dropout({_SOFT}, 0.1)")),
-            (
-                edited(_SDPA, (f"    {_IF}", f"    scores = scores + 1e-3 * torch.randn_like(scores)\n    {_IF}")),
-            ),
+            (edited(_SDPA, (f"    {_IF}", f"    scores = scores + 1e-3 * torch.randn_like(scores)\n    {_IF}")),),
         ),
         Mistake(
             "squeezed",
@@ -1734,17 +1957,46 @@ SDPA = Exercise(
             "that is given, nothing else.",
             edited(
                 _SDPA,
-                ("    if mask is not None", "    past = torch.ones(scores.shape[-2:], dtype=torch.bool, device=Q.device).triu(1)\n    scores = scores.masked_fill(past, float('-inf'))\n    if mask is not None"),
+                (
+                    "    if mask is not None",
+                    "    past = torch.ones(scores.shape[-2:], dtype=torch.bool, device=Q.device).triu(1)\n    scores = scores.masked_fill(past, float('-inf'))\n    if mask is not None",
+                ),
             ),
-            (edited(_SDPA, (_IF, "if mask is None:\n        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=Q.device).triu(1)\n    if True:")),),
+            (
+                edited(
+                    _SDPA,
+                    (
+                        _IF,
+                        "if mask is None:\n        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=Q.device).triu(1)\n    if True:",
+                    ),
+                ),
+            ),
         ),
         Mistake(
             "first_of_batch",
             "Only the first sequence of the batch is computed (its weights, or all of it) and used for all the others.",
-            edited(_SDPA, (_PAIR, "output = weights @ V\n    if output.dim() > 2:\n        output, weights = output[:1].expand_as(output), weights[:1].expand_as(weights)\n    return output, weights")),
+            edited(
+                _SDPA,
+                (
+                    _PAIR,
+                    "output = weights @ V\n    if output.dim() > 2:\n        output, weights = output[:1].expand_as(output), weights[:1].expand_as(weights)\n    return output, weights",
+                ),
+            ),
             (
-                edited(_SDPA, (_PAIR, "if weights.dim() > 2:\n        weights = weights[:1].expand_as(weights)\n    return weights @ V, weights")),
-                edited(_SDPA, (_PAIR, "if weights.dim() > 2:\n        return (weights @ V)[0], weights[0]\n    return weights @ V, weights")),
+                edited(
+                    _SDPA,
+                    (
+                        _PAIR,
+                        "if weights.dim() > 2:\n        weights = weights[:1].expand_as(weights)\n    return weights @ V, weights",
+                    ),
+                ),
+                edited(
+                    _SDPA,
+                    (
+                        _PAIR,
+                        "if weights.dim() > 2:\n        return (weights @ V)[0], weights[0]\n    return weights @ V, weights",
+                    ),
+                ),
             ),
         ),
         Mistake(
@@ -1752,7 +2004,10 @@ SDPA = Exercise(
             "The output is made with the shape of Q, but it is (..., T, d_v): its width is that of V.",
             edited(
                 _SDPA,
-                (_PAIR, "output = torch.zeros_like(Q)\n    for t in range(Q.shape[-2]):\n        output[..., t, :] = (weights[..., t, :].unsqueeze(-1) * V).sum(dim=-2)\n    return output, weights"),
+                (
+                    _PAIR,
+                    "output = torch.zeros_like(Q)\n    for t in range(Q.shape[-2]):\n        output[..., t, :] = (weights[..., t, :].unsqueeze(-1) * V).sum(dim=-2)\n    return output, weights",
+                ),
             ),
             (edited(_SDPA, (_PAIR, "return (weights @ V).reshape(Q.shape), weights")),),
         ),
@@ -1761,7 +2016,10 @@ SDPA = Exercise(
             "A loop over the keys runs to T, the number of queries: there are S keys.",
             edited(
                 _SDPA,
-                ("Q @ K.transpose(-2, -1)", "torch.stack([(Q * K[..., s, None, :]).sum(-1) for s in range(Q.shape[-2])], dim=-1)"),
+                (
+                    "Q @ K.transpose(-2, -1)",
+                    "torch.stack([(Q * K[..., s, None, :]).sum(-1) for s in range(Q.shape[-2])], dim=-1)",
+                ),
             ),
         ),
         Mistake(
@@ -1773,7 +2031,10 @@ SDPA = Exercise(
             "transposed_output",
             "The weights are transposed before they meet V (or returned transposed): row t of the weights belongs to query t.",
             edited(_SDPA, (_PAIR, "return weights.mT @ V, weights")),
-            (edited(_SDPA, (_PAIR, "return weights @ V, weights.mT")), edited(_SDPA, (_PAIR, "return (weights @ V).mT, weights"))),
+            (
+                edited(_SDPA, (_PAIR, "return weights @ V, weights.mT")),
+                edited(_SDPA, (_PAIR, "return (weights @ V).mT, weights")),
+            ),
         ),
     ],
     alternatives=[
@@ -1997,7 +2258,11 @@ def _self_manners(student: Any) -> None:
     _same_pair(answer["value"], _expected(state, x), where)
     _same_pair(student.value(other, x), _expected(other_state, x), where)
     after = student.state(module)["parameters"]
-    unchanged([after[name] for name in state if name in after], [state[name] for name in state if name in after], "the parameters")
+    unchanged(
+        [after[name] for name in state if name in after],
+        [state[name] for name in state if name in after],
+        "the parameters",
+    )
     for training in (True, False):
         with student.case():
             answer = student.call(module, [x], training=training)
@@ -2097,7 +2362,11 @@ SELF_ATTENTION = Exercise(
             "square_projections",
             "A projection (or all three) is nn.Linear(embed_dim, embed_dim): all should end in head_dim features.",
             _self_edited(("nn.Linear(embed_dim, head_dim)", "nn.Linear(embed_dim, embed_dim)")),
-            (_self_edited(("self.v_proj = nn.Linear(embed_dim, head_dim)", "self.v_proj = nn.Linear(embed_dim, embed_dim)")),),
+            (
+                _self_edited(
+                    ("self.v_proj = nn.Linear(embed_dim, head_dim)", "self.v_proj = nn.Linear(embed_dim, embed_dim)")
+                ),
+            ),
         ),
         Mistake(
             "sizes_swapped",
@@ -2107,13 +2376,36 @@ SELF_ATTENTION = Exercise(
         ),
         Mistake(
             "some_bias_missing",
-            "One of the projections has no bias: all three are nn.Linear(embed_dim, head_dim) with the default "
-            "bias.",
-            _self_edited(("self.k_proj = nn.Linear(embed_dim, head_dim)", "self.k_proj = nn.Linear(embed_dim, head_dim, bias=False)")),
+            "One of the projections has no bias: all three are nn.Linear(embed_dim, head_dim) with the default bias.",
+            _self_edited(
+                (
+                    "self.k_proj = nn.Linear(embed_dim, head_dim)",
+                    "self.k_proj = nn.Linear(embed_dim, head_dim, bias=False)",
+                )
+            ),
             (
-                _self_edited(("self.q_proj = nn.Linear(embed_dim, head_dim)", "self.q_proj = nn.Linear(embed_dim, head_dim, bias=False)")),
-                _self_edited(("self.v_proj = nn.Linear(embed_dim, head_dim)", "self.v_proj = nn.Linear(embed_dim, head_dim, bias=False)")),
-                _self_edited(("self.q_proj = nn.Linear(embed_dim, head_dim)", "self.q_proj = nn.Linear(embed_dim, head_dim, bias=False)"), ("self.k_proj = nn.Linear(embed_dim, head_dim)", "self.k_proj = nn.Linear(embed_dim, head_dim, bias=False)")),
+                _self_edited(
+                    (
+                        "self.q_proj = nn.Linear(embed_dim, head_dim)",
+                        "self.q_proj = nn.Linear(embed_dim, head_dim, bias=False)",
+                    )
+                ),
+                _self_edited(
+                    (
+                        "self.v_proj = nn.Linear(embed_dim, head_dim)",
+                        "self.v_proj = nn.Linear(embed_dim, head_dim, bias=False)",
+                    )
+                ),
+                _self_edited(
+                    (
+                        "self.q_proj = nn.Linear(embed_dim, head_dim)",
+                        "self.q_proj = nn.Linear(embed_dim, head_dim, bias=False)",
+                    ),
+                    (
+                        "self.k_proj = nn.Linear(embed_dim, head_dim)",
+                        "self.k_proj = nn.Linear(embed_dim, head_dim, bias=False)",
+                    ),
+                ),
             ),
         ),
         Mistake(
@@ -2121,7 +2413,10 @@ SELF_ATTENTION = Exercise(
             "The projections are bare matrices (nn.Parameter) instead of layers: nn.Linear(embed_dim, head_dim) "
             "holds a weight and a bias and is called as `self.q_proj(x)`.",
             _self_edited(
-                ("nn.Linear(embed_dim, head_dim)", "nn.Parameter(torch.randn(embed_dim, head_dim) / math.sqrt(embed_dim))"),
+                (
+                    "nn.Linear(embed_dim, head_dim)",
+                    "nn.Parameter(torch.randn(embed_dim, head_dim) / math.sqrt(embed_dim))",
+                ),
                 ("self.q_proj(x)", "x @ self.q_proj"),
                 ("self.k_proj(x)", "x @ self.k_proj"),
                 ("self.v_proj(x)", "x @ self.v_proj"),
@@ -2140,9 +2435,19 @@ SELF_ATTENTION = Exercise(
             "divisible_only",
             "Sizes are refused that are allowed here: embed_dim need not be divisible by head_dim (that rule "
             "belongs to several heads, in notebook 07).",
-            _self_edited(("        super().__init__()\n", "        super().__init__()\n        if embed_dim % head_dim != 0:\n            raise ValueError('sizes')\n")),
+            _self_edited(
+                (
+                    "        super().__init__()\n",
+                    "        super().__init__()\n        if embed_dim % head_dim != 0:\n            raise ValueError('sizes')\n",
+                )
+            ),
             (
-                _self_edited(("        super().__init__()\n", "        super().__init__()\n        assert embed_dim % head_dim == 0\n")),
+                _self_edited(
+                    (
+                        "        super().__init__()\n",
+                        "        super().__init__()\n        assert embed_dim % head_dim == 0\n",
+                    )
+                ),
             ),
         ),
         Mistake(
@@ -2177,35 +2482,40 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "no_mask_parameter",
             "forward does not take a mask: keep the signature forward(x, mask=None).",
-            _self_edited(("def forward(self, x, mask=None)", "def forward(self, x)"), (_CALL, "return scaled_dot_product_attention(Q, K, V)")),
+            _self_edited(
+                ("def forward(self, x, mask=None)", "def forward(self, x)"),
+                (_CALL, "return scaled_dot_product_attention(Q, K, V)"),
+            ),
         ),
         Mistake(
             "mask_required",
             "forward cannot be called without a mask: give it the default None, forward(x, mask=None).",
             _self_edited(("def forward(self, x, mask=None)", "def forward(self, x, mask)")),
-            (
-                _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, mask.bool())")),
-            ),
+            (_self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, mask.bool())")),),
         ),
         Mistake(
             "mask_sometimes",
             "The mask is used in one mode only (training or evaluation). What is blocked is blocked in both.",
             _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, mask if self.training else None)")),
-            (
-                _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if self.training else mask)")),
-            ),
+            (_self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if self.training else mask)")),),
         ),
         Mistake(
             "mask_remembered",
             "The first mask is kept and used in later calls too. A call uses the mask it is given, or none.",
             _self_edited(
                 ("        super().__init__()\n", "        super().__init__()\n        self.mask = None\n"),
-                (_CALL, "self.mask = mask if self.mask is None else self.mask\n        return scaled_dot_product_attention(Q, K, V, self.mask)"),
+                (
+                    _CALL,
+                    "self.mask = mask if self.mask is None else self.mask\n        return scaled_dot_product_attention(Q, K, V, self.mask)",
+                ),
             ),
             (
                 _self_edited(
                     ("        super().__init__()\n", "        super().__init__()\n        self.mask = None\n"),
-                    (_CALL, "self.mask = self.mask if mask is None else mask\n        return scaled_dot_product_attention(Q, K, V, self.mask)"),
+                    (
+                        _CALL,
+                        "self.mask = self.mask if mask is None else mask\n        return scaled_dot_product_attention(Q, K, V, self.mask)",
+                    ),
                 ),
             ),
         ),
@@ -2213,17 +2523,31 @@ SELF_ATTENTION = Exercise(
             "mask_unsqueezed",
             "The mask is given a further dimension (unsqueeze), so that some masks no longer fit or the results "
             "gain a dimension. Pass it on as it comes: it broadcasts by itself.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.unsqueeze(0))")),
+            _self_edited(
+                (_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.unsqueeze(0))")
+            ),
             (
-                _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.unsqueeze(1))")),
-                _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask[:, None, None, :])")),
+                _self_edited(
+                    (_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.unsqueeze(1))")
+                ),
+                _self_edited(
+                    (
+                        _CALL,
+                        "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask[:, None, None, :])",
+                    )
+                ),
             ),
         ),
         Mistake(
             "mask_convention",
             "F.scaled_dot_product_attention reads True as *allowed*, the opposite of the course's masks, so under "
             "a mask the output does not belong to the weights.",
-            _self_edited((_CALL, "_, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return F.scaled_dot_product_attention(Q, K, V, mask), weights")),
+            _self_edited(
+                (
+                    _CALL,
+                    "_, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return F.scaled_dot_product_attention(Q, K, V, mask), weights",
+                )
+            ),
         ),
         Mistake(
             "mask_finite",
@@ -2243,41 +2567,82 @@ SELF_ATTENTION = Exercise(
                 _self_edited(("        Q = self.q_proj(x)", "        x = x[:, :10]\n        Q = self.q_proj(x)")),
                 _self_edited(("        Q = self.q_proj(x)", "        x = x[:, :16]\n        Q = self.q_proj(x)")),
                 _self_edited(("        Q = self.q_proj(x)", "        x = x[:, :32]\n        Q = self.q_proj(x)")),
-                _self_edited(("        Q = self.q_proj(x)", "        if x.shape[1] > 16:\n            raise ValueError('too long')\n        Q = self.q_proj(x)")),
+                _self_edited(
+                    (
+                        "        Q = self.q_proj(x)",
+                        "        if x.shape[1] > 16:\n            raise ValueError('too long')\n        Q = self.q_proj(x)",
+                    )
+                ),
             ),
         ),
         Mistake(
             "batch_second",
             "Attention runs over the batch: x is (B, T, C) here, with the batch first (nn.MultiheadAttention's "
             "default has the tokens first).",
-            _self_edited(("        Q = self.q_proj(x)", "        x = x.transpose(0, 1)\n        Q = self.q_proj(x)"), (_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.transpose(0, 1), weights")),
+            _self_edited(
+                ("        Q = self.q_proj(x)", "        x = x.transpose(0, 1)\n        Q = self.q_proj(x)"),
+                (
+                    _CALL,
+                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.transpose(0, 1), weights",
+                ),
+            ),
             (
-                _self_edited(("        Q = self.q_proj(x)", "        x = x.transpose(0, 1)\n        Q = self.q_proj(x)")),
+                _self_edited(
+                    ("        Q = self.q_proj(x)", "        x = x.transpose(0, 1)\n        Q = self.q_proj(x)")
+                ),
             ),
         ),
         Mistake(
             "input_normalised",
-            "The tokens are normalised or centred before they are projected (a layer norm): that comes in "
-            "notebook 08.",
-            _self_edited(("        Q = self.q_proj(x)", "        x = F.layer_norm(x, x.shape[-1:])\n        Q = self.q_proj(x)")),
+            "The tokens are normalised or centred before they are projected (a layer norm): that comes in notebook 08.",
+            _self_edited(
+                ("        Q = self.q_proj(x)", "        x = F.layer_norm(x, x.shape[-1:])\n        Q = self.q_proj(x)")
+            ),
         ),
         Mistake(
             "parameters_changed",
             "Every call changes the parameters (`weight.data.div_`): the next call gives another result. Scale "
             "the scores or the queries instead.",
-            _self_edited(("        Q = self.q_proj(x)", "        self.q_proj.weight.data.div_(math.sqrt(self.q_proj.out_features))\n        self.q_proj.bias.data.div_(math.sqrt(self.q_proj.out_features))\n        Q = self.q_proj(x)"), _inline(scale="1.0")),
+            _self_edited(
+                (
+                    "        Q = self.q_proj(x)",
+                    "        self.q_proj.weight.data.div_(math.sqrt(self.q_proj.out_features))\n        self.q_proj.bias.data.div_(math.sqrt(self.q_proj.out_features))\n        Q = self.q_proj(x)",
+                ),
+                _inline(scale="1.0"),
+            ),
             (
-                _self_edited(("        Q = self.q_proj(x)", "        self.q_proj.weight.data.div_(math.sqrt(self.q_proj.out_features))\n        Q = self.q_proj(x)"), _inline(scale="1.0")),
+                _self_edited(
+                    (
+                        "        Q = self.q_proj(x)",
+                        "        self.q_proj.weight.data.div_(math.sqrt(self.q_proj.out_features))\n        Q = self.q_proj(x)",
+                    ),
+                    _inline(scale="1.0"),
+                ),
             ),
         ),
         Mistake(
             "same_start",
             "The projections start alike (copied or constant weights): each needs random weights of its own, as "
             "nn.Linear makes them.",
-            _self_edited(("        self.v_proj = nn.Linear(embed_dim, head_dim)", "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        for layer in (self.q_proj, self.k_proj, self.v_proj):\n            nn.init.zeros_(layer.weight)")),
+            _self_edited(
+                (
+                    "        self.v_proj = nn.Linear(embed_dim, head_dim)",
+                    "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        for layer in (self.q_proj, self.k_proj, self.v_proj):\n            nn.init.zeros_(layer.weight)",
+                )
+            ),
             (
-                _self_edited(("        self.v_proj = nn.Linear(embed_dim, head_dim)", "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        for layer in (self.q_proj, self.k_proj, self.v_proj):\n            nn.init.ones_(layer.weight)")),
-                _self_edited(("        self.v_proj = nn.Linear(embed_dim, head_dim)", "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        self.k_proj.load_state_dict(self.q_proj.state_dict())")),
+                _self_edited(
+                    (
+                        "        self.v_proj = nn.Linear(embed_dim, head_dim)",
+                        "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        for layer in (self.q_proj, self.k_proj, self.v_proj):\n            nn.init.ones_(layer.weight)",
+                    )
+                ),
+                _self_edited(
+                    (
+                        "        self.v_proj = nn.Linear(embed_dim, head_dim)",
+                        "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        self.k_proj.load_state_dict(self.q_proj.state_dict())",
+                    )
+                ),
             ),
         ),
         Mistake(
@@ -2344,8 +2709,14 @@ SELF_ATTENTION = Exercise(
             "output_projection",
             "There is a further layer after attention: an output projection comes in notebook 07, not here.",
             _self_edited(
-                ("self.v_proj = nn.Linear(embed_dim, head_dim)", "self.v_proj = nn.Linear(embed_dim, head_dim)\n        self.out_proj = nn.Linear(head_dim, head_dim)"),
-                (_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return self.out_proj(output), weights"),
+                (
+                    "self.v_proj = nn.Linear(embed_dim, head_dim)",
+                    "self.v_proj = nn.Linear(embed_dim, head_dim)\n        self.out_proj = nn.Linear(head_dim, head_dim)",
+                ),
+                (
+                    _CALL,
+                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return self.out_proj(output), weights",
+                ),
             ),
         ),
         Mistake(
@@ -2356,13 +2727,20 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "not_a_module",
             "The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.",
-            _self_edited(("class SelfAttention(nn.Module)", "class SelfAttention"), ("        super().__init__()\n", ""), ("def forward", "def __call__")),
+            _self_edited(
+                ("class SelfAttention(nn.Module)", "class SelfAttention"),
+                ("        super().__init__()\n", ""),
+                ("def forward", "def __call__"),
+            ),
         ),
         Mistake(
             "fresh_layers_each_time",
             "The layers are made anew in every forward pass, so nothing that is learned or loaded is ever used.",
             _self_edited(
-                ("Q = self.q_proj(x)  # (B, T, head_dim)", "make = lambda: nn.Linear(x.shape[-1], self.q_proj.out_features)\n        Q = make()(x)"),
+                (
+                    "Q = self.q_proj(x)  # (B, T, head_dim)",
+                    "make = lambda: nn.Linear(x.shape[-1], self.q_proj.out_features)\n        Q = make()(x)",
+                ),
                 ("K = self.k_proj(x)", "K = make()(x)"),
                 ("V = self.v_proj(x)", "V = make()(x)"),
             ),
@@ -2447,13 +2825,30 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "mask_transposed",
             "The mask is transposed: its rows are queries, its columns are keys.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.expand(x.shape[0], x.shape[1], x.shape[1]).mT)")),
+            _self_edited(
+                (
+                    _CALL,
+                    "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.expand(x.shape[0], x.shape[1], x.shape[1]).mT)",
+                )
+            ),
         ),
         Mistake(
             "always_causal",
             "Later tokens are blocked even without a mask: apply the mask that is given, nothing else.",
-            _self_edited((_CALL, "future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)\n        return scaled_dot_product_attention(Q, K, V, future if mask is None else mask | future)")),
-            (_self_edited((_CALL, "future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)\n        return scaled_dot_product_attention(Q, K, V, future if mask is None else mask)")),),
+            _self_edited(
+                (
+                    _CALL,
+                    "future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)\n        return scaled_dot_product_attention(Q, K, V, future if mask is None else mask | future)",
+                )
+            ),
+            (
+                _self_edited(
+                    (
+                        _CALL,
+                        "future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)\n        return scaled_dot_product_attention(Q, K, V, future if mask is None else mask)",
+                    )
+                ),
+            ),
         ),
         Mistake(
             "scale_embed_dim",
@@ -2494,12 +2889,22 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "mask_after",
             "The mask is applied after the softmax, so rows with blocked keys no longer sum to 1.",
-            _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V)\n        if mask is not None:\n            weights = weights.masked_fill(mask, 0.0)\n        return weights @ V, weights")),
+            _self_edited(
+                (
+                    _CALL,
+                    "output, weights = scaled_dot_product_attention(Q, K, V)\n        if mask is not None:\n            weights = weights.masked_fill(mask, 0.0)\n        return weights @ V, weights",
+                )
+            ),
         ),
         Mistake(
             "no_softmax",
             "The scaled scores are used as weights without a softmax.",
-            _self_edited((_CALL, "weights = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])\n        return weights @ V, weights")),
+            _self_edited(
+                (
+                    _CALL,
+                    "weights = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])\n        return weights @ V, weights",
+                )
+            ),
         ),
         Mistake(
             "output_only",
@@ -2519,12 +2924,22 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "returned_weights_detached",
             "The weights that are returned are detached. They are right, but nothing can be learned through them.",
-            _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.detach()")),
+            _self_edited(
+                (
+                    _CALL,
+                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.detach()",
+                )
+            ),
         ),
         Mistake(
             "no_gradient",
             "The result is computed without gradients (`no_grad` or `.detach()`), so nothing could be trained.",
-            _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.detach(), weights.detach()")),
+            _self_edited(
+                (
+                    _CALL,
+                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.detach(), weights.detach()",
+                )
+            ),
         ),
         Mistake(
             "input_detached",
@@ -2534,22 +2949,51 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "residual",
             "The tokens are added to the output (a residual connection): that comes in notebook 08.",
-            _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output + x[..., :1], weights")),
+            _self_edited(
+                (
+                    _CALL,
+                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output + x[..., :1], weights",
+                )
+            ),
             (
-                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output + x, weights")),
-                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return (output + x if output.shape == x.shape else output), weights")),
+                _self_edited(
+                    (
+                        _CALL,
+                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output + x, weights",
+                    )
+                ),
+                _self_edited(
+                    (
+                        _CALL,
+                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return (output + x if output.shape == x.shape else output), weights",
+                    )
+                ),
             ),
         ),
         Mistake(
             "dropout",
             "Dropout is applied to the weights or the output: it is not part of this module.",
-            _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return nn.functional.dropout(output, 0.1, self.training), weights")),
-            (_self_edited((_CALL, "_, weights = scaled_dot_product_attention(Q, K, V, mask)\n        weights = F.dropout(weights, 0.1, self.training)\n        return weights @ V, weights")),),
+            _self_edited(
+                (
+                    _CALL,
+                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return nn.functional.dropout(output, 0.1, self.training), weights",
+                )
+            ),
+            (
+                _self_edited(
+                    (
+                        _CALL,
+                        "_, weights = scaled_dot_product_attention(Q, K, V, mask)\n        weights = F.dropout(weights, 0.1, self.training)\n        return weights @ V, weights",
+                    )
+                ),
+            ),
         ),
         Mistake(
             "activation",
             "A non-linearity (ReLU) follows the projections: they are linear.",
-            _self_edited(("self.q_proj(x)", "torch.relu(self.q_proj(x))"), ("self.k_proj(x)", "torch.relu(self.k_proj(x))")),
+            _self_edited(
+                ("self.q_proj(x)", "torch.relu(self.q_proj(x))"), ("self.k_proj(x)", "torch.relu(self.k_proj(x))")
+            ),
             (
                 _self_edited(
                     *((f"self.{name}(x)", f"torch.relu(self.{name}(x))") for name in PROJECTIONS),
@@ -2560,7 +3004,12 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "frozen",
             "The parameters are frozen (requires_grad=False), so they cannot be trained.",
-            _self_edited(("        self.v_proj = nn.Linear(embed_dim, head_dim)", "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        self.requires_grad_(False)")),
+            _self_edited(
+                (
+                    "        self.v_proj = nn.Linear(embed_dim, head_dim)",
+                    "        self.v_proj = nn.Linear(embed_dim, head_dim)\n        self.requires_grad_(False)",
+                )
+            ),
         ),
         Mistake(
             "single_precision",
@@ -2570,12 +3019,37 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "squeezed",
             "`squeeze()` removes every dimension of size 1, so a batch of one or a single token changes the shape.",
-            _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(), weights.squeeze()")),
+            _self_edited(
+                (
+                    _CALL,
+                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(), weights.squeeze()",
+                )
+            ),
             (
-                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(0), weights.squeeze(0)")),
-                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.squeeze(0)")),
-                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.squeeze()")),
-                _self_edited((_CALL, "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(), weights")),
+                _self_edited(
+                    (
+                        _CALL,
+                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(0), weights.squeeze(0)",
+                    )
+                ),
+                _self_edited(
+                    (
+                        _CALL,
+                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.squeeze(0)",
+                    )
+                ),
+                _self_edited(
+                    (
+                        _CALL,
+                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.squeeze()",
+                    )
+                ),
+                _self_edited(
+                    (
+                        _CALL,
+                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(), weights",
+                    )
+                ),
             ),
         ),
         Mistake(

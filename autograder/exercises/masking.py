@@ -181,8 +181,22 @@ CAUSAL_MASK = Exercise(
             "infinities",
             "The mask holds 0 and −inf, to be added to scores. That is one of PyTorch's conventions, but here a boolean "
             "mask is asked for, True = blocked.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), float('-inf'))")),
-            (edited(causal_mask, ("ones.triu(diagonal=1)", "torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), -1e9)")),),
+            edited(
+                causal_mask,
+                (
+                    "ones.triu(diagonal=1)",
+                    "torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), float('-inf'))",
+                ),
+            ),
+            (
+                edited(
+                    causal_mask,
+                    (
+                        "ones.triu(diagonal=1)",
+                        "torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), -1e9)",
+                    ),
+                ),
+            ),
         ),
         Mistake(
             "flipped",
@@ -198,10 +212,28 @@ CAUSAL_MASK = Exercise(
         Mistake(
             "loop_ends_early",
             "A loop stops one too early, so the last row or column is never written: `range(n)` ends at n − 1 already.",
-            edited(causal_mask, ("return ones.triu(diagonal=1)", "mask = ones.triu(diagonal=1)\n    mask[:, -1] = False\n    return mask")),
+            edited(
+                causal_mask,
+                (
+                    "return ones.triu(diagonal=1)",
+                    "mask = ones.triu(diagonal=1)\n    mask[:, -1] = False\n    return mask",
+                ),
+            ),
             (
-                edited(causal_mask, ("return ones.triu(diagonal=1)", "mask = ones.triu(diagonal=1)\n    mask[:, :1] = False\n    mask[0] = False\n    return mask")),
-                edited(causal_mask, ("return ones.triu(diagonal=1)", "mask = ones.triu(diagonal=1)\n    mask[-1] = False\n    mask[:, -1] = False\n    return mask")),
+                edited(
+                    causal_mask,
+                    (
+                        "return ones.triu(diagonal=1)",
+                        "mask = ones.triu(diagonal=1)\n    mask[:, :1] = False\n    mask[0] = False\n    return mask",
+                    ),
+                ),
+                edited(
+                    causal_mask,
+                    (
+                        "return ones.triu(diagonal=1)",
+                        "mask = ones.triu(diagonal=1)\n    mask[-1] = False\n    mask[:, -1] = False\n    return mask",
+                    ),
+                ),
             ),
         ),
         Mistake(
@@ -218,7 +250,10 @@ CAUSAL_MASK = Exercise(
         Mistake(
             "one_row",
             "The mask has one row only: (T, T) is asked for, one row for each query.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "torch.arange(T, device=device) > torch.arange(T, device=device)")),
+            edited(
+                causal_mask,
+                ("ones.triu(diagonal=1)", "torch.arange(T, device=device) > torch.arange(T, device=device)"),
+            ),
             (edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1)[0]")),),
         ),
         Mistake(
@@ -269,7 +304,11 @@ CAUSAL_MASK = Exercise(
             "The size is fixed, or has a fixed maximum (a buffer that is sliced): the mask must be (T, T) for every T.",
             edited(causal_mask, ("ones = torch.ones(T, T,", "ones = torch.ones(4, 4,")),
             tuple(
-                edited(causal_mask, ("ones = torch.ones(T, T,", f"ones = torch.ones({n}, {n},"), ("ones.triu(diagonal=1)", "ones.triu(diagonal=1)[:T, :T]"))
+                edited(
+                    causal_mask,
+                    ("ones = torch.ones(T, T,", f"ones = torch.ones({n}, {n},"),
+                    ("ones.triu(diagonal=1)", "ones.triu(diagonal=1)[:T, :T]"),
+                )
                 for n in (8, 10, 16, 32, 64, 100, 128)
             ),
         ),
@@ -387,11 +426,17 @@ PADDING_MASK = Exercise(
             "reshaped",
             "The mask was made with the wrong dimension first and then cut anew with `view` or `reshape`, which scrambles it. Use "
             "`transpose`, or compare positions (max_len,) with lengths (B, 1).",
-            edited(padding_mask, ("positions >= lengths[:, None]", "(positions[:, None] >= lengths).reshape(len(lengths), max_len)")),
+            edited(
+                padding_mask,
+                ("positions >= lengths[:, None]", "(positions[:, None] >= lengths).reshape(len(lengths), max_len)"),
+            ),
             (
                 edited(
                     padding_mask,
-                    ("positions >= lengths[:, None]", "positions.repeat_interleave(len(lengths)).view(len(lengths), max_len) >= lengths[:, None]"),
+                    (
+                        "positions >= lengths[:, None]",
+                        "positions.repeat_interleave(len(lengths)).view(len(lengths), max_len) >= lengths[:, None]",
+                    ),
                 ),
             ),
         ),
@@ -399,29 +444,64 @@ PADDING_MASK = Exercise(
             "negative_slice",
             "A slice such as `mask[b, -n:]` takes the whole row when n is 0, so a sequence without padding is blocked altogether. "
             "Slice from the length on: `mask[b, length:]`.",
-            edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    mask[lengths == max_len] = True\n    return mask")),
+            edited(
+                padding_mask,
+                (
+                    "return positions >= lengths[:, None]",
+                    "mask = positions >= lengths[:, None]\n    mask[lengths == max_len] = True\n    return mask",
+                ),
+            ),
         ),
         Mistake(
             "last_position_only",
             "A loop stops one too early, so the last position is never marked: `range(n)` ends at n − 1 already.",
-            edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    mask[:, -1] = False\n    return mask")),
+            edited(
+                padding_mask,
+                (
+                    "return positions >= lengths[:, None]",
+                    "mask = positions >= lengths[:, None]\n    mask[:, -1] = False\n    return mask",
+                ),
+            ),
         ),
         Mistake(
             "last_sequence_missed",
             "The last sequence of the batch is left out of the loop.",
-            edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    mask[-1] = False\n    return mask")),
+            edited(
+                padding_mask,
+                (
+                    "return positions >= lengths[:, None]",
+                    "mask = positions >= lengths[:, None]\n    mask[-1] = False\n    return mask",
+                ),
+            ),
         ),
         Mistake(
             "square",
             "The mask is square: (B, max_len) is asked for, one number for each position of each sequence.",
-            edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    return mask[:, None, :] | mask[:, :, None]")),
-            (edited(padding_mask, ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    return mask[:, None, :].expand(-1, max_len, -1)")),),
+            edited(
+                padding_mask,
+                (
+                    "return positions >= lengths[:, None]",
+                    "mask = positions >= lengths[:, None]\n    return mask[:, None, :] | mask[:, :, None]",
+                ),
+            ),
+            (
+                edited(
+                    padding_mask,
+                    (
+                        "return positions >= lengths[:, None]",
+                        "mask = positions >= lengths[:, None]\n    return mask[:, None, :].expand(-1, max_len, -1)",
+                    ),
+                ),
+            ),
         ),
         Mistake(
             "size_limited",
             "The number of positions is fixed or has a fixed maximum: the mask must be max_len wide.",
             edited(padding_mask, ("torch.arange(max_len", "torch.arange(min(max_len, 16)")),
-            (edited(padding_mask, ("torch.arange(max_len", "torch.arange(min(max_len, 32)")), edited(padding_mask, ("torch.arange(max_len", "torch.arange(16"))),
+            (
+                edited(padding_mask, ("torch.arange(max_len", "torch.arange(min(max_len, 32)")),
+                edited(padding_mask, ("torch.arange(max_len", "torch.arange(16")),
+            ),
         ),
         Mistake(
             "ids_expected",
@@ -473,15 +553,25 @@ PADDING_MASK = Exercise(
         Mistake(
             "floats",
             "The mask is a float tensor: a boolean tensor is asked for.",
-            edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).float()")),
+            edited(
+                padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).float()")
+            ),
         ),
         Mistake(
             "integers",
             "The mask is an integer tensor: a boolean tensor is asked for.",
-            edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).long()")),
+            edited(
+                padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).long()")
+            ),
             (
-                edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).int()")),
-                edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).byte()")),
+                edited(
+                    padding_mask,
+                    ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).int()"),
+                ),
+                edited(
+                    padding_mask,
+                    ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).byte()"),
+                ),
             ),
         ),
         Mistake(
@@ -489,25 +579,46 @@ PADDING_MASK = Exercise(
             "The mask holds 0 and −inf, to be added to scores: here a boolean mask is asked for, True = blocked.",
             edited(
                 padding_mask,
-                ("return positions >= lengths[:, None]", "mask = positions >= lengths[:, None]\n    return torch.zeros(mask.shape).masked_fill(mask, float('-inf'))"),
+                (
+                    "return positions >= lengths[:, None]",
+                    "mask = positions >= lengths[:, None]\n    return torch.zeros(mask.shape).masked_fill(mask, float('-inf'))",
+                ),
             ),
         ),
         Mistake(
             "extra_dimensions",
             "The mask has extra dimensions: (B, max_len) is asked for.",
-            edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None])[:, None]")),
-            (edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None])[:, None, None]")),),
+            edited(
+                padding_mask,
+                ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None])[:, None]"),
+            ),
+            (
+                edited(
+                    padding_mask,
+                    ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None])[:, None, None]"),
+                ),
+            ),
         ),
         Mistake(
             "list",
             "A list is returned: a tensor is asked for.",
-            edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).tolist()")),
-            (edited(padding_mask, ("return positions >= lengths[:, None]", "return list(positions >= lengths[:, None])")),),
+            edited(
+                padding_mask,
+                ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).tolist()"),
+            ),
+            (
+                edited(
+                    padding_mask, ("return positions >= lengths[:, None]", "return list(positions >= lengths[:, None])")
+                ),
+            ),
         ),
         Mistake(
             "squeezed",
             "`squeeze()` removes every dimension of size 1, so a batch of one or a length of one changes the shape.",
-            edited(padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).squeeze()")),
+            edited(
+                padding_mask,
+                ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).squeeze()"),
+            ),
         ),
         Mistake(
             "zero_length",
@@ -660,17 +771,29 @@ ATTENTION_MASK = Exercise(
             "empty_rows_reopened",
             "Rows that are fully blocked are opened again. The mask says what is blocked, nothing else: such rows are the business "
             "of masked_softmax.",
-            edited(attention_mask, (f"return {_OR}", f"mask = {_OR}\n    return mask & ~mask.all(dim=-1, keepdim=True)")),
+            edited(
+                attention_mask, (f"return {_OR}", f"mask = {_OR}\n    return mask & ~mask.all(dim=-1, keepdim=True)")
+            ),
             (
-                edited(attention_mask, (f"return {_OR}", f"mask = {_OR}\n    mask[lengths == 0] = False\n    return mask")),
-                edited(attention_mask, (f"return {_OR}", f"mask = {_OR}\n    mask[lengths == 0] = future\n    return mask")),
+                edited(
+                    attention_mask, (f"return {_OR}", f"mask = {_OR}\n    mask[lengths == 0] = False\n    return mask")
+                ),
+                edited(
+                    attention_mask, (f"return {_OR}", f"mask = {_OR}\n    mask[lengths == 0] = future\n    return mask")
+                ),
             ),
         ),
         Mistake(
             "shared_buffer",
             "One mask is written into again and again (`|=`), so the padding of one sequence sticks to the next. Make a new mask "
             "for each.",
-            edited(attention_mask, (f"return {_OR}", "masks = []\n    for row in padding:\n        future |= row\n        masks.append(future.clone())\n    return torch.stack(masks)[:, None]")),
+            edited(
+                attention_mask,
+                (
+                    f"return {_OR}",
+                    "masks = []\n    for row in padding:\n        future |= row\n        masks.append(future.clone())\n    return torch.stack(masks)[:, None]",
+                ),
+            ),
         ),
         Mistake(
             "python_or",
@@ -680,7 +803,10 @@ ATTENTION_MASK = Exercise(
         Mistake(
             "last_sequence",
             "All sequences get the mask of the last one: it is overwritten in the loop.",
-            edited(attention_mask, (_OR, "(future | padding[-1:, None, None, :]).expand(len(lengths), 1, max_len, max_len)")),
+            edited(
+                attention_mask,
+                (_OR, "(future | padding[-1:, None, None, :]).expand(len(lengths), 1, max_len, max_len)"),
+            ),
             (edited(attention_mask, (_OR, "(future | padding[-1:, None, None, :])")),),
         ),
         Mistake(
@@ -770,7 +896,9 @@ ATTENTION_MASK = Exercise(
         Mistake(
             "first_sequence",
             "All sequences get the mask of the first one.",
-            edited(attention_mask, (_OR, "(future | padding[:1, None, None, :]).expand(len(lengths), 1, max_len, max_len)")),
+            edited(
+                attention_mask, (_OR, "(future | padding[:1, None, None, :]).expand(len(lengths), 1, max_len, max_len)")
+            ),
         ),
         Mistake(
             "batch_paired_with_rows",
@@ -787,7 +915,11 @@ ATTENTION_MASK = Exercise(
             "floats",
             "The mask is not boolean: a tensor of dtype torch.bool is asked for.",
             edited(attention_mask, (_OR, f"({_OR}).float()")),
-            (edited(attention_mask, (_OR, f"({_OR}).long()")), edited(attention_mask, (_OR, f"({_OR}).int()")), edited(attention_mask, (_OR, f"({_OR}).byte()"))),
+            (
+                edited(attention_mask, (_OR, f"({_OR}).long()")),
+                edited(attention_mask, (_OR, f"({_OR}).int()")),
+                edited(attention_mask, (_OR, f"({_OR}).byte()")),
+            ),
         ),
         Mistake(
             "added",
@@ -801,7 +933,10 @@ ATTENTION_MASK = Exercise(
         Mistake(
             "infinities",
             "The mask holds 0 and −inf, to be added to scores: here a boolean mask is asked for, True = blocked.",
-            edited(attention_mask, (f"return {_OR}", f"mask = {_OR}\n    return torch.zeros(mask.shape).masked_fill(mask, float('-inf'))")),
+            edited(
+                attention_mask,
+                (f"return {_OR}", f"mask = {_OR}\n    return torch.zeros(mask.shape).masked_fill(mask, float('-inf'))"),
+            ),
         ),
         Mistake(
             "squeezed",
@@ -890,13 +1025,16 @@ def _masked_case(student: Any, scores: torch.Tensor, mask: torch.Tensor, where: 
 
 
 def _masked_values(student: Any) -> None:
-    for shape in ((3, 5), (2, 4, 3), (2, 3, 4, 5), (1, 4), (4, 4), (2, 3, 1, 2)):
+    for shape in ((3, 5), (2, 4, 3), (2, 3, 4, 5), (1, 4), (4, 4), (2, 3, 1, 2), (2, 1, 3, 2, 4), (2, 33, 17)):
         with student.case():
             _masked_case(student, normal(*shape), _pattern(*shape), f"for scores and mask of shape {shape}")
-    with student.case():
-        scores = normal(3, 4)
-        none = torch.zeros(3, 4, dtype=torch.bool)
-        _masked_case(student, scores, none, "with a mask that blocks nothing")
+    whole = torch.tensor([[0.0, 1.0, -1.0, 0.0], [2.0, 2.0, 0.0, 2.0]])
+    for scores, mask, where in (
+        (normal(3, 4), torch.zeros(3, 4, dtype=torch.bool), "with a mask that blocks nothing"),
+        (whole, _pattern(2, 4), "for whole numbers, 0 among them"),
+    ):
+        with student.case():
+            _masked_case(student, scores, mask, where)
 
 
 def _masked_broadcast(student: Any) -> None:
@@ -906,6 +1044,10 @@ def _masked_broadcast(student: Any) -> None:
         ((2, 3, 4, 5), (2, 1, 1, 5)),
         ((2, 3, 4, 4), (4, 4)),
         ((3, 5), (5,)),
+        ((2, 3, 4), (4,)),
+        ((2, 3, 4), (1, 1, 4)),
+        ((2, 3, 3), (2, 1, 3)),
+        ((3, 4), (1, 1)),
     ):
         with student.case():
             where = f"for scores of shape {shape} and a mask of shape {size}"
@@ -913,13 +1055,22 @@ def _masked_broadcast(student: Any) -> None:
 
 
 def _masked_empty(student: Any) -> None:
-    scores, mask = normal(2, 4, 5), _pattern(2, 4, 5)
-    mask[0, 1] = mask[1, 3] = True
+    some = _pattern(2, 4, 5)
+    some[0, 1] = some[1, 3] = True
     for scores, mask, where in (
-        (scores, mask, "when some rows are fully blocked"),
+        (normal(2, 4, 5), some, "when some rows are fully blocked"),
         (normal(3, 4), torch.ones(3, 4, dtype=torch.bool), "when everything is blocked"),
-        (normal(2, 3, 4), torch.tensor([[True], [False], [True]]), "with a mask of shape (T, 1) that blocks whole rows"),
-        (normal(3, 4, scale=1e4), torch.tensor([[True] * 4, [False, True, True, True], [True] * 4]), "with large scores"),
+        (normal(2, 3), torch.ones(1, 1, dtype=torch.bool), "with a mask of shape (1, 1) that blocks everything"),
+        (
+            normal(2, 3, 4),
+            torch.tensor([[True], [False], [True]]),
+            "with a mask of shape (T, 1) that blocks whole rows",
+        ),
+        (
+            normal(3, 4, scale=1e4),
+            torch.tensor([[True] * 4, [False, True, True, True], [True] * 4]),
+            "with large scores",
+        ),
     ):
         with student.case():
             _masked_case(student, scores, mask, where)
@@ -971,9 +1122,11 @@ def _masked_manners(student: Any) -> None:
     for given in (mask, mask[0]):
         with student.case():
             scores = normal(2, 4, 5)
-            answer = student.call("masked_softmax", [scores, given])
-            unchanged(answer["inputs"], [scores, given], "scores or mask")
-            quietly_called(answer)
+            for turn in ("", "when called a second time"):
+                answer = student.call("masked_softmax", [scores, given], where=turn)
+                unchanged(answer["inputs"], [scores, given], "scores or mask")
+                quietly_called(answer)
+                same_tensor(answer["value"], masked_softmax(scores, given), "The result", turn)
     with student.case():
         turned = normal(2, 5, 4).mT
         _masked_case(student, turned, mask, "for scores that are not contiguous")
@@ -981,7 +1134,6 @@ def _masked_manners(student: Any) -> None:
         device_is_kept(student, "masked_softmax", [normal(2, 4, 5), mask])
 
 
-_MASKED_VALUES = "values for two to four dimensions"
 _FILL = 'scores = scores.masked_fill(mask, float("-inf"))'
 
 
@@ -995,13 +1147,13 @@ MASKED_SOFTMAX = Exercise(
     points=6,
     reference=masked_softmax,
     checks=[
-        Check(_MASKED_VALUES, 1.5, _masked_values),
+        Check("values for two to five dimensions", 1.5, _masked_values),
         Check("masks that broadcast", 0.75, _masked_broadcast),
-        Check("a fully blocked row is all zeros", 1.0, _masked_empty, after=_MASKED_VALUES),
+        Check("a fully blocked row is all zeros", 1.0, _masked_empty),
         Check("exactly 0 for blocked entries, whatever the scores", 1.0, _masked_extreme),
         Check("gradients, with fully blocked rows too", 1.0, _masked_gradient),
         Check("float64 stays float64, with its precision", 0.25, _masked_precision),
-        Check("inputs unchanged, any layout and device", 0.5, _masked_manners, after=_MASKED_VALUES),
+        Check("inputs unchanged, any layout and device", 0.5, _masked_manners),
     ],
     working=written(
         """
@@ -1047,34 +1199,103 @@ MASKED_SOFTMAX = Exercise(
             "A fully blocked row gets equal weights instead of zeros: where every score is the same finite number, softmax "
             "shares out evenly. Set blocked weights to 0 afterwards.",
             edited(masked_softmax, ("weights.masked_fill(mask, 0.0)", "weights")),
-            (_masked_with("    return torch.softmax(scores.masked_fill(mask, torch.finfo(scores.dtype).min), dim=-1)"),),
+            (
+                _masked_with(
+                    "    return torch.softmax(scores.masked_fill(mask, torch.finfo(scores.dtype).min), dim=-1)"
+                ),
+                _masked_with(
+                    "    open_ = mask & ~mask.all(-1, keepdim=True)\n"
+                    "    return torch.softmax(scores.masked_fill(open_, float('-inf')), dim=-1)"
+                ),
+                _masked_with(
+                    "    weights = torch.softmax(scores.masked_fill(mask, float('-inf')), dim=-1)\n"
+                    "    return torch.where(mask.all(-1, keepdim=True), torch.full_like(weights, 1 / weights.shape[-1]), weights)"
+                ),
+            ),
+        ),
+        Mistake(
+            "row_ones",
+            "A fully blocked row gets ones instead of zeros.",
+            edited(
+                masked_softmax,
+                (
+                    "return weights.masked_fill(mask, 0.0)",
+                    "return weights.masked_fill(mask, 0.0).masked_fill(empty, 1.0)",
+                ),
+            ),
+        ),
+        Mistake(
+            "raises_for_empty_rows",
+            "An error is raised for a fully blocked row. Such rows happen (an empty sequence, padding) and must give zeros.",
+            edited(
+                masked_softmax,
+                (
+                    "    scores = scores.masked_fill(empty",
+                    "    if empty.any():\n        raise ValueError('empty')\n    scores = scores.masked_fill(empty",
+                ),
+            ),
+            (
+                edited(
+                    masked_softmax,
+                    (
+                        "    scores = scores.masked_fill(empty",
+                        "    assert not empty.any()\n    scores = scores.masked_fill(empty",
+                    ),
+                ),
+            ),
         ),
         Mistake(
             "finite_fill",
-            "Blocked scores are filled with a finite number (−1e9 …): a fully blocked row gets equal weights instead of zeros, "
-            "and where allowed scores are lower still the blocked entry wins.",
+            "Blocked scores are filled with (or lowered by) a finite number such as −1e9: a fully blocked row gets weights instead "
+            "of zeros, and where allowed scores are lower still the blocked entry wins.",
             _masked_with("    return torch.softmax(scores.masked_fill(mask, -1e9), dim=-1)"),
             (
                 _masked_with("    return torch.softmax(scores.masked_fill(mask, -1e4), dim=-1)"),
+                _masked_with("    return torch.softmax(scores.masked_fill(mask, -1e6), dim=-1)"),
                 _masked_with("    return torch.softmax(scores - 1e9 * mask, dim=-1)"),
+                _masked_with("    return torch.softmax(scores - 1e4 * mask, dim=-1)"),
             ),
         ),
         Mistake(
             "finite_fill_zeroed",
-            "Blocked scores are filled with a finite number (−1e9 …) and zeroed after the softmax. Where the allowed scores are "
-            "lower still, the blocked entries take all the weight, and zeroing them leaves a row that sums to 0. Fill with −inf.",
+            "Blocked scores are filled with (or lowered by) a finite number such as −1e9 and zeroed after the softmax. Where the "
+            "allowed scores are lower still, the blocked entries take all the weight, and zeroing them leaves a row that sums to "
+            "0. Fill with −inf.",
             _masked_with("    return torch.softmax(scores.masked_fill(mask, -1e9), dim=-1).masked_fill(mask, 0.0)"),
             (
                 _masked_with("    return torch.softmax(scores.masked_fill(mask, -1e4), dim=-1).masked_fill(mask, 0.0)"),
+                _masked_with("    return torch.softmax(scores.masked_fill(mask, -1e6), dim=-1).masked_fill(mask, 0.0)"),
+                _masked_with(
+                    "    return torch.softmax(scores.masked_fill(mask, -100.0), dim=-1).masked_fill(mask, 0.0)"
+                ),
                 _masked_with("    return torch.softmax(scores - 1e9 * mask, dim=-1) * ~mask"),
-                _masked_with("    return torch.softmax(scores.masked_fill(mask, -1e4), dim=-1) * (~mask)"),
+                _masked_with("    return torch.softmax(scores - 1e4 * mask, dim=-1) * ~mask"),
+                _masked_with(
+                    "    weights = torch.softmax(scores.masked_fill(mask, -1e9), dim=-1)\n"
+                    "    return weights.masked_fill(mask.all(-1, keepdim=True), 0.0)"
+                ),
+                _masked_with(
+                    "    weights = torch.softmax(scores.masked_fill(mask, -1e4), dim=-1)\n"
+                    "    return weights.masked_fill(mask.all(-1, keepdim=True), 0.0)"
+                ),
             ),
         ),
         Mistake(
             "small_fill",
             "Blocked scores are filled with a small finite number (−100, −10 …), so blocked entries keep a little weight.",
             _masked_with("    return torch.softmax(scores.masked_fill(mask, -100.0), dim=-1)"),
-            (_masked_with("    return torch.softmax(scores.masked_fill(mask, -10.0), dim=-1)"),),
+            (
+                _masked_with("    return torch.softmax(scores.masked_fill(mask, -10.0), dim=-1)"),
+                _masked_with("    return torch.softmax(scores.masked_fill(mask, scores.min() - 10), dim=-1)"),
+                _masked_with("    return torch.softmax(scores.masked_fill(mask, scores.min() - 1), dim=-1)"),
+            ),
+        ),
+        Mistake(
+            "small_fill_zeroed",
+            "Blocked scores are filled with a small finite number (−10 or the like) and zeroed after the softmax: until then they "
+            "took a share, so the rows do not sum to 1.",
+            _masked_with("    return torch.softmax(scores.masked_fill(mask, -10.0), dim=-1).masked_fill(mask, 0.0)"),
+            (_masked_with("    return torch.softmax(scores.masked_fill(mask, -5.0), dim=-1).masked_fill(mask, 0.0)"),),
         ),
         Mistake(
             "zero_after",
@@ -1106,6 +1327,127 @@ MASKED_SOFTMAX = Exercise(
                     "    total = exps.sum(-1, keepdim=True)\n"
                     "    return exps / total.masked_fill(total == 0, 1.0)"
                 ),
+            ),
+        ),
+        Mistake(
+            "global_shift",
+            "The maximum of the whole tensor is subtracted, not that of each row: a row far below it underflows, and nothing of it is "
+            "left. Take the maximum of each row's *allowed* scores.",
+            _masked_with(
+                "    exps = torch.exp(scores - scores.max()).masked_fill(mask, 0.0)\n"
+                "    total = exps.sum(-1, keepdim=True)\n    return exps / total.masked_fill(total == 0, 1.0)"
+            ),
+            (
+                _masked_with(
+                    "    exps = torch.exp(scores - scores.detach().max()).masked_fill(mask, 0.0)\n"
+                    "    total = exps.sum(-1, keepdim=True)\n    return exps / total.masked_fill(total == 0, 1.0)"
+                ),
+            ),
+        ),
+        Mistake(
+            "minus_one",
+            "`1 - mask` and `-mask` are not defined for boolean tensors: write `~mask`.",
+            _masked_with("    return torch.softmax(scores, dim=-1) * (1 - mask)"),
+        ),
+        Mistake(
+            "mask_as_condition",
+            "A whole tensor is asked for one truth value (`if mask:`), which fails. Use masked_fill or torch.where, entry by entry.",
+            _masked_with(
+                "    if mask:\n        return torch.zeros_like(scores)\n    return torch.softmax(scores, dim=-1)"
+            ),
+        ),
+        Mistake(
+            "all_or_nothing",
+            "Rows are looked after only where *everything* is blocked (`mask.all()` without `dim`): each row counts on its own.",
+            _masked_with(
+                "    if mask.all():\n        return torch.zeros_like(scores)\n"
+                "    return torch.softmax(scores.masked_fill(mask, float('-inf')), dim=-1)"
+            ),
+        ),
+        Mistake(
+            "some_dimensions_only",
+            "The number of dimensions is fixed in the code (unpacking `scores.shape`, `dim=2`, `dim=3`): scores may have any number "
+            "of leading dimensions. Count from the end.",
+            edited(masked_softmax, ("    empty", "    T, S = scores.shape\n    empty")),
+            (
+                edited(masked_softmax, ("    empty", "    B, T, S = scores.shape\n    empty")),
+                edited(masked_softmax, ("    empty", "    B, H, T, S = scores.shape\n    empty")),
+                edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=2)")),
+                edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=3)")),
+            ),
+        ),
+        Mistake(
+            "softmax_everywhere",
+            "One softmax runs over all scores together; each row must sum to 1 on its own: dim=-1.",
+            edited(
+                masked_softmax,
+                ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.flatten(), 0).reshape(scores.shape)"),
+            ),
+            (
+                edited(
+                    masked_softmax,
+                    ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.flatten(-2), -1).reshape(scores.shape)"),
+                ),
+            ),
+        ),
+        Mistake(
+            "mask_transposed",
+            "The mask is transposed: its rows are queries, its columns are keys.",
+            edited(masked_softmax, ("    empty", "    mask = mask.mT\n    empty")),
+        ),
+        Mistake(
+            "mask_in_place",
+            "The caller's mask is changed in place (rows opened, `logical_not_()`): the next call would get another mask.",
+            edited(
+                masked_softmax,
+                ("    empty", "    blocked = mask.clone()\n    mask[mask.all(dim=-1)] = False\n    empty"),
+                ("return weights.masked_fill(mask, 0.0)", "return weights.masked_fill(blocked, 0.0)"),
+            ),
+            (
+                edited(
+                    masked_softmax, ("return weights.masked_fill(mask, 0.0)", "return weights * mask.logical_not_()")
+                ),
+            ),
+        ),
+        Mistake(
+            "zero_as_blocked",
+            "A score of exactly 0 is treated as blocked: only the mask says what is blocked.",
+            edited(masked_softmax, ("    empty", "    mask = mask | (scores == 0)\n    empty")),
+        ),
+        Mistake(
+            "squeezed",
+            "`squeeze()` removes every dimension of size 1: the result must have the shape of the scores.",
+            edited(
+                masked_softmax,
+                ("return weights.masked_fill(mask, 0.0)", "return weights.masked_fill(mask, 0.0).squeeze()"),
+            ),
+        ),
+        Mistake(
+            "nothing_returned",
+            "Nothing is returned (None): `return` the weights.",
+            edited(masked_softmax, ("return weights", "_ = weights")),
+        ),
+        Mistake(
+            "pair_returned",
+            "Two things are returned: only the weights are asked for.",
+            edited(
+                masked_softmax, ("return weights.masked_fill(mask, 0.0)", "return weights.masked_fill(mask, 0.0), mask")
+            ),
+        ),
+        Mistake(
+            "overwritten",
+            "A tensor that the backward pass still needs is overwritten in place (`weights[mask] = 0`, `masked_fill_`, `/=`). The "
+            "values are right, but the gradient fails.",
+            edited(masked_softmax, ("return weights.masked_fill(mask, 0.0)", "return weights.masked_fill_(mask, 0.0)")),
+        ),
+        Mistake(
+            "sum_detached",
+            "The denominator is detached: the values are right, but the gradient treats the sum as a constant.",
+            _masked_with(
+                "    safe = scores.masked_fill(mask, float('-inf'))\n"
+                "    top = safe.amax(-1, keepdim=True).detach()\n"
+                "    exps = (safe - top.masked_fill(top.isinf(), 0.0)).exp()\n"
+                "    total = exps.sum(-1, keepdim=True).detach()\n    return exps / total.masked_fill(total == 0, 1.0)"
             ),
         ),
         Mistake(
@@ -1144,7 +1486,11 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "wrong_dimension",
             "The softmax runs over the queries (dim=-2): each row is to be shared out over the keys, dim=-1.",
-            edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)"), ("mask.all(dim=-1,", "mask.all(dim=-2,")),
+            edited(
+                masked_softmax,
+                ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)"),
+                ("mask.all(dim=-1,", "mask.all(dim=-2,"),
+            ),
             (edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)")),),
         ),
         Mistake(
@@ -1161,7 +1507,13 @@ MASKED_SOFTMAX = Exercise(
             "empty_any",
             "Every row with *any* blocked entry is treated as fully blocked: `any` where `all` belongs.",
             edited(masked_softmax, ("mask.all(", "mask.any(")),
-            (edited(masked_softmax, ("mask.all(", "mask.any("), ("weights.masked_fill(mask, 0.0)", "weights.masked_fill(mask | empty, 0.0)")),),
+            (
+                edited(
+                    masked_softmax,
+                    ("mask.all(", "mask.any("),
+                    ("weights.masked_fill(mask, 0.0)", "weights.masked_fill(mask | empty, 0.0)"),
+                ),
+            ),
         ),
         Mistake(
             "in_place",
@@ -1172,13 +1524,18 @@ MASKED_SOFTMAX = Exercise(
                     "    scores.masked_fill_(mask, float('-inf'))\n    empty = mask.all(-1, keepdim=True)\n"
                     "    return torch.softmax(scores.masked_fill(empty, 0.0), -1).masked_fill(mask, 0.0)"
                 ),
-                _masked_with("    scores[mask.expand_as(scores)] = float('-inf')\n    return torch.softmax(scores, -1)"),
+                _masked_with(
+                    "    scores[mask.expand_as(scores)] = float('-inf')\n    return torch.softmax(scores, -1)"
+                ),
             ),
         ),
         Mistake(
             "detached",
             "The result is detached, so no gradient flows back to the scores.",
-            edited(masked_softmax, ("return weights.masked_fill(mask, 0.0)", "return weights.detach().masked_fill(mask, 0.0)")),
+            edited(
+                masked_softmax,
+                ("return weights.masked_fill(mask, 0.0)", "return weights.detach().masked_fill(mask, 0.0)"),
+            ),
             (
                 _masked_with(
                     '    weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)\n'
@@ -1188,8 +1545,33 @@ MASKED_SOFTMAX = Exercise(
         ),
         Mistake(
             "single_precision",
-            "The result comes back as float32 even for float64 scores.",
+            "The result comes back as float32 even for float64 scores: something is cast, or made without `dtype=`.",
             edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.float(), dim=-1)")),
+        ),
+        Mistake(
+            "double_precision",
+            "The result comes back as float64 even for float32 scores: cast it back with `.to(scores.dtype)`.",
+            edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.double(), dim=-1)")),
+        ),
+        Mistake(
+            "device_dropped",
+            "A new tensor is made without `device=`: on a GPU it lands on the CPU and the computation fails.",
+            edited(
+                masked_softmax,
+                (
+                    'scores = scores.masked_fill(mask, float("-inf"))',
+                    'scores = torch.where(mask, torch.full(scores.shape, float("-inf"), dtype=scores.dtype), scores)',
+                ),
+            ),
+            (
+                edited(
+                    masked_softmax,
+                    (
+                        "return weights.masked_fill(mask, 0.0)",
+                        "return torch.where(mask, torch.zeros(scores.shape, dtype=scores.dtype), weights)",
+                    ),
+                ),
+            ),
         ),
         Mistake(
             "epsilon",
@@ -1223,7 +1605,9 @@ MASKED_SOFTMAX = Exercise(
                     "    exps = torch.exp(scores) * ~mask\n"
                     "    return exps / exps.sum(-1, keepdim=True).clamp(min=1e-30)"
                 ),
-                _masked_with("    exps = torch.exp(scores) * ~mask\n    return exps / (exps.sum(-1, keepdim=True) + 1e-9)"),
+                _masked_with(
+                    "    exps = torch.exp(scores) * ~mask\n    return exps / (exps.sum(-1, keepdim=True) + 1e-9)"
+                ),
             ),
         ),
         Mistake(
@@ -1241,8 +1625,10 @@ MASKED_SOFTMAX = Exercise(
         ),
         Mistake(
             "infinity_times_mask",
-            "The mask is multiplied by −inf: 0 × −inf is NaN, so the allowed entries are lost. Use masked_fill.",
+            "The mask is multiplied by −inf: 0 × −inf is NaN, so the allowed entries are lost (or become 0 when the NaN is replaced). "
+            "Use masked_fill.",
             _masked_with("    return torch.softmax(scores + mask * float('-inf'), dim=-1)"),
+            (_masked_with("    return torch.softmax(scores + mask * float('-inf'), dim=-1).nan_to_num(0.0)"),),
         ),
         Mistake(
             "log_softmax",
@@ -1262,7 +1648,13 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "dropout",
             "Chance plays a part (dropout or random numbers): the result must depend on scores and mask only.",
-            edited(masked_softmax, ("return weights.masked_fill(mask, 0.0)", "return torch.dropout(weights, 0.1, True).masked_fill(mask, 0.0)")),
+            edited(
+                masked_softmax,
+                (
+                    "return weights.masked_fill(mask, 0.0)",
+                    "return torch.dropout(weights, 0.1, True).masked_fill(mask, 0.0)",
+                ),
+            ),
         ),
     ],
     alternatives=[
@@ -1325,26 +1717,36 @@ MASKED_SOFTMAX = Exercise(
 
 
 def _shift(student: Any) -> None:
-    for B, T in ((2, 5), (1, 4), (3, 2), (4, 4), (2, 7)):
+    for B, T in ((2, 5), (1, 4), (3, 2), (4, 4), (2, 7), (1, 2), (2, 40)):
         with student.case():
             ids = (torch.arange(B * T) * 37 % 101).reshape(B, T)
-            where = f"for ids of shape ({B}, {T})"
-            inputs, targets = a_pair(student.value("shift_targets", ids, where=where), "(inputs, targets)")
-            same_tensor(inputs, ids[:, :-1], "The first result (inputs)", where)
-            same_tensor(targets, ids[:, 1:], "The second result (targets)", where)
+            _same_shift(
+                student.value("shift_targets", ids, where=f"for ids of shape ({B}, {T})"),
+                ids,
+                f"for ids of shape ({B}, {T})",
+            )
+    with student.case():
+        ids = torch.tensor([[50256, 2**31 + 7, 3], [0, 32099, 2**24 + 1]])
+        _same_shift(student.value("shift_targets", ids, where="for large ids"), ids, "for large ids")
+
+
+def _same_shift(got: Any, ids: torch.Tensor, where: str) -> None:
+    inputs, targets = a_pair(got, "(inputs, targets)")
+    same_tensor(inputs, ids[:, :-1], "The first result (inputs)", where)
+    same_tensor(targets, ids[:, 1:], "The second result (targets)", where)
 
 
 def _shift_manners(student: Any) -> None:
-    ids = torch.tensor([[5, 7, 7, 0], [1, 2, 0, 0]])
-    answer = student.call("shift_targets", [ids], where="when ids repeat and hold zeros")
-    inputs, targets = a_pair(answer["value"], "(inputs, targets)")
-    same_tensor(inputs, ids[:, :-1], "The first result (inputs)")
-    same_tensor(targets, ids[:, 1:], "The second result (targets)")
-    unchanged(answer["inputs"], [ids], "ids")
+    for ids, where in (
+        (torch.tensor([[5, 7, 7, 0], [1, 2, 0, 0]]), "when ids repeat and hold zeros"),
+        (torch.arange(12).reshape(4, 3).T, "for ids that are not contiguous (a transpose)"),
+    ):
+        with student.case():
+            answer = student.call("shift_targets", [ids], where=where)
+            _same_shift(answer["value"], ids, where)
+            unchanged(answer["inputs"], [ids], "ids")
     device_is_kept(student, "shift_targets", [ids])
 
-
-_SHIFT_VALUES = "inputs and targets, for five shapes"
 
 SHIFT_TARGETS = Exercise(
     name="shift_targets",
@@ -1352,8 +1754,8 @@ SHIFT_TARGETS = Exercise(
     points=3,
     reference=shift_targets,
     checks=[
-        Check(_SHIFT_VALUES, 2.5, _shift),
-        Check("ids unchanged, any device", 0.5, _shift_manners, after=_SHIFT_VALUES),
+        Check("inputs and targets, for many shapes", 2.5, _shift),
+        Check("ids unchanged, any layout and device", 0.5, _shift_manners),
     ],
     working=written(
         """
@@ -1408,6 +1810,46 @@ SHIFT_TARGETS = Exercise(
             "rolled_and_cut",
             "torch.roll was used with the wrong sign (or the wrong end was cut): targets[:, t] should be ids[:, t + 1].",
             edited(shift_targets, ("ids[:, 1:]", "ids.roll(1, dims=1)[:, :-1]")),
+            (
+                edited(shift_targets, ("ids[:, 1:]", "ids.roll(-1, dims=1)[:, 1:]")),
+                edited(shift_targets, ("ids[:, 1:]", "ids.roll(-1)[:, 1:]")),
+            ),
+        ),
+        Mistake(
+            "next_number",
+            "The targets are the ids plus 1. The target is the next *token* of the sequence, which has any id.",
+            edited(shift_targets, ("ids[:, 1:]", "ids[:, :-1] + 1")),
+            (edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids, ids + 1")),),
+        ),
+        Mistake(
+            "inputs_two_short",
+            "The two results are cut differently: inputs[:, t] and targets[:, t] must be neighbours in ids.",
+            edited(shift_targets, ("ids[:, 1:]", "ids[:, 2:]")),
+            (edited(shift_targets, ("ids[:, :-1]", "ids[:, :-2]")),),
+        ),
+        Mistake(
+            "reversed",
+            "The sequence is reversed: the targets are the tokens *after* the inputs, in the order of the text.",
+            edited(shift_targets, ("ids[:, 1:]", "ids.flip(1)[:, :-1]")),
+            (edited(shift_targets, ("ids[:, 1:]", "ids.flip(1)[:, 1:]")),),
+        ),
+        Mistake(
+            "halves",
+            "The sequence is cut in two halves. Every token but the last is an input, every token but the first a target.",
+            edited(
+                shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, : ids.shape[1] // 2], ids[:, ids.shape[1] // 2 :]")
+            ),
+        ),
+        Mistake(
+            "nothing_returned",
+            "Nothing is returned (None): `return` the two tensors.",
+            edited(shift_targets, ("return ids", "_ = ids")),
+        ),
+        Mistake(
+            "loop_ends_early",
+            "A loop stops too early or too late (or begins at 1), so pairs are missing.",
+            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-2], ids[:, 1:-1]")),
+            (edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, 1:-1], ids[:, 2:]")),),
         ),
         Mistake(
             "uneven",
@@ -1422,13 +1864,27 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "padded",
             "A padding token is appended so that the length stays T: both should be (B, T-1).",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids, torch.cat([ids[:, 1:], torch.zeros_like(ids[:, :1])], dim=1)")),
-            (edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids, torch.cat([ids[:, 1:], torch.full_like(ids[:, :1], -100)], dim=1)")),),
+            edited(
+                shift_targets,
+                ("ids[:, :-1], ids[:, 1:]", "ids, torch.cat([ids[:, 1:], torch.zeros_like(ids[:, :1])], dim=1)"),
+            ),
+            (
+                edited(
+                    shift_targets,
+                    (
+                        "ids[:, :-1], ids[:, 1:]",
+                        "ids, torch.cat([ids[:, 1:], torch.full_like(ids[:, :1], -100)], dim=1)",
+                    ),
+                ),
+            ),
         ),
         Mistake(
             "start_token",
             "A start token is put before the inputs: the inputs are all but the last token of ids, nothing is added.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "torch.cat([torch.zeros_like(ids[:, :1]), ids[:, :-1]], dim=1), ids")),
+            edited(
+                shift_targets,
+                ("ids[:, :-1], ids[:, 1:]", "torch.cat([torch.zeros_like(ids[:, :1]), ids[:, :-1]], dim=1), ids"),
+            ),
         ),
         Mistake(
             "last_target_only",
@@ -1440,7 +1896,10 @@ SHIFT_TARGETS = Exercise(
             "flattened",
             "The batch is flattened: keep (B, T-1), one row for each sequence.",
             edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-1].flatten(), ids[:, 1:].flatten()")),
-            (edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids.flatten()[:-1], ids.flatten()[1:]")),),
+            (
+                edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids.flatten()[:-1], ids.flatten()[1:]")),
+                edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids.flatten()[None, :-1], ids.flatten()[None, 1:]")),
+            ),
         ),
         Mistake(
             "first_sequence",
@@ -1452,6 +1911,36 @@ SHIFT_TARGETS = Exercise(
             "stacked",
             "One tensor is returned: return the tuple (inputs, targets).",
             edited(shift_targets, ("return ids[:, :-1], ids[:, 1:]", "return torch.stack([ids[:, :-1], ids[:, 1:]])")),
+            (
+                edited(
+                    shift_targets,
+                    ("return ids[:, :-1], ids[:, 1:]", "return torch.stack([ids[:, :-1], ids[:, 1:]], dim=-1)"),
+                ),
+                edited(
+                    shift_targets,
+                    ("return ids[:, :-1], ids[:, 1:]", "return torch.stack([ids[:, :-1], ids[:, 1:]], dim=1)"),
+                ),
+                edited(shift_targets, ("return ids[:, :-1], ids[:, 1:]", "return ids[:, 1:]")),
+            ),
+        ),
+        Mistake(
+            "list_returned",
+            "A list is returned: return the tuple (inputs, targets).",
+            edited(shift_targets, ("return ids[:, :-1], ids[:, 1:]", "return [ids[:, :-1], ids[:, 1:]]")),
+            (
+                edited(
+                    shift_targets,
+                    (
+                        "return ids[:, :-1], ids[:, 1:]",
+                        "return [(ids[:, t], ids[:, t + 1]) for t in range(ids.shape[1] - 1)]",
+                    ),
+                ),
+            ),
+        ),
+        Mistake(
+            "small_integers",
+            "The ids are cast to a smaller integer type: keep torch.long, so that no id is too large.",
+            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-1].int(), ids[:, 1:].int()")),
         ),
         Mistake(
             "lists",
@@ -1460,8 +1949,12 @@ SHIFT_TARGETS = Exercise(
         ),
         Mistake(
             "floats",
-            "The ids are turned into floats: they are whole numbers and must stay so (torch.long).",
+            "Ids are turned into floats: they are whole numbers and must stay so (torch.long).",
             edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-1].float(), ids[:, 1:].float()")),
+            (
+                edited(shift_targets, ("ids[:, 1:]", "ids[:, 1:].float()")),
+                edited(shift_targets, ("ids[:, :-1]", "ids[:, :-1].float()")),
+            ),
         ),
         Mistake(
             "squeezed",
@@ -1471,7 +1964,29 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "in_place",
             "The ids are changed in place: the caller's tensor is different afterwards.",
-            edited(shift_targets, ("return ids[:, :-1], ids[:, 1:]", "inputs = ids[:, :-1].clone()\n    ids[:, :-1] = ids[:, 1:].clone()\n    return inputs, ids[:, :-1]")),
+            edited(
+                shift_targets,
+                (
+                    "return ids[:, :-1], ids[:, 1:]",
+                    "inputs = ids[:, :-1].clone()\n    ids[:, :-1] = ids[:, 1:].clone()\n    return inputs, ids[:, :-1]",
+                ),
+            ),
+            (
+                edited(
+                    shift_targets,
+                    (
+                        "return ids[:, :-1], ids[:, 1:]",
+                        "inputs = ids[:, :-1]\n    ids[:, :-1] = ids[:, 1:].clone()\n    return inputs, ids[:, :-1]",
+                    ),
+                ),
+                edited(
+                    shift_targets,
+                    (
+                        "return ids[:, :-1], ids[:, 1:]",
+                        "targets = ids\n    targets[:, :-1] = ids[:, 1:].clone()\n    return ids[:, :-1], targets[:, :-1]",
+                    ),
+                ),
+            ),
         ),
     ],
     alternatives=[
@@ -1487,8 +2002,16 @@ SHIFT_TARGETS = Exercise(
                 """
             ),
         ),
-        Alternative("unbound", written("def shift_targets(ids):\n    cols = ids.unbind(1)\n    return torch.stack(cols[:-1], 1), torch.stack(cols[1:], 1)")),
-        Alternative("rolled_right", written("def shift_targets(ids):\n    return ids[..., :-1], torch.roll(ids, -1, dims=-1)[..., :-1]")),
+        Alternative(
+            "unbound",
+            written(
+                "def shift_targets(ids):\n    cols = ids.unbind(1)\n    return torch.stack(cols[:-1], 1), torch.stack(cols[1:], 1)"
+            ),
+        ),
+        Alternative(
+            "rolled_right",
+            written("def shift_targets(ids):\n    return ids[..., :-1], torch.roll(ids, -1, dims=-1)[..., :-1]"),
+        ),
     ],
 )
 
@@ -1575,13 +2098,26 @@ PROBES = {  # name: (source of the body, whether it sees the future)
     ),
     "a small leak": ("    return x + 1e-3 * x.mean(1, keepdim=True)", True),
     "last token for all, as a view": ("    return x[:, -1:].expand_as(x)", True),
-    "leak without gradients": ("    with torch.no_grad():\n        return x.mean(1, keepdim=True).expand_as(x).clone()", True),
-    "leak, rounded": ("    return torch.round(4 * x.flip(1)) / 4", True),
-    "leak of normalised tokens": (
-        "    y = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)\n"
-        "    return y + y.flip(1)",
+    "leak without gradients": (
+        "    with torch.no_grad():\n        return x.mean(1, keepdim=True).expand_as(x).clone()",
         True,
     ),
+    "leak, rounded": ("    return torch.round(4 * x.flip(1)) / 4", True),
+    "leak of normalised tokens": (
+        "    y = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)\n    return y + y.flip(1)",
+        True,
+    ),
+    "leak of tokens scaled to length 1": (
+        "    y = x / x.norm(dim=-1, keepdim=True)\n    return y + y.flip(1)",
+        True,
+    ),
+    "leak of centred tokens": ("    y = x - x.mean(-1, keepdim=True)\n    return y + y.flip(1)", True),
+    "leak as a factor": ("    return x * x.mean(1, keepdim=True)", True),
+    "leak through shares that sum to 1": (
+        "    return torch.softmax(3 * x.mean(1, keepdim=True), -1).expand_as(x)",
+        True,
+    ),
+    "leak through a detached tensor": ("    return x + x.detach().mean(1, keepdim=True)", True),
     "leak that keeps every sum": (
         "    out = x.clone()\n    out[:, 0, 0] = out[:, 0, 0] + x[:, -1, 0]\n"
         "    out[:, 0, 1] = out[:, 0, 1] - x[:, -1, 0]\n    return out",
@@ -1609,7 +2145,11 @@ def _probe(student: Any, name: str, T: int | None = None, C: int = 8) -> None:
     if got is not expected:
         raise Wrong(
             f"Your answer is {got} {where}. "
-            + ("A later token does change an earlier output there." if expected else "No earlier output depends on a later token there.")
+            + (
+                "A later token does change an earlier output there."
+                if expected
+                else "No earlier output depends on a later token there."
+            )
         )
 
 
@@ -1624,14 +2164,27 @@ def _ask_about(*names: str, sizes: tuple = ((None, 8),)) -> Any:
 
 
 def _future_manners(student: Any) -> None:
-    attend = student.probe("attend", "def attend(x):\n    return x.cumsum(1)\n")
-    answer = student.call("sees_the_future", [attend])
-    if type(answer["value"]) is not bool:
-        raise Wrong("It should return True or False.")
-    quietly_called(answer)
+    for body, expected in (("x.cumsum(1)", False), ("x.flip(1)", True), ("x.cumsum(1)", False)):
+        attend = student.probe("attend", f"def attend(x):\n    return {body}\n")
+        answer = student.call("sees_the_future", [attend])
+        if answer["value"] is not expected:
+            raise Wrong(f"It should be {expected} for the function that returns {body}, however often it is asked.")
+        quietly_called(answer)
 
 
-_PLAIN = "plainly causal and plainly acausal functions"
+def _future(change: str = "", compare: str = "", loop: str = "", test: str = "", rest: bool = False) -> str:
+    """The reference with another change of token t, another comparison or another loop; `rest`: all later tokens change."""
+    usual = "changed[:, t] = torch.randn(C, generator=generator)"
+    later = "changed[:, t:] = torch.randn(T - t, C, generator=generator)"
+    pair, span = "before[:, :t], after[:, :t]", "range(1, T)"
+    close = f"not torch.allclose({compare or pair}, atol=1e-6)"
+    return edited(
+        sees_the_future,
+        (usual, change or (later if rest else usual)),
+        (f"not torch.allclose({pair}, atol=1e-6)", test or close),
+        (span, loop or span),
+    )
+
 
 SEES_THE_FUTURE = Exercise(
     name="sees_the_future",
@@ -1640,7 +2193,7 @@ SEES_THE_FUTURE = Exercise(
     reference=sees_the_future,
     checks=[
         Check(
-            _PLAIN,
+            "plainly causal and plainly acausal functions",
             1.5,
             _ask_about(
                 *("attention without a mask", "causal attention", "identity", "reversed", "running mean"),
@@ -1671,24 +2224,29 @@ SEES_THE_FUTURE = Exercise(
             "leaks that are small, in one feature, or hidden by a view or a normalisation",
             1.0,
             _ask_about(
-                *("one feature leaks", "the last feature leaks", "a small leak", "last token for all, as a view", "leak of normalised tokens"),
-                *("leak that keeps every sum", "causal, then normalised"),
+                *("one feature leaks", "the last feature leaks", "a small leak", "last token for all, as a view"),
+                *("leak that keeps every sum", "leak through shares that sum to 1", "leak as a factor"),
+                *("leak of normalised tokens", "leak of centred tokens", "leak of tokens scaled to length 1"),
+                "causal, then normalised",
             ),
         ),
         Check(
             "functions without gradients",
             0.5,
-            _ask_about("causal, without gradients", "leak without gradients", "leak, rounded", "causal, rounded", "attention to earlier tokens only"),
+            _ask_about(
+                *("causal, without gradients", "leak without gradients", "leak, rounded", "causal, rounded"),
+                *("leak through a detached tensor", "attention to earlier tokens only"),
+            ),
         ),
         Check(
             "other sizes",
             0.75,
             _ask_about(
                 *("last row but one looks at the last token", "causal attention", "mean of everything", "identity"),
-                sizes=((2, 3), (1, 4), (5, 8), (3, 1), (12, 2), (8, 5)),
+                sizes=((2, 3), (1, 4), (5, 8), (3, 1), (12, 2), (8, 5), (33, 4)),
             ),
         ),
-        Check("the global random generator is left alone", 0.5, _future_manners, after=_PLAIN),
+        Check("the global random generator is left alone", 0.5, _future_manners),
     ],
     working=written(
         """
@@ -1724,19 +2282,162 @@ SEES_THE_FUTURE = Exercise(
         ),
         Mistake(
             "all_outputs",
-            "All outputs are compared, the changed position and later ones included: those *should* move. Compare only the "
-            "outputs before the changed position.",
-            edited(sees_the_future, ("before[:, :t], after[:, :t]", "before, after")),
+            "The outputs from the changed position on are compared (alone, or with the others): those *should* move. Compare only "
+            "the outputs before the changed position.",
+            _future(compare="before, after"),
+            (_future(compare="before[:, t:], after[:, t:]"),),
         ),
         Mistake(
             "changed_position_included",
             "The changed position itself is compared too (`:t + 1`): its output may move, because it sees itself.",
-            edited(sees_the_future, ("before[:, :t], after[:, :t]", "before[:, : t + 1], after[:, : t + 1]")),
+            _future(compare="before[:, : t + 1], after[:, : t + 1]"),
+            (_future(compare="before[:, : t + 1], after[:, : t + 1]", loop="range(T)"),),
         ),
         Mistake(
-            "later_outputs",
-            "The outputs from the changed position on are compared; it is those *before* it that must not move.",
-            edited(sees_the_future, ("before[:, :t], after[:, :t]", "before[:, t:], after[:, t:]")),
+            "later_rows_included",
+            "Outputs after the changed position are compared too: those may move, because they see the changed token. Compare only "
+            "the outputs before it.",
+            _future(
+                compare="torch.cat([before[:, :t], before[:, t + 1 :]], 1), torch.cat([after[:, :t], after[:, t + 1 :]], 1)",
+                loop="range(T)",
+            ),
+            (
+                _future(
+                    compare="torch.cat([before[:, :t], before[:, t + 1 :]], 1), torch.cat([after[:, :t], after[:, t + 1 :]], 1)"
+                ),
+            ),
+        ),
+        Mistake(
+            "shape_of_the_input",
+            "attend is called with another shape than (1, T, C): several variants stacked into one batch, or no batch dimension. "
+            "Call it once for each variant.",
+            written(
+                """
+                def sees_the_future(attend, T=6, C=8):
+                    g = torch.Generator().manual_seed(0)
+                    x = torch.randn(1, T, C, generator=g).repeat(T, 1, 1)
+                    y = x.clone()
+                    for t in range(T):
+                        y[t, t] = torch.randn(C, generator=g)
+                    moved = (attend(x) - attend(y)).abs().amax(-1) > 1e-6
+                    return bool(moved.tril(-1).any())
+                """
+            ),
+            (
+                written(
+                    """
+                    def sees_the_future(attend, T=6, C=8):
+                        g = torch.Generator().manual_seed(0)
+                        x = torch.randn(T, C, generator=g)
+                        before = attend(x)
+                        for t in range(1, T):
+                            y = x.clone()
+                            y[t] = torch.randn(C, generator=g)
+                            if not torch.allclose(attend(y)[:t], before[:t], atol=1e-6):
+                                return True
+                        return False
+                    """
+                ),
+            ),
+        ),
+        Mistake(
+            "module_expected",
+            "attend is used as a module (`.eval()`, `.parameters()`): it is any function, so it can only be called.",
+            edited(sees_the_future, ("    generator =", "    attend.eval()\n    generator =")),
+        ),
+        Mistake(
+            "all_entries_must_move",
+            "A leak counts only if *all* earlier outputs move (`all` where `any` belongs): one row or one feature is enough.",
+            _future(test="((before[:, :t] - after[:, :t]).abs() > 1e-6).all()"),
+            (_future(test="((before[:, :t] - after[:, :t]).abs() > 1e-6).all()", rest=True),),
+        ),
+        Mistake(
+            "one_token_fails",
+            "T = 1 is not looked after: with one token there is no later one, so the answer is False.",
+            written(
+                """
+                def sees_the_future(attend, T=6, C=8):
+                    g = torch.Generator().manual_seed(0)
+                    x = torch.randn(1, T, C, generator=g)
+                    before, gaps = attend(x.clone()).clone(), []
+                    for t in range(1, T):
+                        y = x.clone()
+                        y[:, t] = torch.randn(C, generator=g)
+                        gaps.append((attend(y)[:, :t] - before[:, :t]).abs().max().item())
+                    return max(gaps) > 1e-6
+                """
+            ),
+            (
+                written(
+                    """
+                    def sees_the_future(attend, T=6, C=8):
+                        g = torch.Generator().manual_seed(0)
+                        x = torch.randn(1, T, C, generator=g)
+                        before, gaps = attend(x.clone()).clone(), []
+                        for t in range(1, T):
+                            y = x.clone()
+                            y[:, t] = torch.randn(C, generator=g)
+                            gaps.append((attend(y)[:, :t] - before[:, :t]).abs().max())
+                        return bool(torch.stack(gaps).max() > 1e-6)
+                    """
+                ),
+                edited(sees_the_future, ("    return False\n", "    return T == 1\n")),
+            ),
+        ),
+        Mistake(
+            "positions_limited",
+            "Only the first few positions are tried, whatever T is: with more tokens later leaks are missed.",
+            _future(loop="range(1, min(6, T))"),
+            (
+                _future(loop="range(1, min(6, T))", rest=True),
+                _future(loop="range(1, min(8, T))"),
+                _future(loop="range(1, min(10, T))"),
+            ),
+        ),
+        Mistake(
+            "tokens_reordered",
+            "The later tokens are only put into another order: a function that treats them alike (a mean, a maximum) gives the same, "
+            "so its leak goes unnoticed. Change a token at random.",
+            _future(change="changed[:, t:] = x[:, t:].flip(1)"),
+            (
+                _future(change="changed[:, t:] = x[:, t:].roll(1, 1)"),
+                _future(change="changed[:, t - 1 : t + 1] = x[:, t - 1 : t + 1].flip(1)"),
+            ),
+        ),
+        Mistake(
+            "change_too_small",
+            "The change to the input is so small that it disappears in the tolerance of the comparison. Replace the token by random "
+            "numbers.",
+            _future(change="changed[:, t] += 1e-6", test="not torch.allclose(before[:, :t], after[:, :t])"),
+            (
+                _future(change="changed[:, t] += 1e-5"),
+                _future(change="changed[:, t] += 1e-4"),
+                _future(change="changed[:, t] += 1e-3"),
+                _future(change="changed[:, t] += 1e-5", test="not torch.allclose(before[:, :t], after[:, :t])"),
+            ),
+        ),
+        Mistake(
+            "nan_gradient",
+            "A gradient that is NaN counts as a leak here. It is no evidence: attention whose empty row is cleaned afterwards has "
+            "such gradients too. Change a token and compare instead.",
+            written(
+                """
+                def sees_the_future(attend, T=6, C=8):
+                    x = torch.randn(1, T, C, generator=torch.Generator().manual_seed(0), requires_grad=True)
+                    out = attend(x)
+                    for t in range(T - 1 if out.requires_grad else 0):
+                        (grad,) = torch.autograd.grad(out[0, t].square().sum(), x, retain_graph=True, allow_unused=True)
+                        if grad is not None and not (grad[0, t + 1 :].abs() <= 1e-7).all():
+                            return True
+                    with torch.no_grad():
+                        for t in range(1, T):
+                            y = x.detach().clone()
+                            y[:, t:] += torch.randn(T - t, C, generator=torch.Generator().manual_seed(t))
+                            if not torch.allclose(attend(x)[:, :t], attend(y)[:, :t], atol=1e-6):
+                                return True
+                    return False
+                """
+            ),
         ),
         Mistake(
             "outputs_after",
@@ -1746,17 +2447,19 @@ SEES_THE_FUTURE = Exercise(
         Mistake(
             "first_row_only",
             "Only the first output is compared: leaks into other rows are missed.",
-            edited(sees_the_future, ("before[:, :t], after[:, :t]", "before[:, :1], after[:, :1]")),
+            _future(compare="before[:, :1], after[:, :1]"),
+            (_future(compare="before[:, :1], after[:, :1]", rest=True),),
         ),
         Mistake(
             "one_row_before",
             "Only the row just before the changed token is compared: leaks over a longer distance are missed.",
-            edited(sees_the_future, ("before[:, :t], after[:, :t]", "before[:, t - 1 : t], after[:, t - 1 : t]")),
+            _future(compare="before[:, t - 1 : t], after[:, t - 1 : t]"),
         ),
         Mistake(
             "all_but_neighbour",
             "The row just before the changed token is left out (`:t - 1`): a mask that is off by one goes unnoticed.",
-            edited(sees_the_future, ("before[:, :t], after[:, :t]", "before[:, : t - 1], after[:, : t - 1]")),
+            _future(compare="before[:, : t - 1], after[:, : t - 1]"),
+            (_future(compare="before[:, : t - 1], after[:, : t - 1]", rest=True),),
         ),
         Mistake(
             "last_token_changed_only",
@@ -1766,31 +2469,51 @@ SEES_THE_FUTURE = Exercise(
             (
                 edited(
                     sees_the_future,
-                    ("        if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6):  # nothing before t may move\n            return True\n    return False",
-                     "        leak = not torch.allclose(before[:, :t], after[:, :t], atol=1e-6)\n    return leak if T > 1 else False"),
+                    (
+                        "        if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6):  # nothing before t may move\n            return True\n    return False",
+                        "        leak = not torch.allclose(before[:, :t], after[:, :t], atol=1e-6)\n    return leak if T > 1 else False",
+                    ),
                 ),
             ),
         ),
         Mistake(
             "last_token_never_changed",
-            "The last token is never changed (the loop ends one too early): leaks from the last position are missed.",
-            edited(sees_the_future, ("range(1, T)", "range(1, T - 1)")),
+            "The loop ends one too early, at `range(1, T - 1)`: the last position is never tried, so leaks from it are missed.",
+            _future(loop="range(1, T - 1)"),
+            (_future(loop="range(1, T - 1)", rest=True),),
         ),
         Mistake(
             "first_change_only",
             "The answer is given after the first position that is tried (a `return` inside the loop): later ones are never "
             "looked at.",
             edited(sees_the_future, ("    return False", "        return False")),
+            (
+                edited(
+                    sees_the_future,
+                    (
+                        "changed[:, t] = torch.randn(C, generator=generator)",
+                        "changed[:, t:] = torch.randn(T - t, C, generator=generator)",
+                    ),
+                    ("    return False", "        return False"),
+                ),
+            ),
         ),
         Mistake(
             "second_token_skipped",
             "The loop begins at position 2: a first row that looks at the second token goes unnoticed.",
-            edited(sees_the_future, ("range(1, T)", "range(2, T)")),
+            _future(loop="range(2, T)"),
+            (_future(loop="range(2, T)", rest=True),),
         ),
         Mistake(
             "middle_only",
-            "Only a token in the middle is changed, or only the second half: leaks from other positions are missed.",
-            edited(sees_the_future, ("range(1, T)", "range(T // 2, T // 2 + 1)")),
+            "Only one position is tried, in the middle or drawn at random: leaks from other positions are missed. Try them all.",
+            _future(loop="range(T // 2, T // 2 + 1)"),
+            (
+                _future(loop="torch.randint(1, T, (1,), generator=generator).tolist() if T > 1 else ()"),
+                _future(loop="torch.randint(1, T, (1,), generator=generator).tolist() if T > 1 else ()", rest=True),
+                _future(loop="range(1, T, 2)"),
+                _future(loop="range(2, T, 2)"),
+            ),
         ),
         Mistake(
             "second_half_changed",
@@ -1810,7 +2533,12 @@ SEES_THE_FUTURE = Exercise(
         Mistake(
             "inverted",
             "The answer is the wrong way round: True means that it *does* see the future.",
-            edited(sees_the_future, ("return True", "return 0 == 1"), ("    return False", "    return True"), ("return 0 == 1", "return False")),
+            edited(
+                sees_the_future,
+                ("return True", "return 0 == 1"),
+                ("    return False", "    return True"),
+                ("return 0 == 1", "return False"),
+            ),
         ),
         Mistake(
             "always_true",
@@ -1824,14 +2552,35 @@ SEES_THE_FUTURE = Exercise(
             written("def sees_the_future(attend, T=6, C=8):\n    return False"),
             (
                 edited(sees_the_future, ("range(1, T)", "range(0, 1)")),
-                edited(sees_the_future, ("changed[:, t] = torch.randn(C, generator=generator)", "changed[:, t] += 1e-7")),
+                edited(
+                    sees_the_future, ("changed[:, t] = torch.randn(C, generator=generator)", "changed[:, t] += 1e-7")
+                ),
             ),
         ),
         Mistake(
             "in_place_view",
             "The input is changed in place and the earlier result was not copied: where the function returns a view of its "
             "input, the earlier result changes with it. Use `.clone()`.",
-            edited(sees_the_future, ("attend(x.clone()).detach().clone()", "attend(x)"), ("changed = x.clone()", "changed = x")),
+            edited(
+                sees_the_future,
+                ("attend(x.clone()).detach().clone()", "attend(x)"),
+                ("changed = x.clone()", "changed = x"),
+            ),
+            (
+                written(
+                    """
+                    def sees_the_future(attend, T=6, C=8):
+                        g = torch.Generator().manual_seed(0)
+                        for t in range(1, T):
+                            x = torch.randn(1, T, C, generator=g)
+                            before = attend(x)[:, :t]
+                            x[:, t:] = torch.randn(1, T - t, C, generator=g)
+                            if not torch.allclose(before, attend(x)[:, :t], atol=1e-6):
+                                return True
+                        return False
+                    """
+                ),
+            ),
         ),
         Mistake(
             "constant_added",
@@ -1849,18 +2598,26 @@ SEES_THE_FUTURE = Exercise(
         Mistake(
             "one_feature_changed",
             "Only one feature of the token is changed: a leak of another feature goes unnoticed.",
-            edited(sees_the_future, ("changed[:, t] = torch.randn(C, generator=generator)", "changed[:, t, -1] += 5.0")),
+            _future(change="changed[:, t, -1] += 5.0"),
+            (
+                _future(change="changed[:, t, 0] += 5.0"),
+                _future(change="changed[:, t:, 0] += torch.randn(T - t, generator=generator)"),
+            ),
         ),
         Mistake(
             "one_feature_compared",
             "Only one feature of the outputs is compared: a leak into another goes unnoticed.",
-            edited(sees_the_future, ("before[:, :t], after[:, :t]", "before[:, :t, 0], after[:, :t, 0]")),
+            _future(compare="before[:, :t, 0], after[:, :t, 0]"),
+            (_future(compare="before[:, :t, -1], after[:, :t, -1]"),),
         ),
         Mistake(
             "sums_compared",
             "Only sums or means of the outputs are compared: differences can cancel.",
             edited(sees_the_future, ("before[:, :t], after[:, :t]", "before[:, :t].sum(), after[:, :t].sum()")),
-            (edited(sees_the_future, ("before[:, :t], after[:, :t]", "before[:, :t].sum(-1), after[:, :t].sum(-1)")),),
+            (
+                _future(compare="before[:, :t].sum(-1), after[:, :t].sum(-1)"),
+                _future(compare="before[:, :t].mean(), after[:, :t].mean()"),
+            ),
         ),
         Mistake(
             "loose_tolerance",
@@ -1877,13 +2634,24 @@ SEES_THE_FUTURE = Exercise(
         Mistake(
             "constant_tokens",
             "Tokens are set to a constant (zeros or ones) as the change, and start as one too: use random numbers for both.",
-            edited(sees_the_future, ("x = torch.randn(1, T, C, generator=generator)", "x = torch.ones(1, T, C)"), ("changed[:, t] = torch.randn(C, generator=generator)", "changed[:, t] = 0.0")),
+            edited(
+                sees_the_future,
+                ("x = torch.randn(1, T, C, generator=generator)", "x = torch.ones(1, T, C)"),
+                ("changed[:, t] = torch.randn(C, generator=generator)", "changed[:, t] = 0.0"),
+            ),
         ),
         Mistake(
             "not_a_number",
             "NaN is used as the change. It spreads through any mask (0 × NaN is NaN), so causal attention is accused wrongly.",
-            edited(sees_the_future, ("changed[:, t] = torch.randn(C, generator=generator)", "changed[:, t] = float('nan')")),
-            (edited(sees_the_future, ("changed[:, t] = torch.randn(C, generator=generator)", "changed[:, t] = float('inf')")),),
+            edited(
+                sees_the_future, ("changed[:, t] = torch.randn(C, generator=generator)", "changed[:, t] = float('nan')")
+            ),
+            (
+                edited(
+                    sees_the_future,
+                    ("changed[:, t] = torch.randn(C, generator=generator)", "changed[:, t] = float('inf')"),
+                ),
+            ),
         ),
         Mistake(
             "gradients_only",
@@ -1914,6 +2682,35 @@ SEES_THE_FUTURE = Exercise(
                             if grad is not None and grad[0, t + 1 :].abs().max() > 1e-9:
                                 return True
                         return False
+                    """
+                ),
+                *(
+                    written(
+                        f"""
+                        def sees_the_future(attend, T=6, C=8):
+                            g = torch.Generator().manual_seed(0)
+                            weight = torch.randn(C, generator=g)
+                            x = torch.randn(1, T, C, generator=g, requires_grad=True)
+                            out = attend(x)
+                            for t in range({rows}):
+                                (grad,) = torch.autograd.grad((out[0, t] * weight).sum(), x, retain_graph=True{unused})
+                                if grad is not None and grad[0, t + 1 :].abs().sum() > 1e-9:
+                                    return True
+                            return False
+                        """
+                    )
+                    for rows, unused in (
+                        ("T", ""),
+                        ("T - 1", ""),
+                        ("T if out.requires_grad else 0", ", allow_unused=True"),
+                    )
+                ),
+                written(
+                    """
+                    def sees_the_future(attend, T=6, C=8):
+                        x = torch.randn(1, T, C, generator=torch.Generator().manual_seed(0))
+                        J = torch.autograd.functional.jacobian(attend, x)[0, :, :, 0].abs().sum(dim=(1, 3))  # (T, T)
+                        return bool((J.triu(1) > 1e-7).any())
                     """
                 ),
             ),
@@ -1965,14 +2762,20 @@ SEES_THE_FUTURE = Exercise(
             "enough.",
             edited(
                 sees_the_future,
-                ("        if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6):  # nothing before t may move\n            return True\n    return False",
-                 "        if torch.allclose(before[:, :t], after[:, :t], atol=1e-6):\n            return False\n    return True"),
+                (
+                    "        if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6):  # nothing before t may move\n            return True\n    return False",
+                    "        if torch.allclose(before[:, :t], after[:, :t], atol=1e-6):\n            return False\n    return True",
+                ),
             ),
         ),
         Mistake(
             "past_changed",
             "Earlier tokens are changed and later outputs compared: that finds functions that see the *past*, which is allowed.",
-            edited(sees_the_future, ("for t in range(1, T)", "for t in range(T - 1)"), ("before[:, :t], after[:, :t]", "before[:, t + 1 :], after[:, t + 1 :]")),
+            edited(
+                sees_the_future,
+                ("for t in range(1, T)", "for t in range(T - 1)"),
+                ("before[:, :t], after[:, :t]", "before[:, t + 1 :], after[:, t + 1 :]"),
+            ),
         ),
     ],
     alternatives=[

@@ -1,0 +1,165 @@
+"""What every notebook of the course must be: whole, readable, accessible, and as the contract names it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import nbformat
+import pytest
+
+from autograder.authoring import tidied, without_markers
+from autograder.exercises import exercises, in_notebook, question_or_exercise, questions
+from autograder.grading.mend import grade_id
+from autograder.grading.notebook import CHECK, exercise_of
+
+CONTRACT = {
+    "05-attention": {
+        "exercises": ["softmax", "simple_attention", "scaled_dot_product_attention", "SelfAttention"],
+        "questions": ["q5_1", "q5_2", "q6_1", "q6_2", "q6_3"],
+        "written": ["written_scaling"],
+    },
+    "06-masking": {
+        "exercises": [
+            *("causal_mask", "padding_mask", "attention_mask", "masked_softmax", "shift_targets", "sees_the_future"),
+        ],
+        "questions": ["q8_1", "q8_2", "q8_3"],
+        "written": ["written_no_mask"],
+    },
+}
+
+
+def cells(notebook, kind=None):
+    return [cell for cell in notebook.cells if kind is None or cell.cell_type == kind]
+
+
+def by_grade_id(notebook):
+    return {grade_id(cell): cell for cell in notebook.cells if grade_id(cell)}
+
+
+def test_the_notebook_is_valid_and_tidy(solution):
+    name = solution.metadata.pop("name")
+    nbformat.validate(solution)
+    assert tidied(nbformat.from_dict(solution)) == solution
+    solution.metadata["name"] = name
+    ids = [cell.id for cell in solution.cells]
+    assert len(set(ids)) == len(ids)
+
+
+def test_every_cell_of_the_contract_is_there(solution):
+    wanted = CONTRACT[solution.metadata.name]
+    found = by_grade_id(solution)
+    for name in wanted["exercises"] + wanted["questions"]:
+        assert found[name].metadata.nbgrader.solution
+        assert found[name].cell_type == "code"
+        tests = [cell for key, cell in found.items() if key.startswith(f"test_{name}")]
+        assert len(tests) == 1
+        assert tests[0].metadata.nbgrader.points == question_or_exercise(name).points
+        assert exercise_of(tests[0]) == name
+    for name in wanted["written"]:
+        graded = found[name].metadata.nbgrader
+        assert (graded.grade, graded.solution, found[name].cell_type) == (True, True, "markdown")
+    declared = [d.name for d in in_notebook(solution.metadata.name)]
+    assert sorted(declared) == sorted(wanted["exercises"] + wanted["questions"])
+
+
+def test_a_solution_cell_is_the_reference_to_the_letter(solution):
+    found = by_grade_id(solution)
+    for exercise in exercises(solution.metadata.name):
+        assert without_markers(found[exercise.name].source) == exercise.source
+    for question in questions(solution.metadata.name):
+        assert without_markers(found[question.name].source) == f'{question.name} = "{question.key}"\n'
+
+
+def test_the_hidden_part_of_a_test_is_one_line_that_names_the_exercise(solution):
+    for name, cell in by_grade_id(solution).items():
+        if name.startswith("test_"):
+            hidden = re.search(r"### BEGIN HIDDEN TESTS\n(.*)\n### END HIDDEN TESTS", cell.source, re.DOTALL)[1]
+            code = [line for line in hidden.splitlines() if line.strip()]
+            assert code == ["from autograder import check", CHECK.search(hidden).group(0)]
+
+
+def test_visible_tests_have_messages_that_teach(solution):
+    for name, cell in by_grade_id(solution).items():
+        if name.startswith("test_"):
+            asserts = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Assert)]
+            assert asserts
+            assert all(node.msg is not None for node in asserts), name
+
+
+def test_every_option_of_a_question_is_in_the_text(solution):
+    text = "\n".join(cell.source for cell in cells(solution, "markdown"))
+    for question in questions(solution.metadata.name):
+        number = question.name[1:].replace("_", ".")
+        [block] = [cell.source for cell in cells(solution, "markdown") if re.search(rf"Question {re.escape(number)}\b", cell.source)]
+        assert re.findall(r"^- \*\*([A-Z])\*\*", block, re.MULTILINE) == sorted(question.explanations)
+    assert "BEGIN SOLUTION" in text
+
+
+def test_outputs_are_kept_and_none_is_an_error(solution):
+    code = cells(solution, "code")
+    assert all(cell.execution_count for cell in code)
+    outputs = [output for cell in code for output in cell.outputs]
+    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) >= 4
+
+
+def test_every_figure_has_a_text_alternative(solution):
+    for cell in cells(solution, "code"):
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                alt = output.metadata.get("image/png", {}).get("alt") or output.metadata.get("alt")
+                assert alt, cell.id
+                assert len(alt) > 40, cell.id
+    for cell in cells(solution, "markdown"):
+        assert not re.search(r"!\[\]\(|<img(?![^>]*\balt=)", cell.source)
+
+
+def test_headings_go_down_one_step_at_a_time(solution):
+    levels = [
+        len(line.split(" ")[0])
+        for cell in cells(solution, "markdown")
+        for line in cell.source.splitlines()
+        if re.match(r"#{1,6} ", line)
+    ]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+
+
+def test_the_opening_and_closing_say_what_they_must(solution):
+    text = [cell.source for cell in cells(solution, "markdown")]
+    opening, closing = text[0].lower(), "\n".join(text[-4:]).lower()
+    assert "you will be able to" in opening
+    assert "minutes" in opening
+    assert "you need" in opening or "prerequisites" in opening
+    for heading in ("summary", "further reading"):
+        assert heading in closing
+
+
+def test_cells_are_short(solution):
+    for cell in cells(solution, "code"):
+        limit = 60 if (grade_id(cell) or "").startswith(("test_", "setup")) else 45
+        assert len(cell.source.splitlines()) <= limit, cell.id
+
+
+def test_nothing_of_the_project_is_imported_outside_hidden_tests(release):
+    for cell in cells(release, "code"):
+        assert "autograder" not in cell.source
+
+
+@pytest.mark.parametrize("pattern", [r"BEGIN SOLUTION", r"HIDDEN TESTS", r"\bcheck\("])
+def test_no_solution_or_hidden_test_reaches_the_release(release, pattern):
+    assert not [cell.id for cell in release.cells if re.search(pattern, cell.source)]
+
+
+def test_the_release_holds_no_outputs(release):
+    assert not [cell.id for cell in cells(release, "code") if cell.outputs or cell.execution_count]
+
+
+def test_the_release_gives_no_reference_away(release):
+    text = "\n".join(cell.source for cell in release.cells)
+    for exercise in exercises(release.metadata.name):
+        body = exercise.source.split('"""')[-1].strip().splitlines()
+        long = [line.split("  #")[0].strip() for line in body if len(line.split("  #")[0].strip()) > 40]
+        given = [line for line in long if line in text]
+        assert len(given) <= len(long) // 2, f"{exercise.name}: {given}"

@@ -1,0 +1,69 @@
+"""course/ is what solutions/ generates, and runs as a student gets it: alone, without this package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from conftest import NOTEBOOKS, ROOT
+from nbclient import NotebookClient
+
+from autograder.grading.mend import grade_id
+from autograder.grading.notebook import exercise_of
+from autograder.grading.plugins import STUB
+
+BLOCK = """
+import sys
+
+class _NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "autograder":
+            raise ModuleNotFoundError("No module named 'autograder'")
+
+sys.meta_path.insert(0, _NotInstalled())
+"""
+
+
+def test_the_release_is_in_step_with_the_solutions(tmp_path):
+    for item in ("autograder", "solutions", "nbgrader_config.py"):
+        source = ROOT / item
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / item)
+    subprocess.run(
+        [sys.executable, "-m", "nbgrader", "generate_assignment", "--assignment", "*"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        env={key: value for key, value in os.environ.items() if key != "COURSE_CLASSROOM"},
+    )
+    generated = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.glob("course/*/*")}
+    committed = {path.relative_to(ROOT): path.read_bytes() for path in ROOT.glob("course/*/*") if path.is_file()}
+    assert generated.keys() == committed.keys()
+    different = [str(path) for path in generated if generated[path] != committed[path]]
+    assert not different, f"{different} are not what solutions/ generates: run `make release`"
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_release_runs_alone_and_unanswered_exercises_say_what_to_do(name, tmp_path, monkeypatch):
+    """A student opens the folder and runs all cells before answering anything."""
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "block.py").write_text(BLOCK)
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setenv("PYTHONPATH", "")
+    folder = tmp_path / name
+    shutil.copytree(ROOT / "course" / name, folder)
+    notebook = nbformat.read(folder / f"{name}.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=240, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        if exercise_of(cell) is None:
+            assert not errors, f"{cell.id}: {errors[0].ename}: {errors[0].evalue}"
+        else:
+            assert errors, f"{grade_id(cell)} accepts an unanswered exercise"
+            assert STUB in errors[0].evalue or "not answered" in errors[0].evalue, errors[0].evalue
