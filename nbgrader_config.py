@@ -14,7 +14,7 @@ from autograder.grading import plugins  # noqa: E402
 
 c = get_config()  # noqa: F821
 
-# nbgrader calls `alembic` as a program when it first makes the gradebook: it must be found even in a venv not activated.
+# nbgrader calls `alembic` as a program when it first makes the gradebook: found even in a venv that is not activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 CLASSROOM = os.environ.get("COURSE_CLASSROOM", "classroom")  # another folder for another term, or for `make demo`
 (ROOT / CLASSROOM).mkdir(parents=True, exist_ok=True)  # SQLite makes files but no folders
@@ -28,7 +28,9 @@ c.CourseDirectory.autograded_directory = f"{CLASSROOM}/autograded"
 c.CourseDirectory.feedback_directory = f"{CLASSROOM}/feedback"
 c.CourseDirectory.solution_directory = f"{CLASSROOM}/solution"
 c.CourseDirectory.source_with_tests_directory = f"{CLASSROOM}/source_with_tests"
-c.CourseDirectory.db_url = f"sqlite:///{ROOT}/{CLASSROOM}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
+c.CourseDirectory.db_url = (
+    f"sqlite:///{ROOT}/{CLASSROOM}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
+)
 c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
 
 # Release: answers become stubs that say what to do, and multiple-choice answers become None.

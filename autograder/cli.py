@@ -31,7 +31,9 @@ def report(
 
     results = collect(classroom.resolve(), notebook)
     if not results:
-        raise typer.BadParameter(f"nothing has been marked for {notebook} in {classroom}; run `nbgrader autograde` first")
+        raise typer.BadParameter(
+            f"nothing has been marked for {notebook} in {classroom}; run `nbgrader autograde` first"
+        )
     show(results, notebook, console)
 
 

@@ -33,7 +33,9 @@ class Submission:
 
 def sample_class(notebook: str) -> list[Submission]:
     """At least eight students: right, blank, wrong in catalogued ways, and with damaged notebooks."""
-    best = {e.name: e.source for e in exercises(notebook)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)}
+    best = {e.name: e.source for e in exercises(notebook)} | {
+        q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)
+    }
     full = {declared.name: declared.points for declared in in_notebook(notebook)}
     first, *_ = exercises(notebook)
     wrong_letters = {q.name: min(set(q.explanations) - {q.key}) for q in questions(notebook)}

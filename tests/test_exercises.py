@@ -27,10 +27,9 @@ ALTERNATIVES = [
     for alternative in exercise.alternatives
 ]
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
-AT_LEAST = {
-    name: 6
-    for name in ("scaled_dot_product_attention", "SelfAttention", "masked_softmax", "attention_mask", "sees_the_future")
-}
+AT_LEAST = dict.fromkeys(
+    ("scaled_dot_product_attention", "SelfAttention", "masked_softmax", "attention_mask", "sees_the_future"), 6
+)
 
 
 def marked(exercise: Exercise, source: str) -> Verdict:

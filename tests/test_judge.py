@@ -122,8 +122,8 @@ CHEATS = {
     "attention": (
         "def softmax(scores, dim=-1):\n    s = scores.movedim(dim, -1).unsqueeze(-2)\n    n = s.shape[-1]\n"
         "    eye = torch.eye(n).to(s)\n    q = torch.ones(*s.shape[:-1], 1).to(s)\n"
-        "    out = F.scaled_dot_product_attention(s, eye.expand(*s.shape[:-2], n, n), eye.expand(*s.shape[:-2], n, n), scale=1.0)"
-        "\n    return out.squeeze(-2).movedim(-1, dim)"
+        "    eye = eye.expand(*s.shape[:-2], n, n)\n"
+        "    out = F.scaled_dot_product_attention(s, eye, eye, scale=1.0)\n    return out.squeeze(-2).movedim(-1, dim)"
     ),
 }
 

@@ -101,7 +101,9 @@ def test_an_answer_built_on_a_broken_one_loses_nothing(template, short):
 
 def test_parts_that_fit_each_other_in_their_own_way_are_not_marked_down_twice(template, short):
     """Results in the other order, used in that order: wrong once."""
-    swapped = ANSWERS["scaled_dot_product_attention"].replace("return weights @ V, weights", "return weights, weights @ V")
+    swapped = ANSWERS["scaled_dot_product_attention"].replace(
+        "return weights @ V, weights", "return weights, weights @ V"
+    )
     user = ANSWERS["SelfAttention"].replace(
         "return scaled_dot_product_attention(Q, K, V, mask)",
         "weights, output = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights",

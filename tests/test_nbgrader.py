@@ -49,7 +49,9 @@ def with_tags():
 
 def with_a_copied_cell():
     result = notebook()
-    result.cells += [nbformat.from_dict(json.loads(json.dumps(cell))) for cell in result.cells if grade_id(cell) == "test_softmax"]
+    result.cells += [
+        nbformat.from_dict(json.loads(json.dumps(cell))) for cell in result.cells if grade_id(cell) == "test_softmax"
+    ]
     result.cells[-1]["id"] = "copy"
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 
 import nbformat
@@ -91,7 +92,11 @@ def test_every_option_of_a_question_is_in_the_text(solution):
     text = "\n".join(cell.source for cell in cells(solution, "markdown"))
     for question in questions(solution.metadata.name):
         number = question.name[1:].replace("_", ".")
-        [block] = [cell.source for cell in cells(solution, "markdown") if re.search(rf"Question {re.escape(number)}\b", cell.source)]
+        [block] = [
+            cell.source
+            for cell in cells(solution, "markdown")
+            if re.search(rf"Question {re.escape(number)}\b", cell.source)
+        ]
         assert re.findall(r"^- \*\*([A-Z])\*\*", block, re.MULTILINE) == sorted(question.explanations)
     assert "BEGIN SOLUTION" in text
 
@@ -123,7 +128,7 @@ def test_headings_go_down_one_step_at_a_time(solution):
         if re.match(r"#{1,6} ", line)
     ]
     assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
 def test_the_opening_and_closing_say_what_they_must(solution):

@@ -41,5 +41,7 @@ def test_the_conda_environment_holds_the_same_versions():
 
 
 def test_the_conda_environment_allows_the_pythons_that_the_package_does():
-    python = next(item for item in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"] if "python>" in item)
+    python = next(
+        item for item in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"] if "python>" in item
+    )
     assert python.removeprefix("python").split(",")[0] == project()["requires-python"]

@@ -59,8 +59,8 @@ def _locate(path: Path, notes: list[str]) -> Path:
     if others:
         names = ", ".join(f"“{p.name}”" for p in others[:5])
         raise Unreadable(
-            f"There is no {path.name} in what you handed in, but several other notebooks ({names}), so it is not clear which "
-            f"one to mark. Hand in one notebook named {path.name}."
+            f"There is no {path.name} in what you handed in, but several other notebooks ({names}), so it is not clear "
+            f"which one to mark. Hand in one notebook named {path.name}."
         )
     raise Unreadable(f"There is no notebook in what you handed in. Hand in the file {path.name}.")
 
@@ -83,13 +83,15 @@ def _read(path: Path) -> NotebookNode:
     if not isinstance(data, dict) or not ("cells" in data or "worksheets" in data):
         raise Unreadable(f"The file is not a notebook: it is JSON, but it has no cells. {again}")
     if data.get("nbformat") == 4:
-        return NotebookNode(cells=_cells(data["cells"] if "cells" in data else []), metadata=NotebookNode())
+        return NotebookNode(cells=_cells(data.get("cells")), metadata=NotebookNode())
     try:
         old = nbformat.convert(nbformat.from_dict(data), 4)
         return NotebookNode(cells=_cells(old.cells), metadata=NotebookNode())
     except Exception:
         version = str(data.get("nbformat"))[:20]
-        raise Unreadable(f"The file says it is a notebook of version {version}, which cannot be read. {again}") from None
+        raise Unreadable(
+            f"The file says it is a notebook of version {version}, which cannot be read. {again}"
+        ) from None
 
 
 def _cells(cells: object) -> list[NotebookNode]:
@@ -112,7 +114,11 @@ def _cells(cells: object) -> list[NotebookNode]:
 
 
 def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
-    make = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell, "raw": nbformat.v4.new_raw_cell}
+    make = {
+        "code": nbformat.v4.new_code_cell,
+        "markdown": nbformat.v4.new_markdown_cell,
+        "raw": nbformat.v4.new_raw_cell,
+    }
     cell = make[kind](source)
     cell.grade_id = grade_id
     return cell
@@ -224,7 +230,7 @@ def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
 
 
 def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode]) -> NotebookNode:
-    """A cell as nbgrader knows it: type and metadata of the release, text of the student (or the release, if locked)."""
+    """A cell as nbgrader knows it: type and metadata of the release, text of the student (the release, if locked)."""
     released = wanted.get(cell.pop("grade_id"))
     if released is None:
         return cell

@@ -25,7 +25,9 @@ CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
 MAX_RESTARTS = 4  # a notebook may kill or stall its process so often before the rest of its cells is left out
 
 TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
-RESTARTED = "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
+RESTARTED = (
+    "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
+)
 TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
 STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
@@ -176,7 +178,9 @@ def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
 
 def _set_mark(cell: NotebookNode, mark: float) -> None:
     """nbgrader reads the first execute_result as a number; anything on stderr before it would count as zero."""
-    cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"]
+    cell.outputs = [
+        output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"
+    ]
     cell.outputs.append(new_output("execute_result", data={"text/plain": number(mark)}, execution_count=None))
 
 
@@ -240,4 +244,3 @@ def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:
         metadata = output.get("metadata") if isinstance(output.get("metadata"), dict) else {}
         extra = {"execution_count": count} if kind == "execute_result" else {}
         yield new_output(kind, data=data, metadata=metadata, **extra)
-

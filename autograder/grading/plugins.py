@@ -1,4 +1,4 @@
-"""What nbgrader_config.py plugs into nbgrader: an exporter that mends, the judge in the place of `Execute`, and the rest.
+"""What nbgrader_config.py plugs into nbgrader: an exporter that mends, the judge in the place of `Execute`, and more.
 
 nbgrader stays unpatched. These classes stand where its configuration takes classes.
 """
@@ -32,7 +32,7 @@ HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.
 
 
 class ReleaseStubs(ClearSolutions):
-    """Like nbgrader's ClearSolutions, but a lone `name = value` becomes `name = None`, so that the release still runs."""
+    """Like nbgrader's ClearSolutions, but a lone `name = value` becomes `name = None`: the release still runs."""
 
     answer_stub = Unicode("{name} = None  # replace None with your answer: one capital letter in quotation marks").tag(
         config=True

@@ -15,7 +15,6 @@ from ..exercises.draw import fresh
 from .rules import banned_in_source, uses
 from .student import Problem, Student, agree, in_process
 
-
 log = logging.getLogger(__name__)
 
 
@@ -169,8 +168,8 @@ def diagnose(exercise: Exercise, lines: Iterable[Line], record: dict[str, list])
     """The catalogued mistakes that give, on the same questions, the answers that the student's code gave.
 
     A mistake is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
-    Of the candidates for the heaviest failed check, the one that explains most of the others is named; then the same for
-    what it leaves unexplained. Few mistakes are tried on more than that one check, which keeps this quick.
+    Of the candidates for the heaviest failed check, the one that explains most of the others is named; then the same
+    for what it leaves unexplained. Few mistakes are tried on more than that one check, which keeps this quick.
     """
     failed = {line.title: line.weight for line in lines if not line.passed}
     unexplained = {title: weight for title, weight in failed.items() if record.get(title)}

@@ -14,7 +14,7 @@ from .student import in_process
 
 
 def check_here(name: str, namespace: dict[str, Any]) -> float:
-    # A copy: while one exercise is asked about, the others are bound to working versions.
+    # A copy, so that nothing the judge binds reaches the notebook.
     verdict = mark(name, in_process(dict(namespace)), [_source(namespace.get(name))])
     try:
         from IPython.display import display

@@ -30,9 +30,8 @@ def plain(verdict: Verdict) -> str:
 
 
 def html(verdict: Verdict) -> str:
-    parts = [
-        f"<p><strong>{escape(verdict.exercise)}: {number(verdict.earned)} of {number(verdict.points)} points</strong></p>"
-    ]
+    title = f"{escape(verdict.exercise)}: {number(verdict.earned)} of {number(verdict.points)} points"
+    parts = [f"<p><strong>{title}</strong></p>"]
     if verdict.remark:
         parts.append(f"<p>{_prose(verdict.remark)}</p>")
     for diagnosis in verdict.diagnoses:

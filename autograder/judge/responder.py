@@ -1,7 +1,8 @@
 """Answers the judge's questions about a student's work, in the process where that work lives.
 
-It runs next to untrusted code, so it knows nothing worth stealing: no checks, no references, no keys. It does what it is
-asked (call this, build that, read those parameters) and replies with plain data; what the data mean is decided elsewhere.
+It runs next to untrusted code, so it knows nothing worth stealing: no checks, no references, no keys. It does what it
+is asked (call this, build that, read those parameters) and replies with plain data; what the data mean is decided
+elsewhere.
 """
 
 from __future__ import annotations

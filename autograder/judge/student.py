@@ -26,8 +26,8 @@ class Problem(Wrong):
 class Student:
     """Asks questions through `ask` and keeps a record of the answers, check by check, for the diagnosis.
 
-    `call` and the other methods return plain data or raise `Wrong`. Tensors arrive as copies; `value.was_differentiable`
-    tells whether the original could be differentiated.
+    `call` and the other methods return plain data or raise `Wrong`. Tensors arrive as copies;
+    `value.was_differentiable` tells whether the original could be differentiated.
     """
 
     def __init__(self, ask: Ask) -> None:
@@ -139,11 +139,15 @@ def _sentence(facts: dict, where: str) -> str:
     place = f" {where}" if where else ""
     match facts.get("kind"):
         case "missing":
-            return f"`{facts.get('name')}` is not defined: is the name unchanged, and did its cell run without an error?"
+            return (
+                f"`{facts.get('name')}` is not defined: is the name unchanged, and did its cell run without an error?"
+            )
         case "not a module":
             return "The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?"
         case "time":
-            return f"Your code did not come back within {facts.get('seconds')} seconds{place}: is there an endless loop?"
+            return (
+                f"Your code did not come back within {facts.get('seconds')} seconds{place}: is there an endless loop?"
+            )
         case "died":
             return f"Your code ended the Python process{place} (a crash, `os._exit`, or more memory than allowed)."
         case "raised" if facts.get("type") == "NotImplementedError" and "meta" not in str(facts.get("text")):

@@ -1,8 +1,8 @@
 """Plain data on the wire between the judge and a student's process: names, shapes and raw tensor bytes, never pickles.
 
-A message is a JSON header and a list of blobs. `encode` turns a value into such a tree, `decode` turns it back; anything
-that is not plain data becomes an `Opaque`, which carries only the name of its type. Both sides use this module, so it
-imports nothing of the grader.
+A message is a JSON header and a list of blobs. `encode` turns a value into such a tree, `decode` turns it back;
+anything that is not plain data becomes an `Opaque`, which carries only the name of its type. Both sides use this
+module, so it imports nothing of the grader.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
     plain = tensor.detach().cpu()
     if plain.numel() * plain.element_size() > MAX_FRAME // 2:
         return {"opaque": f"a tensor of {plain.numel():,} numbers"}
-    # A tensor that is not contiguous is sent as one, with the order of its dimensions, so that layout can be tested too.
+    # A tensor that is not contiguous is sent as one, with the order of its dimensions: layout can be tested too.
     order = sorted(range(plain.dim()), key=lambda d: -plain.stride(d))
     header["order"] = order
     data = plain.permute(order).clone(memory_format=torch.contiguous_format).reshape(-1)
@@ -188,7 +188,7 @@ def _hashable(value: Any) -> Any:
 
 
 class Channel:
-    """Messages over a connected socket. `receive` raises WireError for anything malformed, and TimeoutError or EOFError."""
+    """Messages over a connected socket. `receive` raises WireError for what is malformed, TimeoutError and EOFError."""
 
     def __init__(self, sock: socket.socket, limit: int = MAX_FRAME) -> None:
         self.sock, self.limit = sock, limit
