@@ -121,7 +121,7 @@ def test_an_answer_below_its_test_cell_is_found(template, short):
     assert earned({v.exercise: v for v in verdicts.values()}) == POINTS
 
 
-# --- faults: each costs its own cell's marks at most ---------------------------------------------------------------------
+# --- faults: each costs its own cell's marks at most ------------------------------------------------------------------
 
 FAULTS = {
     "endless loop": "while True:\n    pass",
@@ -167,8 +167,12 @@ IN_ANSWERS = {
     "sys.exit": "def softmax(scores, dim=-1):\n    import sys\n    sys.exit()",
     "kills its parent": "def softmax(scores, dim=-1):\n    import os\n    os.kill(os.getppid(), 9)\n    return scores",
     "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**28)",
-    "deeply nested result": "def softmax(scores, dim=-1):\n    x = []\n    for _ in range(10**5):\n        x = [x]\n    return x",
-    "a class that is no tensor": "class T:\n    shape = (5,)\n    dtype = torch.float32\ndef softmax(s, dim=-1):\n    return T()",
+    "deeply nested result": (
+        "def softmax(scores, dim=-1):\n    x = []\n    for _ in range(10**5):\n        x = [x]\n    return x"
+    ),
+    "a class that is no tensor": (
+        "class T:\n    shape = (5,)\n    dtype = torch.float32\ndef softmax(s, dim=-1):\n    return T()"
+    ),
     "sparse": "def softmax(scores, dim=-1):\n    return torch.softmax(scores, dim).to_sparse()",
     "recursion": "def softmax(scores, dim=-1):\n    return softmax(scores, dim)",
     "not a function": "softmax = 5",
