@@ -17,11 +17,13 @@ from .draw import device_is_kept, gradients_agree, gradients_of, normal, quietly
 
 
 def softmax(scores, dim=-1):
-    """Turn scores into weights: along `dim` they are positive and sum to 1.
+    """Turn scores into shares: positive numbers that sum to 1 along `dim`.
 
-    scores: a float tensor of any shape; an entry of -inf gets exactly 0.
-    Returns a tensor of the same shape, dtype and device. Stable for scores of ±1e4.
-    Do not use torch.softmax or its relatives (F.softmax, Tensor.softmax, nn.Softmax, log_softmax).
+    scores: [...]. Returns the same shape, dtype and device; the input is unchanged.
+    Stable at scores of 1e4; an entry of -inf gets exactly 0.
+    Not allowed: torch.softmax or its relatives (F.softmax, Tensor.softmax, nn.Softmax, log_softmax).
+    A slice of nothing but -inf gives nan, as in PyTorch.
+    Source: Bridle 1990, "Probabilistic Interpretation of Feedforward Classification Network Outputs".
     """
     shifted = scores - scores.amax(dim=dim, keepdim=True)  # the largest becomes 0: exp cannot overflow
     exps = torch.exp(shifted)
@@ -29,10 +31,11 @@ def softmax(scores, dim=-1):
 
 
 def simple_attention(x):
-    """Attention without projections and without scaling: softmax(x xᵀ) x.
+    """Blend every row of x with all the others, by the softmax of their dot products.
 
-    x: (..., T, C), one row for each token.
-    Returns (..., T, C): each row is an average of all rows of x, weighted by their similarity to this row.
+    x: [..., T, C]. Returns [..., T, C]: softmax(x x^T) x, unprojected and unscaled.
+    The softmax runs over the words looked at (the last dimension of the scores).
+    Source: the weighted sum of Bahdanau et al. 2015, section 3.1, with dot products as scores.
     """
     scores = x @ x.transpose(-2, -1)  # (..., T, T): entry [t, s] says how alike tokens t and s are
     weights = torch.softmax(scores, dim=-1)  # (..., T, T): each row sums to 1
@@ -40,11 +43,12 @@ def simple_attention(x):
 
 
 def scaled_dot_product_attention(Q, K, V, mask=None):
-    """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1).
+    """Blend values by how well each query fits each key.
 
-    Q: (..., T, d_k) queries; K: (..., S, d_k) keys; V: (..., S, d_v) values.
-    mask: boolean, broadcastable to (..., T, S), True = blocked: this query may not look at this key.
-    Returns (output, weights): (..., T, d_v) and (..., T, S), the softmax over keys of Q Kᵀ / sqrt(d_k).
+    Q: [..., T, d_k], K: [..., S, d_k], V: [..., S, d_v]. Returns output [..., T, d_v] and weights [..., T, S].
+    mask: boolean, True = blocked, broadcastable to [..., T, S]; a blocked key gets weight exactly 0.
+    A row in which every key is blocked is the subject of notebook 06 (here it gives nan).
+    Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     """
     d_k = Q.shape[-1]
     scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k)  # (..., T, S)
@@ -55,9 +59,13 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
 
 
 class SelfAttention(nn.Module):
-    """One head of self-attention: queries, keys and values are projections of the same tokens.
+    """One head of self-attention: queries, keys and values are linear maps of the same x.
 
-    embed_dim: width C of the tokens; head_dim: width d_k of the head.
+    embed_dim: width C of x; head_dim: width of queries, keys, values and output.
+    Parameters: q_proj, k_proj, v_proj, each nn.Linear(embed_dim, head_dim).
+    forward: x [B, T, C] -> output [B, T, head_dim], weights [B, T, T];
+    mask: boolean, True = blocked, broadcastable to [B, T, T].
+    Source: Vaswani et al. 2017, sections 3.2.1 and 3.2.3.
     """
 
     def __init__(self, embed_dim, head_dim):
@@ -67,14 +75,24 @@ class SelfAttention(nn.Module):
         self.v_proj = nn.Linear(embed_dim, head_dim)
 
     def forward(self, x, mask=None):
-        """x: (B, T, embed_dim); mask as in scaled_dot_product_attention.
-
-        Returns (output, weights): (B, T, head_dim) and (B, T, T).
-        """
         Q = self.q_proj(x)  # (B, T, head_dim)
         K = self.k_proj(x)  # (B, T, head_dim)
         V = self.v_proj(x)  # (B, T, head_dim)
         return scaled_dot_product_attention(Q, K, V, mask)
+
+
+# The parts of the references that mistakes change.
+_TOP = "scores.amax(dim=dim, keepdim=True)"
+_SUM = "exps.sum(dim=dim, keepdim=True)"
+_SHARES = f"return exps / {_SUM}"
+_SOFT = "torch.softmax(scores, dim=-1)"
+_XX = "x @ x.transpose(-2, -1)"
+_AVERAGE = "return weights @ x"
+_QK = "Q @ K.transpose(-2, -1)"
+_ROOT = "math.sqrt(d_k)"
+_BLOCK = 'scores.masked_fill(mask, float("-inf"))'
+_PAIR = "return weights @ V, weights"
+_IF = "if mask is not None:"
 
 
 # --- softmax ----------------------------------------------------------------------------------------------------------
@@ -239,13 +257,13 @@ SOFTMAX = Exercise(
             "global_shift",
             "The maximum of the whole tensor is subtracted, not that of each row: a row whose scores are all far below it "
             "underflows to 0/0. Take the maximum along `dim`, with keepdim=True.",
-            edited(softmax, ("scores.amax(dim=dim, keepdim=True)", "scores.max()")),
+            edited(softmax, (_TOP, "scores.max()")),
         ),
         Mistake(
             "shift_last_dim",
             "The maximum is taken along the last dimension even when another `dim` is asked for. With large scores the "
             "exponentials then underflow or overflow. Shift along the same `dim` that you normalise.",
-            edited(softmax, ("scores.amax(dim=dim, keepdim=True)", "scores.amax(dim=-1, keepdim=True)")),
+            edited(softmax, (_TOP, "scores.amax(dim=-1, keepdim=True)")),
         ),
         Mistake(
             "shift_by_minimum",
@@ -290,8 +308,39 @@ SOFTMAX = Exercise(
         ),
         Mistake(
             "shift_by_mean",
-            "The mean is subtracted instead of the maximum: large scores stay large, and one of −inf spoils the whole row.",
+            "The mean is subtracted instead of the maximum: large scores stay large and overflow, and one of −inf makes the mean "
+            "−inf too.",
             edited(softmax, ("scores.amax", "scores.mean")),
+            (
+                edited(
+                    softmax,
+                    (_TOP, "scores.masked_fill(scores.isinf(), 0).mean(dim=dim, keepdim=True)"),
+                ),
+            ),
+        ),
+        Mistake(
+            "temperature",
+            "The scores are divided or multiplied by a number first (a temperature, a root of the size): softmax takes them as "
+            "they are.",
+            edited(softmax, ("torch.exp(shifted)", "torch.exp(shifted / 2)")),
+            (
+                edited(softmax, ("torch.exp(shifted)", "torch.exp(shifted * 2)")),
+                edited(softmax, ("torch.exp(shifted)", "torch.exp(shifted / scores.shape[dim])")),
+                edited(softmax, ("torch.exp(shifted)", "torch.exp(shifted / scores.shape[dim] ** 0.5)")),
+            ),
+        ),
+        Mistake(
+            "numbers_one_by_one",
+            "This works for a single row of numbers only (`max(scores)`, `math.exp`, a loop over plain numbers), and no gradient "
+            "gets through. Use `amax`, `torch.exp` and `sum` along `dim`.",
+            _softmax_with(
+                "    exps = [math.exp(s - max(scores)) for s in scores]\n    return torch.tensor([e / sum(exps) for e in exps])"
+            ),
+            (
+                _softmax_with(
+                    "    exps = [math.exp(s) for s in scores]\n    return torch.tensor([e / sum(exps) for e in exps])"
+                ),
+            ),
         ),
         Mistake(
             "clamped",
@@ -326,15 +375,15 @@ SOFTMAX = Exercise(
             "whole_tensor",
             "The exponentials are divided by their sum over the whole tensor, so that all entries together sum to 1. Each "
             "row must sum to 1 on its own: sum along `dim`, with keepdim=True.",
-            edited(softmax, ("exps.sum(dim=dim, keepdim=True)", "exps.sum()")),
+            edited(softmax, (_SUM, "exps.sum()")),
         ),
         Mistake(
             "no_keepdim",
             "Without keepdim=True the maxima or the sums lose a dimension, and broadcasting then pairs rows with the numbers "
             "of other rows (or fails when the sizes do not match).",
-            edited(softmax, ("exps.sum(dim=dim, keepdim=True)", "exps.sum(dim=dim)")),
+            edited(softmax, (_SUM, "exps.sum(dim=dim)")),
             (
-                edited(softmax, ("scores.amax(dim=dim, keepdim=True)", "scores.amax(dim=dim)")),
+                edited(softmax, (_TOP, "scores.amax(dim=dim)")),
                 edited(softmax, (", keepdim=True", "")),
             ),
         ),
@@ -403,12 +452,12 @@ SOFTMAX = Exercise(
         Mistake(
             "maximum_lost",
             "A score that equals the maximum is treated as special (argmax or `==`): where scores are equal, they share.",
-            edited(softmax, ("return exps / exps.sum(dim=dim, keepdim=True)", "return (exps == 1).to(scores.dtype)")),
+            edited(softmax, (_SHARES, "return (exps == 1).to(scores.dtype)")),
             (
                 edited(
                     softmax,
                     (
-                        "return exps / exps.sum(dim=dim, keepdim=True)",
+                        _SHARES,
                         "return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0)",
                     ),
                 ),
@@ -454,7 +503,7 @@ SOFTMAX = Exercise(
         Mistake(
             "sum_detached",
             "The denominator is detached: the values are right, but the gradient treats the sum as a constant.",
-            edited(softmax, ("exps.sum(dim=dim, keepdim=True)", "exps.sum(dim=dim, keepdim=True).detach()")),
+            edited(softmax, (_SUM, "exps.sum(dim=dim, keepdim=True).detach()")),
         ),
         Mistake(
             "single_precision",
@@ -529,7 +578,7 @@ SOFTMAX = Exercise(
             edited(
                 softmax,
                 (
-                    "return exps / exps.sum(dim=dim, keepdim=True)",
+                    _SHARES,
                     "return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals=3)",
                 ),
             ),
@@ -537,7 +586,7 @@ SOFTMAX = Exercise(
                 edited(
                     softmax,
                     (
-                        "return exps / exps.sum(dim=dim, keepdim=True)",
+                        _SHARES,
                         f"return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals={n})",
                     ),
                 )
@@ -550,7 +599,7 @@ SOFTMAX = Exercise(
             edited(
                 softmax,
                 (
-                    "return exps / exps.sum(dim=dim, keepdim=True)",
+                    _SHARES,
                     "return (exps / exps.sum(dim=dim, keepdim=True)).squeeze()",
                 ),
             ),
@@ -583,7 +632,7 @@ SOFTMAX = Exercise(
             edited(
                 softmax,
                 (
-                    "return exps / exps.sum(dim=dim, keepdim=True)",
+                    _SHARES,
                     "return (exps / exps.sum(dim=dim, keepdim=True)).tolist()",
                 ),
             ),
@@ -591,7 +640,7 @@ SOFTMAX = Exercise(
                 edited(
                     softmax,
                     (
-                        "return exps / exps.sum(dim=dim, keepdim=True)",
+                        _SHARES,
                         "return (exps / exps.sum(dim=dim, keepdim=True)).detach().numpy()",
                     ),
                 ),
@@ -639,7 +688,7 @@ SOFTMAX = Exercise(
         ),
         Alternative(
             "detached_shift",
-            edited(softmax, ("scores.amax(dim=dim, keepdim=True)", "scores.detach().amax(dim=dim, keepdim=True)")),
+            edited(softmax, (_TOP, "scores.detach().amax(dim=dim, keepdim=True)")),
         ),
     ],
 )
@@ -729,7 +778,7 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "no_softmax",
             "The raw similarities are used as weights: take the softmax of each row first, so that it is an average.",
-            edited(simple_attention, ("torch.softmax(scores, dim=-1)", "scores")),
+            edited(simple_attention, (_SOFT, "scores")),
         ),
         Mistake(
             "softmax_over_queries",
@@ -740,37 +789,46 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "softmax_dim_zero",
             "The softmax runs over dim=0: over the queries in a single matrix, over the batch in a batch. Use dim=-1.",
-            edited(simple_attention, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=0)")),
+            edited(simple_attention, (_SOFT, "torch.softmax(scores, dim=0)")),
         ),
         Mistake(
             "softmax_dim_one",
             "The softmax runs over dim=1, which is right for one matrix only. Count from the end: dim=-1.",
-            edited(simple_attention, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=1)")),
+            edited(simple_attention, (_SOFT, "torch.softmax(scores, dim=1)")),
         ),
         Mistake(
             "softmax_everywhere",
             "One softmax runs over all scores together: each row must sum to 1 on its own.",
             edited(
                 simple_attention,
-                ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.flatten(), 0).reshape(scores.shape)"),
+                (_SOFT, "torch.softmax(scores.flatten(), 0).reshape(scores.shape)"),
             ),
         ),
         Mistake(
             "scaled",
             "The scores are divided by the root of C. Scaling comes later in this notebook; here softmax(x xᵀ) x is asked.",
-            edited(simple_attention, ("x @ x.transpose(-2, -1)", "x @ x.transpose(-2, -1) / x.shape[-1] ** 0.5")),
+            edited(simple_attention, (_XX, "x @ x.transpose(-2, -1) / x.shape[-1] ** 0.5")),
         ),
         Mistake(
             "scaled_by_width",
             "The scores are divided by C. Here the unscaled softmax(x xᵀ) x is asked.",
-            edited(simple_attention, ("x @ x.transpose(-2, -1)", "x @ x.transpose(-2, -1) / x.shape[-1]")),
+            edited(simple_attention, (_XX, "x @ x.transpose(-2, -1) / x.shape[-1]")),
         ),
         Mistake(
             "matrix_only",
-            "`x.T` and `transpose(0, 1)` work for a single matrix only: in a batch they move the batch dimension. Use "
-            "`x.transpose(-2, -1)` or `x.mT`.",
+            "This works for a single matrix only (`x.T`, `transpose(0, 1)`, `x[i]`, a loop over `len(x)`): in a batch the first "
+            "dimension is the batch. Count from the end: `x.transpose(-2, -1)`, `x[..., t, :]`.",
             edited(simple_attention, ("x.transpose(-2, -1)", "x.T")),
-            (edited(simple_attention, ("x.transpose(-2, -1)", "x.transpose(0, 1)")),),
+            (
+                edited(simple_attention, ("x.transpose(-2, -1)", "x.transpose(0, 1)")),
+                _simple_with("    return torch.stack([torch.softmax(x @ row, dim=0) @ x for row in x])"),
+            ),
+        ),
+        Mistake(
+            "batch_summed",
+            "The batch dimension is summed away (an einsum without it in the result), so sequences are mixed. Keep `...` on both sides.",
+            _simple_with("    return torch.softmax(torch.einsum('btc,bsc->ts', x, x), -1) @ x"),
+            (_simple_with("    return torch.softmax(torch.einsum('...tc,...sc->ts', x, x), -1) @ x"),),
         ),
         Mistake(
             "batch_only",
@@ -778,11 +836,11 @@ SIMPLE_ATTENTION = Exercise(
             "one batch dimension only. Count from the end: `transpose(-2, -1)`, `dim=-1`, and `@` for the product.",
             edited(simple_attention, ("x.transpose(-2, -1)", "x.transpose(1, 2)")),
             (
-                edited(simple_attention, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=2)")),
+                edited(simple_attention, (_SOFT, "torch.softmax(scores, dim=2)")),
                 edited(simple_attention, ("x.transpose(-2, -1)", "x.permute(0, 2, 1)")),
                 edited(
                     simple_attention,
-                    ("x @ x.transpose(-2, -1)", "torch.bmm(x, x.transpose(1, 2))"),
+                    (_XX, "torch.bmm(x, x.transpose(1, 2))"),
                     ("weights @ x", "torch.bmm(weights, x)"),
                 ),
             ),
@@ -821,21 +879,21 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "last_token_only",
             "Only one token's result is returned: a variable is overwritten in the loop. Collect all rows and stack them.",
-            edited(simple_attention, ("return weights @ x", "return (weights @ x)[..., -1, :]")),
-            (edited(simple_attention, ("return weights @ x", "return (weights @ x)[..., 0, :]")),),
+            edited(simple_attention, (_AVERAGE, "return (weights @ x)[..., -1, :]")),
+            (edited(simple_attention, (_AVERAGE, "return (weights @ x)[..., 0, :]")),),
         ),
         Mistake(
             "averaged_over_queries",
             "The results of all tokens are added up or averaged: each token keeps an output of its own, (..., T, C).",
-            edited(simple_attention, ("return weights @ x", "return (weights @ x).sum(-2)")),
-            (edited(simple_attention, ("return weights @ x", "return (weights @ x).mean(-2)")),),
+            edited(simple_attention, (_AVERAGE, "return (weights @ x).sum(-2)")),
+            (edited(simple_attention, (_AVERAGE, "return (weights @ x).mean(-2)")),),
         ),
         Mistake(
             "softmax_twice",
             "The softmax is applied twice, which flattens the weights. Once is enough: its rows already sum to 1.",
             edited(
                 simple_attention,
-                ("torch.softmax(scores, dim=-1)", "torch.softmax(torch.softmax(scores, dim=-1), dim=-1)"),
+                (_SOFT, "torch.softmax(torch.softmax(scores, dim=-1), dim=-1)"),
             ),
         ),
         Mistake(
@@ -852,7 +910,7 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "squeezed",
             "`squeeze()` removes every dimension of size 1, so one token, or a batch of one, changes the shape.",
-            edited(simple_attention, ("return weights @ x", "return (weights @ x).squeeze()")),
+            edited(simple_attention, (_AVERAGE, "return (weights @ x).squeeze()")),
         ),
         Mistake(
             "input_changed",
@@ -873,7 +931,7 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "transposed_result",
             "The result is transposed: (..., T, C) is asked for, one row for each token.",
-            edited(simple_attention, ("return weights @ x", "return (weights @ x).transpose(-2, -1)")),
+            edited(simple_attention, (_AVERAGE, "return (weights @ x).transpose(-2, -1)")),
         ),
         Mistake(
             "nothing_returned",
@@ -883,18 +941,18 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "list_returned",
             "A list is returned: stack its rows into one tensor with torch.stack.",
-            edited(simple_attention, ("return weights @ x", "return (weights @ x).tolist()")),
-            (edited(simple_attention, ("return weights @ x", "return list((weights @ x).unbind(-2))")),),
+            edited(simple_attention, (_AVERAGE, "return (weights @ x).tolist()")),
+            (edited(simple_attention, (_AVERAGE, "return list((weights @ x).unbind(-2))")),),
         ),
         Mistake(
             "weights_returned",
             "The weights are returned; the output is the weights times x.",
-            edited(simple_attention, ("return weights @ x", "return weights")),
+            edited(simple_attention, (_AVERAGE, "return weights")),
         ),
         Mistake(
             "both_returned",
             "Two things are returned; here only the output (..., T, C) is asked for.",
-            edited(simple_attention, ("return weights @ x", "return weights @ x, weights")),
+            edited(simple_attention, (_AVERAGE, "return weights @ x, weights")),
         ),
         Mistake(
             "features_attend",
@@ -904,19 +962,17 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "residual",
             "The input is added to the result (a residual connection): that comes in notebook 08.",
-            edited(simple_attention, ("return weights @ x", "return x + weights @ x")),
+            edited(simple_attention, (_AVERAGE, "return x + weights @ x")),
         ),
         Mistake(
             "unstable",
             "The exponential is taken of the raw scores, which overflows for large x. Use a stable softmax.",
-            edited(
-                simple_attention, ("torch.softmax(scores, dim=-1)", "scores.exp() / scores.exp().sum(-1, keepdim=True)")
-            ),
+            edited(simple_attention, (_SOFT, "scores.exp() / scores.exp().sum(-1, keepdim=True)")),
         ),
         Mistake(
             "detached",
             "The weights are detached (or computed without gradients), so learning cannot change where attention looks.",
-            edited(simple_attention, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-1).detach()")),
+            edited(simple_attention, (_SOFT, "torch.softmax(scores, dim=-1).detach()")),
         ),
         Mistake(
             "side_detached",
@@ -931,29 +987,30 @@ SIMPLE_ATTENTION = Exercise(
         Mistake(
             "no_gradient",
             "No gradient reaches x at all (`.detach()`, `no_grad` or `.data`).",
-            edited(simple_attention, ("return weights @ x", "return (weights @ x).detach()")),
+            edited(simple_attention, (_AVERAGE, "return (weights @ x).detach()")),
         ),
         Mistake(
             "single_precision",
             "The result comes back as float32 even when x is float64: something is cast, or made without `dtype=`.",
-            edited(simple_attention, ("return weights @ x", "return weights.float() @ x.float()")),
+            edited(simple_attention, (_AVERAGE, "return weights.float() @ x.float()")),
         ),
         Mistake(
             "double_precision",
             "The result comes back as float64 even when x is float32: cast it back to the dtype of x.",
-            edited(simple_attention, ("return weights @ x", "return weights.double() @ x.double()")),
+            edited(simple_attention, (_AVERAGE, "return weights.double() @ x.double()")),
         ),
         Mistake(
             "no_self",
             "Each token ignores itself here: the diagonal belongs to the weights too.",
             edited(
                 simple_attention,
-                ("torch.softmax(scores, dim=-1)", "torch.softmax(scores - 1e9 * torch.eye(x.shape[-2]).to(x), dim=-1)"),
+                (_SOFT, "torch.softmax(scores - 1e9 * torch.eye(x.shape[-2]).to(x), dim=-1)"),
             ),
         ),
         Mistake(
             "normalised_vectors",
-            "The vectors are scaled to length 1 first (cosine similarity). The plain dot products x xᵀ are asked for.",
+            "The vectors of one side or both are scaled to length 1 first (cosine similarity). The plain dot products x xᵀ are "
+            "asked for.",
             edited(
                 simple_attention,
                 (
@@ -962,34 +1019,34 @@ SIMPLE_ATTENTION = Exercise(
                 ),
             ),
             (
-                edited(
-                    simple_attention, ("x @ x.transpose(-2, -1)", "F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT")
-                ),
+                edited(simple_attention, (_XX, "F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT")),
+                edited(simple_attention, (_XX, "F.normalize(x, dim=-1) @ x.mT")),
+                edited(simple_attention, (_XX, "x @ F.normalize(x, dim=-1).mT")),
             ),
         ),
         Mistake(
             "divided_by_sum",
             "The scores are divided by their sum instead of going through a softmax: with negative scores that is no average.",
-            edited(simple_attention, ("torch.softmax(scores, dim=-1)", "scores / scores.sum(-1, keepdim=True)")),
+            edited(simple_attention, (_SOFT, "scores / scores.sum(-1, keepdim=True)")),
         ),
         Mistake(
             "one_only",
             "Each token takes the one most similar token (argmax) instead of an average of all, weighted by the softmax.",
             edited(
                 simple_attention,
-                ("torch.softmax(scores, dim=-1)", "F.one_hot(scores.argmax(-1), x.shape[-2]).to(x.dtype)"),
+                (_SOFT, "F.one_hot(scores.argmax(-1), x.shape[-2]).to(x.dtype)"),
             ),
         ),
         Mistake(
             "distances",
             "Distances between tokens are used as scores. The dot products x xᵀ are asked for.",
-            edited(simple_attention, ("x @ x.transpose(-2, -1)", "-torch.cdist(x, x)")),
-            (edited(simple_attention, ("x @ x.transpose(-2, -1)", "-torch.cdist(x, x) ** 2")),),
+            edited(simple_attention, (_XX, "-torch.cdist(x, x)")),
+            (edited(simple_attention, (_XX, "-torch.cdist(x, x) ** 2")),),
         ),
         Mistake(
             "uniform",
             "Every token gets the plain mean of all tokens: the similarities are not used.",
-            edited(simple_attention, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores * 0, dim=-1)")),
+            edited(simple_attention, (_SOFT, "torch.softmax(scores * 0, dim=-1)")),
         ),
     ],
     alternatives=[
@@ -1188,11 +1245,6 @@ def _sdpa_device(student: Any) -> None:
 
 
 _SDPA = scaled_dot_product_attention
-_PAIR = "return weights @ V, weights"  # the parts that mistakes change
-_SOFT = "torch.softmax(scores, dim=-1)"
-_BLOCK = 'scores.masked_fill(mask, float("-inf"))'
-_ROOT = "math.sqrt(d_k)"
-_IF = "if mask is not None:"
 
 SDPA = Exercise(
     name="scaled_dot_product_attention",
@@ -1230,7 +1282,7 @@ SDPA = Exercise(
         Mistake(
             "scale_d_k",
             "The scores are divided by d_k instead of its square root (or by the root twice).",
-            edited(_SDPA, ("math.sqrt(d_k)", "d_k")),
+            edited(_SDPA, (_ROOT, "d_k")),
         ),
         Mistake(
             "scale_up",
@@ -1322,7 +1374,7 @@ SDPA = Exercise(
                 _SDPA,
                 ("Q @ K.transpose(-2, -1) / math.sqrt(d_k)", "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT"),
             ),
-            (edited(_SDPA, ("Q @ K.transpose(-2, -1)", "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT")),),
+            (edited(_SDPA, (_QK, "F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT")),),
         ),
         Mistake(
             "scale_first_dim",
@@ -1336,13 +1388,10 @@ SDPA = Exercise(
         ),
         Mistake(
             "scale_after",
-            "The division by √d_k comes after the softmax: the weights are then too peaked and sum to 1/√d_k. Scale the "
-            "scores before the softmax.",
-            edited(
-                _SDPA,
-                (" / math.sqrt(d_k)", ""),
-                ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-1) / math.sqrt(d_k)"),
-            ),
+            "The weights are divided after the softmax instead of the scores before it: they are then too peaked and no longer "
+            "sum to 1. Divide the scores by √d_k.",
+            edited(_SDPA, (" / math.sqrt(d_k)", ""), (_SOFT, f"{_SOFT} / {_ROOT}")),
+            (edited(_SDPA, (" / math.sqrt(d_k)", ""), (_SOFT, f"{_SOFT} / math.sqrt(K.shape[-2])")),),
         ),
         Mistake(
             "scale_output",
@@ -1356,29 +1405,29 @@ SDPA = Exercise(
         Mistake(
             "scale_fourth_root",
             "The scores are divided by the fourth root of d_k: the scale was applied to one of Q and K, with half the power.",
-            edited(_SDPA, ("math.sqrt(d_k)", "d_k ** 0.25")),
+            edited(_SDPA, (_ROOT, "d_k ** 0.25")),
         ),
         Mistake(
             "scale_log",
             "The scores are divided by log d_k instead of √d_k.",
-            edited(_SDPA, ("math.sqrt(d_k)", "math.log(d_k + 1e-12)")),
+            edited(_SDPA, (_ROOT, "math.log(d_k + 1e-12)")),
         ),
         Mistake(
             "softmax_queries",
             "The softmax runs over the queries (dim=-2): each column of the weights sums to 1. Each query shares out its "
             "attention over the keys: dim=-1.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)")),
+            edited(_SDPA, (_SOFT, "torch.softmax(scores, dim=-2)")),
         ),
         Mistake(
             "softmax_dim_one",
             "The softmax runs over dim=1, which is the keys for a single matrix but the queries in a batch. Use dim=-1.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=1)")),
+            edited(_SDPA, (_SOFT, "torch.softmax(scores, dim=1)")),
         ),
         Mistake(
             "softmax_dim_zero",
             "The softmax runs over dim=0: over the batch or the queries. Each query shares out its attention over the keys: "
             "dim=-1.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=0)")),
+            edited(_SDPA, (_SOFT, "torch.softmax(scores, dim=0)")),
         ),
         Mistake(
             "softmax_everywhere",
@@ -1442,7 +1491,7 @@ SDPA = Exercise(
             edited(
                 _SDPA,
                 (
-                    "return weights @ V, weights",
+                    _PAIR,
                     "free = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(d_k), dim=-1)\n    return free @ V, weights",
                 ),
             ),
@@ -1453,7 +1502,7 @@ SDPA = Exercise(
             edited(
                 _SDPA,
                 (
-                    "return weights @ V, weights",
+                    _PAIR,
                     "free = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(d_k), dim=-1)\n    return weights @ V, free",
                 ),
             ),
@@ -1462,13 +1511,13 @@ SDPA = Exercise(
             "mask_multiplied",
             "Blocked scores are set to 0 (multiplied by the mask, or filled with a tiny number such as 1e-9, a slip for −1e9): "
             "exp(0) = 1 is no small weight. Fill them with −inf.",
-            edited(_SDPA, ('scores.masked_fill(mask, float("-inf"))', "scores * ~mask")),
+            edited(_SDPA, (_BLOCK, "scores * ~mask")),
             (edited(_SDPA, ('float("-inf")', "1e-9")),),
         ),
         Mistake(
             "mask_kept_scores",
             "The scores are multiplied by the mask, so that allowed scores become 0 and blocked ones stay.",
-            edited(_SDPA, ('scores.masked_fill(mask, float("-inf"))', "scores * mask")),
+            edited(_SDPA, (_BLOCK, "scores * mask")),
         ),
         Mistake(
             "mask_plus_infinity",
@@ -1598,7 +1647,7 @@ SDPA = Exercise(
         Mistake(
             "mask_added",
             "The boolean mask is added to the scores, which adds 1 to blocked scores. Fill them with −inf.",
-            edited(_SDPA, ('scores.masked_fill(mask, float("-inf"))', "scores + mask")),
+            edited(_SDPA, (_BLOCK, "scores + mask")),
         ),
         Mistake(
             "mask_subtracted",
@@ -1625,12 +1674,12 @@ SDPA = Exercise(
         Mistake(
             "swapped_results",
             "The two results are the wrong way round: (output, weights) is asked for.",
-            edited(_SDPA, ("return weights @ V, weights", "return weights, weights @ V")),
+            edited(_SDPA, (_PAIR, "return weights, weights @ V")),
         ),
         Mistake(
             "output_only",
             "Only the output is returned; the weights are asked for too.",
-            edited(_SDPA, ("return weights @ V, weights", "return weights @ V")),
+            edited(_SDPA, (_PAIR, "return weights @ V")),
         ),
         Mistake(
             "list_returned",
@@ -1668,7 +1717,7 @@ SDPA = Exercise(
         Mistake(
             "scores_returned",
             "The raw scores are returned in place of the weights: the second result should be after the softmax.",
-            edited(_SDPA, ("return weights @ V, weights", "return weights @ V, scores")),
+            edited(_SDPA, (_PAIR, "return weights @ V, scores")),
         ),
         Mistake(
             "matrix_only",
@@ -1686,7 +1735,7 @@ SDPA = Exercise(
                 edited(_SDPA, (_SOFT, "torch.softmax(scores, dim=2)")),
                 edited(
                     _SDPA,
-                    ("Q @ K.transpose(-2, -1)", "torch.bmm(Q, K.transpose(-2, -1))"),
+                    (_QK, "torch.bmm(Q, K.transpose(-2, -1))"),
                     ("weights @ V,", "torch.bmm(weights, V),"),
                 ),
             ),
@@ -1745,13 +1794,13 @@ SDPA = Exercise(
         Mistake(
             "keys_as_queries",
             "Queries and keys are swapped: the scores are K Qᵀ, so the roles of rows and columns are exchanged.",
-            edited(_SDPA, ("Q @ K.transpose(-2, -1)", "K @ Q.transpose(-2, -1)")),
+            edited(_SDPA, (_QK, "K @ Q.transpose(-2, -1)")),
         ),
         Mistake(
             "square_only",
             "Queries and keys are swapped, and the result is turned back: right only when T = S and masks and softmax do not "
             "care.",
-            edited(_SDPA, ("Q @ K.transpose(-2, -1)", "(K @ Q.transpose(-2, -1)).reshape(*Q.shape[:-1], K.shape[-2])")),
+            edited(_SDPA, (_QK, "(K @ Q.transpose(-2, -1)).reshape(*Q.shape[:-1], K.shape[-2])")),
         ),
         Mistake(
             "values_ignored",
@@ -1761,7 +1810,7 @@ SDPA = Exercise(
         Mistake(
             "query_ignored",
             "The keys are compared with themselves: Q plays no part in the scores.",
-            edited(_SDPA, ("Q @ K.transpose(-2, -1)", "K @ K.transpose(-2, -1)")),
+            edited(_SDPA, (_QK, "K @ K.transpose(-2, -1)")),
         ),
         Mistake(
             "uniform",
@@ -1771,36 +1820,36 @@ SDPA = Exercise(
         Mistake(
             "values_returned",
             "V is returned unchanged as the output.",
-            edited(_SDPA, ("return weights @ V, weights", "return V, weights")),
+            edited(_SDPA, (_PAIR, "return V, weights")),
         ),
         Mistake(
             "no_softmax",
             "The scaled scores are used as weights without a softmax.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "scores")),
+            edited(_SDPA, (_SOFT, "scores")),
         ),
         Mistake(
             "exponentials_only",
             "The exponentials of the scores are not divided by their sum, so the rows do not sum to 1.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.exp(scores)")),
+            edited(_SDPA, (_SOFT, "torch.exp(scores)")),
         ),
         Mistake(
             "log_softmax",
             "The weights are logarithms (log_softmax): they should be the softmax itself.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.log_softmax(scores, dim=-1)")),
+            edited(_SDPA, (_SOFT, "torch.log_softmax(scores, dim=-1)")),
         ),
         Mistake(
             "sigmoid",
             "Each score went through a sigmoid on its own instead of a softmax over the keys.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.sigmoid(scores)")),
+            edited(_SDPA, (_SOFT, "torch.sigmoid(scores)")),
         ),
         Mistake(
             "unstable",
             "The exponential is taken of the raw scores, which overflows for large ones. Use a stable softmax.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "scores.exp() / scores.exp().sum(-1, keepdim=True)")),
+            edited(_SDPA, (_SOFT, "scores.exp() / scores.exp().sum(-1, keepdim=True)")),
         ),
         Mistake(
             "epsilon",
-            "A small number is added to the sum in the softmax, so the rows sum to a little less than 1.",
+            "A small number is added to a sum that the weights are divided by, so the rows sum to a little less than 1.",
             edited(
                 _SDPA,
                 (
@@ -1817,6 +1866,16 @@ SDPA = Exercise(
                     ),
                 )
                 for small in ("1e-5", "1e-6")
+            )
+            + tuple(
+                edited(
+                    _SDPA,
+                    (
+                        f"weights = {_SOFT}",
+                        f"weights = {_SOFT}\n    weights = weights / (weights.sum(-1, keepdim=True) + {small})",
+                    ),
+                )
+                for small in ("1e-6", "1e-8")
             ),
         ),
         Mistake(
@@ -1863,7 +1922,7 @@ SDPA = Exercise(
         Mistake(
             "no_gradient",
             "The result is cut off from its inputs (`.detach()`, `.data` or `no_grad`), so nothing could be trained.",
-            edited(_SDPA, ("return weights @ V, weights", "return (weights @ V).detach(), weights.detach()")),
+            edited(_SDPA, (_PAIR, "return (weights @ V).detach(), weights.detach()")),
         ),
         Mistake(
             "single_precision",
@@ -1908,7 +1967,7 @@ SDPA = Exercise(
         Mistake(
             "single_precision_inside",
             "The computation goes through float32, so float64 inputs lose precision even though the dtype is restored.",
-            edited(_SDPA, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.float(), dim=-1).to(V.dtype)")),
+            edited(_SDPA, (_SOFT, "torch.softmax(scores.float(), dim=-1).to(V.dtype)")),
         ),
         Mistake(
             "single_precision_mask",
@@ -1916,7 +1975,7 @@ SDPA = Exercise(
             edited(
                 _SDPA,
                 (
-                    'scores.masked_fill(mask, float("-inf"))',
+                    _BLOCK,
                     '(scores + torch.zeros(mask.shape).masked_fill(mask, float("-inf"))).float()',
                 ),
             ),
@@ -1928,7 +1987,7 @@ SDPA = Exercise(
             edited(
                 _SDPA,
                 (
-                    'scores.masked_fill(mask, float("-inf"))',
+                    _BLOCK,
                     'torch.where(mask, torch.full(scores.shape, float("-inf"), dtype=scores.dtype), scores)',
                 ),
             ),
@@ -2013,19 +2072,26 @@ SDPA = Exercise(
         ),
         Mistake(
             "loops_to_T",
-            "A loop over the keys runs to T, the number of queries: there are S keys.",
+            "The keys are cut to T, the number of queries (by a loop or a slice): there are S keys.",
             edited(
                 _SDPA,
                 (
-                    "Q @ K.transpose(-2, -1)",
+                    _QK,
                     "torch.stack([(Q * K[..., s, None, :]).sum(-1) for s in range(Q.shape[-2])], dim=-1)",
+                ),
+            ),
+            (
+                edited(
+                    _SDPA,
+                    ("    d_k =", "    n = Q.shape[-2]\n    K, V = K[..., :n, :], V[..., :n, :]\n    d_k ="),
+                    ("masked_fill(mask,", "masked_fill(mask[..., :n],"),
                 ),
             ),
         ),
         Mistake(
             "products_not_summed",
             "The products of queries and keys are taken element by element (`*`), not as dot products: use `@`.",
-            edited(_SDPA, ("Q @ K.transpose(-2, -1)", "Q * K")),
+            edited(_SDPA, (_QK, "Q * K")),
         ),
         Mistake(
             "transposed_output",
@@ -2249,9 +2315,9 @@ def _self_gradient(student: Any) -> None:
 
 
 def _self_manners(student: Any) -> None:
-    module, state = _built(student, 6, 4)
-    other, other_state = _built(student, 6, 4)
-    x = normal(2, 5, 6)
+    module, state = _built(student, 7, 4)
+    other, other_state = _built(student, 7, 4)
+    x = normal(2, 5, 7)
     answer = student.call(module, [x])
     unchanged(answer["inputs"], [x], "x")
     where = "when two modules exist (each needs layers of its own)"
@@ -2312,7 +2378,7 @@ def _inline(scale: str = "math.sqrt(Q.shape[-1])", fill: str = "float('-inf')", 
         "if mask is not None:",
         f"    scores = scores.masked_fill(mask, {fill})",
         f"weights = torch.softmax(scores, dim={dim})",
-        "return weights @ V, weights",
+        _PAIR,
     ]
     return _CALL, ("\n" + 8 * " ").join(lines)
 
@@ -2990,7 +3056,7 @@ SELF_ATTENTION = Exercise(
         ),
         Mistake(
             "activation",
-            "A non-linearity (ReLU) follows the projections: they are linear.",
+            "A non-linearity (ReLU, tanh …) follows the projections or the output: nothing but the softmax bends here.",
             _self_edited(
                 ("self.q_proj(x)", "torch.relu(self.q_proj(x))"), ("self.k_proj(x)", "torch.relu(self.k_proj(x))")
             ),
@@ -2999,6 +3065,15 @@ SELF_ATTENTION = Exercise(
                     *((f"self.{name}(x)", f"torch.relu(self.{name}(x))") for name in PROJECTIONS),
                 ),
                 _self_edited(("self.v_proj(x)", "torch.relu(self.v_proj(x))")),
+                *(
+                    _self_edited(
+                        (
+                            _CALL,
+                            f"output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return torch.{bend}(output), weights",
+                        )
+                    )
+                    for bend in ("relu", "tanh")
+                ),
             ),
         ),
         Mistake(

@@ -15,30 +15,32 @@ from .draw import device_is_kept, gradients_agree, normal, quietly_called
 
 
 def causal_mask(T, device=None):
-    """The mask that hides the future: entry [t, s] is True (blocked) where s > t.
+    """Mask that hides the future; True = blocked (Vaswani et al. 2017, section 3.2.3).
 
-    T: number of tokens; device: where the mask is made.
-    Returns a boolean tensor (T, T), True strictly above the diagonal.
+    Returns a BoolTensor [T, T] on device, True strictly above the diagonal.
+    Example: T = 2 -> [[False, True], [False, False]]
     """
     ones = torch.ones(T, T, dtype=torch.bool, device=device)
     return ones.triu(diagonal=1)  # (T, T): keeps the part above the diagonal
 
 
 def padding_mask(lengths, max_len):
-    """The mask that hides padding: entry [b, s] is True (blocked) where s >= lengths[b].
+    """Mask of the padding in a right-padded batch; True = padding = blocked.
 
-    lengths: integer tensor (B,), how many real tokens each sequence has; max_len: the padded length.
-    Returns a boolean tensor (B, max_len) on the device of `lengths`.
+    lengths: integer tensor [B], real tokens per row; max_len: int.
+    Returns a BoolTensor [B, max_len] on the device of lengths.
+    Example: lengths [3, 1], max_len 4 -> [[F, F, F, T], [F, T, T, T]]
     """
     positions = torch.arange(max_len, device=lengths.device)  # (max_len,)
     return positions >= lengths[:, None]  # (max_len,) against (B, 1) gives (B, max_len)
 
 
 def attention_mask(lengths, max_len):
-    """Causal and padding masks together: True (blocked) where the key is in the future or is padding.
+    """Causal mask and key padding together; True = blocked. T = max_len.
 
-    lengths: integer tensor (B,); max_len: the padded length T.
-    Returns a boolean tensor (B, 1, T, T): one matrix for each sequence, shared by all heads.
+    lengths: integer tensor [B]. Returns BoolTensor [B, 1, T, T], 1 for the heads.
+    Example: lengths [3, 2], max_len 3 -> [[[[F, T, T], [F, F, T], [F, F, F]]],
+                                           [[[F, T, T], [F, F, T], [F, F, T]]]]
     """
     future = causal_mask(max_len, device=lengths.device)  # (T, T)
     padding = padding_mask(lengths, max_len)  # (B, T), about keys
@@ -46,10 +48,11 @@ def attention_mask(lengths, max_len):
 
 
 def masked_softmax(scores, mask):
-    """Softmax over the last dimension that gives blocked entries exactly 0.
+    """Softmax over the keys that the mask leaves open; True = blocked.
 
-    scores: (..., T, S) float; mask: boolean, broadcastable to it, True = blocked.
-    Returns weights of the shape of `scores`. A fully blocked row is all zeros, with no NaN in value or gradient.
+    scores: [..., T, S] float; mask: bool, broadcastable to scores.
+    Returns weights of the same shape: blocked entries exactly 0, rows sum to 1,
+    a fully blocked row all zeros, with zero (not NaN) gradient.
     """
     empty = mask.all(dim=-1, keepdim=True)  # (..., T, 1): rows in which nothing is allowed
     scores = scores.masked_fill(mask, float("-inf"))
@@ -59,19 +62,21 @@ def masked_softmax(scores, mask):
 
 
 def shift_targets(ids):
-    """Teacher forcing: what goes in, and what should come out at each position.
+    """Next-token pairs for teacher forcing (Williams and Zipser, 1989).
 
-    ids: LongTensor (B, T).
-    Returns (inputs, targets), both (B, T-1): targets[:, t] is the token that follows inputs[:, t].
+    ids: LongTensor [B, T], T at least 1.
+    Returns (inputs [B, T-1], targets [B, T-1]): targets[b, t] follows inputs[b, t].
+    Example: [[5, 2, 7, 9]] -> [[5, 2, 7]], [[2, 7, 9]]
     """
     return ids[:, :-1], ids[:, 1:]
 
 
 def sees_the_future(attend, T=6, C=8):
-    """Whether any output of `attend` depends on a later input.
+    """Whether some output of attend depends on a later input: a property test for causality.
 
-    attend: a function from x (1, T, C) to (1, T, C), which need not be differentiable.
-    Returns True or False. Uses a random generator of its own.
+    attend: deterministic function x [1, T, C] -> [1, T, C]; need not be differentiable.
+    Returns True if changing a position s >= 1 ever moves an output before s, else False.
+    Draws from its own generator; attend gets copies, so views and in-place work do no harm.
     """
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(1, T, C, generator=generator)
@@ -83,6 +88,15 @@ def sees_the_future(attend, T=6, C=8):
         if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6):  # nothing before t may move
             return True
     return False
+
+
+# The parts of the references that mistakes change.
+_UPPER = "ones.triu(diagonal=1)"
+_PADDED = "positions >= lengths[:, None]"
+_OR = "future | padding[:, None, None, :]"
+_SOFT = "torch.softmax(scores, dim=-1)"
+_ZEROED = "return weights.masked_fill(mask, 0.0)"
+_PAIR = "ids[:, :-1], ids[:, 1:]"
 
 
 # --- causal_mask ------------------------------------------------------------------------------------------------------
@@ -144,17 +158,17 @@ CAUSAL_MASK = Exercise(
         Mistake(
             "inverted",
             "True and False are swapped: here True = blocked, so the allowed part (on and below the diagonal) is False.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.tril()")),
+            edited(causal_mask, (_UPPER, "ones.tril()")),
         ),
         Mistake(
             "past_blocked",
             "The past is blocked instead of the future: True belongs above the diagonal (triu), not below it (tril).",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.tril(diagonal=-1)")),
+            edited(causal_mask, (_UPPER, "ones.tril(diagonal=-1)")),
         ),
         Mistake(
             "past_and_self_open_inverted",
             "The mask is True everywhere on and below the diagonal's neighbour: an inverted mask that is also off by one.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.tril(diagonal=1)")),
+            edited(causal_mask, (_UPPER, "ones.tril(diagonal=1)")),
         ),
         Mistake(
             "off_by_one_below",
@@ -164,7 +178,7 @@ CAUSAL_MASK = Exercise(
         Mistake(
             "all_but_diagonal",
             "Everything but the diagonal is blocked: a token could look only at itself.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones & ~torch.eye(T, dtype=torch.bool, device=device)")),
+            edited(causal_mask, (_UPPER, "ones & ~torch.eye(T, dtype=torch.bool, device=device)")),
         ),
         Mistake(
             "floats",
@@ -184,7 +198,7 @@ CAUSAL_MASK = Exercise(
             edited(
                 causal_mask,
                 (
-                    "ones.triu(diagonal=1)",
+                    _UPPER,
                     "torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), float('-inf'))",
                 ),
             ),
@@ -192,7 +206,7 @@ CAUSAL_MASK = Exercise(
                 edited(
                     causal_mask,
                     (
-                        "ones.triu(diagonal=1)",
+                        _UPPER,
                         "torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), -1e9)",
                     ),
                 ),
@@ -202,11 +216,11 @@ CAUSAL_MASK = Exercise(
             "flipped",
             "The triangle lies on the wrong diagonal, the one from the lower left to the upper right: a mask was flipped instead "
             "of transposed.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.tril(diagonal=-1).flip(0)")),
+            edited(causal_mask, (_UPPER, "ones.tril(diagonal=-1).flip(0)")),
             (
-                edited(causal_mask, ("ones.triu(diagonal=1)", "ones.tril(diagonal=-1).flip(1)")),
-                edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).flip(0)")),
-                edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).flip(1)")),
+                edited(causal_mask, (_UPPER, "ones.tril(diagonal=-1).flip(1)")),
+                edited(causal_mask, (_UPPER, "ones.triu(diagonal=1).flip(0)")),
+                edited(causal_mask, (_UPPER, "ones.triu(diagonal=1).flip(1)")),
             ),
         ),
         Mistake(
@@ -239,28 +253,28 @@ CAUSAL_MASK = Exercise(
         Mistake(
             "next_token_only",
             "Only the next token is blocked, not the whole future: everything above the diagonal is True.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).tril(diagonal=1)")),
+            edited(causal_mask, (_UPPER, "ones.triu(diagonal=1).tril(diagonal=1)")),
         ),
         Mistake(
             "upper_half_fixed",
             "All rows block the same keys. Each query has a future of its own: row t blocks the keys after t.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones & (torch.arange(T, device=device) > T // 2)")),
-            (edited(causal_mask, ("ones.triu(diagonal=1)", "ones & (torch.arange(T, device=device) > 0)")),),
+            edited(causal_mask, (_UPPER, "ones & (torch.arange(T, device=device) > T // 2)")),
+            (edited(causal_mask, (_UPPER, "ones & (torch.arange(T, device=device) > 0)")),),
         ),
         Mistake(
             "one_row",
             "The mask has one row only: (T, T) is asked for, one row for each query.",
             edited(
                 causal_mask,
-                ("ones.triu(diagonal=1)", "torch.arange(T, device=device) > torch.arange(T, device=device)"),
+                (_UPPER, "torch.arange(T, device=device) > torch.arange(T, device=device)"),
             ),
-            (edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1)[0]")),),
+            (edited(causal_mask, (_UPPER, "ones.triu(diagonal=1)[0]")),),
         ),
         Mistake(
             "squeezed",
             "`squeeze()` removes every dimension of size 1, so the mask of one token is no longer (1, 1).",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).squeeze()")),
-            (edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).squeeze(0)")),),
+            edited(causal_mask, (_UPPER, "ones.triu(diagonal=1).squeeze()")),
+            (edited(causal_mask, (_UPPER, "ones.triu(diagonal=1).squeeze(0)")),),
         ),
         Mistake(
             "nothing_returned",
@@ -281,23 +295,39 @@ CAUSAL_MASK = Exercise(
         Mistake(
             "nothing_blocked",
             "The mask blocks nothing: all entries are False.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "~ones")),
+            edited(causal_mask, (_UPPER, "~ones")),
         ),
         Mistake(
             "everything_blocked",
             "The mask blocks everything: all entries are True.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones")),
+            edited(causal_mask, (_UPPER, "ones")),
         ),
         Mistake(
             "leading_dimension",
             "The mask has an extra leading dimension: (T, T) is asked for.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1)[None]")),
-            (edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1)[None, None]")),),
+            edited(causal_mask, (_UPPER, "ones.triu(diagonal=1)[None]")),
+            (edited(causal_mask, (_UPPER, "ones.triu(diagonal=1)[None, None]")),),
         ),
         Mistake(
             "list",
-            "A list of lists is returned: a tensor is asked for.",
-            edited(causal_mask, ("ones.triu(diagonal=1)", "ones.triu(diagonal=1).tolist()")),
+            "A list or a NumPy array is returned: a tensor is asked for.",
+            edited(causal_mask, (_UPPER, "ones.triu(diagonal=1).tolist()")),
+            (edited(causal_mask, (_UPPER, "ones.triu(diagonal=1).numpy()")),),
+        ),
+        Mistake(
+            "inverted_numbers",
+            "True and False are swapped, and the mask holds numbers: a boolean tensor is asked for, True = blocked.",
+            edited(causal_mask, ("dtype=torch.bool, ", ""), ("triu(diagonal=1)", "tril()")),
+            (
+                edited(causal_mask, ("torch.bool", "torch.long"), ("triu(diagonal=1)", "tril()")),
+                edited(causal_mask, ("torch.bool", "torch.int32"), ("triu(diagonal=1)", "tril()")),
+            ),
+        ),
+        Mistake(
+            "one_token_refused",
+            "T = 1 is refused or fails: the mask of a single token is (1, 1), with nothing blocked.",
+            edited(causal_mask, ("    ones", "    if T < 2:\n        raise ValueError('too few')\n    ones")),
+            (edited(causal_mask, ("    ones", "    assert T > 1\n    ones")),),
         ),
         Mistake(
             "fixed_size",
@@ -307,7 +337,7 @@ CAUSAL_MASK = Exercise(
                 edited(
                     causal_mask,
                     ("ones = torch.ones(T, T,", f"ones = torch.ones({n}, {n},"),
-                    ("ones.triu(diagonal=1)", "ones.triu(diagonal=1)[:T, :T]"),
+                    (_UPPER, "ones.triu(diagonal=1)[:T, :T]"),
                 )
                 for n in (8, 10, 16, 32, 64, 100, 128)
             ),
@@ -428,16 +458,41 @@ PADDING_MASK = Exercise(
             "`transpose`, or compare positions (max_len,) with lengths (B, 1).",
             edited(
                 padding_mask,
-                ("positions >= lengths[:, None]", "(positions[:, None] >= lengths).reshape(len(lengths), max_len)"),
+                (_PADDED, "(positions[:, None] >= lengths).reshape(len(lengths), max_len)"),
             ),
             (
                 edited(
                     padding_mask,
                     (
-                        "positions >= lengths[:, None]",
+                        _PADDED,
                         "positions.repeat_interleave(len(lengths)).view(len(lengths), max_len) >= lengths[:, None]",
                     ),
                 ),
+            ),
+        ),
+        Mistake(
+            "inverted_numbers",
+            "True and False are swapped, and the mask holds numbers: a boolean tensor is asked for, True at padding.",
+            edited(padding_mask, (_PADDED, "(positions < lengths[:, None]).float()")),
+            (
+                edited(padding_mask, (_PADDED, "(positions < lengths[:, None]).long()")),
+                edited(padding_mask, (_PADDED, "(positions < lengths[:, None]).int()")),
+            ),
+        ),
+        Mistake(
+            "zero_refused",
+            "A length of 0 is refused or fails. An empty sequence is allowed: all of its positions are padding.",
+            edited(
+                padding_mask,
+                ("    positions", "    if (lengths <= 0).any():\n        raise ValueError('empty')\n    positions"),
+            ),
+            (edited(padding_mask, ("    positions", "    assert (lengths > 0).all()\n    positions")),),
+        ),
+        Mistake(
+            "index_compared",
+            "The number of the sequence in the batch is compared with the positions instead of its length.",
+            edited(
+                padding_mask, (">= lengths[:, None]", ">= torch.arange(len(lengths), device=lengths.device)[:, None]")
             ),
         ),
         Mistake(
@@ -447,7 +502,7 @@ PADDING_MASK = Exercise(
             edited(
                 padding_mask,
                 (
-                    "return positions >= lengths[:, None]",
+                    f"return {_PADDED}",
                     "mask = positions >= lengths[:, None]\n    mask[lengths == max_len] = True\n    return mask",
                 ),
             ),
@@ -458,7 +513,7 @@ PADDING_MASK = Exercise(
             edited(
                 padding_mask,
                 (
-                    "return positions >= lengths[:, None]",
+                    f"return {_PADDED}",
                     "mask = positions >= lengths[:, None]\n    mask[:, -1] = False\n    return mask",
                 ),
             ),
@@ -469,7 +524,7 @@ PADDING_MASK = Exercise(
             edited(
                 padding_mask,
                 (
-                    "return positions >= lengths[:, None]",
+                    f"return {_PADDED}",
                     "mask = positions >= lengths[:, None]\n    mask[-1] = False\n    return mask",
                 ),
             ),
@@ -480,7 +535,7 @@ PADDING_MASK = Exercise(
             edited(
                 padding_mask,
                 (
-                    "return positions >= lengths[:, None]",
+                    f"return {_PADDED}",
                     "mask = positions >= lengths[:, None]\n    return mask[:, None, :] | mask[:, :, None]",
                 ),
             ),
@@ -488,7 +543,7 @@ PADDING_MASK = Exercise(
                 edited(
                     padding_mask,
                     (
-                        "return positions >= lengths[:, None]",
+                        f"return {_PADDED}",
                         "mask = positions >= lengths[:, None]\n    return mask[:, None, :].expand(-1, max_len, -1)",
                     ),
                 ),
@@ -506,8 +561,8 @@ PADDING_MASK = Exercise(
         Mistake(
             "ids_expected",
             "`lengths` is taken for the ids themselves (`== 0`): it holds how many real tokens each sequence has.",
-            edited(padding_mask, ("positions >= lengths[:, None]", "(lengths == 0)[:, None].expand(-1, max_len)")),
-            (edited(padding_mask, ("positions >= lengths[:, None]", "lengths == 0")),),
+            edited(padding_mask, (_PADDED, "(lengths == 0)[:, None].expand(-1, max_len)")),
+            (edited(padding_mask, (_PADDED, "lengths == 0")),),
         ),
         Mistake(
             "nothing_returned",
@@ -517,12 +572,12 @@ PADDING_MASK = Exercise(
         Mistake(
             "nothing_blocked",
             "Nothing is blocked: all entries are False.",
-            edited(padding_mask, ("positions >= lengths[:, None]", "(positions >= lengths[:, None]) & False")),
+            edited(padding_mask, (_PADDED, "(positions >= lengths[:, None]) & False")),
         ),
         Mistake(
             "left_padding",
             "The padding is marked on the left: the real tokens come first here.",
-            edited(padding_mask, ("positions >= lengths[:, None]", "positions < max_len - lengths[:, None]")),
+            edited(padding_mask, (_PADDED, "positions < max_len - lengths[:, None]")),
         ),
         Mistake(
             "longest",
@@ -532,7 +587,7 @@ PADDING_MASK = Exercise(
         Mistake(
             "transposed",
             "The mask is transposed: (B, max_len) is asked for, one row for each sequence.",
-            edited(padding_mask, ("positions >= lengths[:, None]", "positions[:, None] >= lengths")),
+            edited(padding_mask, (_PADDED, "positions[:, None] >= lengths")),
         ),
         Mistake(
             "no_broadcast_dimension",
@@ -552,25 +607,21 @@ PADDING_MASK = Exercise(
         ),
         Mistake(
             "floats",
-            "The mask is a float tensor: a boolean tensor is asked for.",
-            edited(
-                padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).float()")
-            ),
+            "The mask is a float tensor: a boolean tensor is asked for, True at padding.",
+            edited(padding_mask, (f"return {_PADDED}", f"return ({_PADDED}).float()")),
         ),
         Mistake(
             "integers",
             "The mask is an integer tensor: a boolean tensor is asked for.",
-            edited(
-                padding_mask, ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).long()")
-            ),
+            edited(padding_mask, (f"return {_PADDED}", f"return ({_PADDED}).long()")),
             (
                 edited(
                     padding_mask,
-                    ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).int()"),
+                    (f"return {_PADDED}", f"return ({_PADDED}).int()"),
                 ),
                 edited(
                     padding_mask,
-                    ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).byte()"),
+                    (f"return {_PADDED}", f"return ({_PADDED}).byte()"),
                 ),
             ),
         ),
@@ -580,7 +631,7 @@ PADDING_MASK = Exercise(
             edited(
                 padding_mask,
                 (
-                    "return positions >= lengths[:, None]",
+                    f"return {_PADDED}",
                     "mask = positions >= lengths[:, None]\n    return torch.zeros(mask.shape).masked_fill(mask, float('-inf'))",
                 ),
             ),
@@ -590,26 +641,25 @@ PADDING_MASK = Exercise(
             "The mask has extra dimensions: (B, max_len) is asked for.",
             edited(
                 padding_mask,
-                ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None])[:, None]"),
+                (f"return {_PADDED}", "return (positions >= lengths[:, None])[:, None]"),
             ),
             (
                 edited(
                     padding_mask,
-                    ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None])[:, None, None]"),
+                    (f"return {_PADDED}", "return (positions >= lengths[:, None])[:, None, None]"),
                 ),
             ),
         ),
         Mistake(
             "list",
-            "A list is returned: a tensor is asked for.",
+            "A list or a NumPy array is returned: a tensor is asked for.",
             edited(
                 padding_mask,
-                ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).tolist()"),
+                (f"return {_PADDED}", f"return ({_PADDED}).tolist()"),
             ),
             (
-                edited(
-                    padding_mask, ("return positions >= lengths[:, None]", "return list(positions >= lengths[:, None])")
-                ),
+                edited(padding_mask, (f"return {_PADDED}", "return list(positions >= lengths[:, None])")),
+                edited(padding_mask, (f"return {_PADDED}", f"return ({_PADDED}).numpy()")),
             ),
         ),
         Mistake(
@@ -617,7 +667,7 @@ PADDING_MASK = Exercise(
             "`squeeze()` removes every dimension of size 1, so a batch of one or a length of one changes the shape.",
             edited(
                 padding_mask,
-                ("return positions >= lengths[:, None]", "return (positions >= lengths[:, None]).squeeze()"),
+                (f"return {_PADDED}", f"return ({_PADDED}).squeeze()"),
             ),
         ),
         Mistake(
@@ -747,6 +797,12 @@ ATTENTION_MASK = Exercise(
             edited(attention_mask, ("[:, None, None, :]", "[:, None, :]")),
         ),
         Mistake(
+            "queries_without_heads",
+            "The dimension for the heads is missing, (B, 1, T, T) is asked for, and the padding is applied to the rows (queries): it "
+            "belongs to the keys.",
+            edited(attention_mask, ("[:, None, None, :]", "[:, :, None]")),
+        ),
+        Mistake(
             "head_dimension_first",
             "The dimension of size 1 stands in the wrong place (before the batch, or after the queries): (B, 1, T, T) is asked for.",
             edited(attention_mask, (_OR, "(future | padding[:, None, :])[None]")),
@@ -754,6 +810,23 @@ ATTENTION_MASK = Exercise(
                 edited(attention_mask, (_OR, "(future | padding[:, None, :]).unsqueeze(2)")),
                 edited(attention_mask, (_OR, "(future | padding[:, None, :]).unsqueeze(-1)")),
             ),
+        ),
+        Mistake(
+            "inverted_without_heads",
+            "True and False are swapped (True = blocked), and the dimension for the heads is missing: (B, 1, T, T) is asked for.",
+            edited(attention_mask, (_OR, "~(future | padding[:, None, :])")),
+        ),
+        Mistake(
+            "inverted_numbers",
+            "True and False are swapped, and the mask holds numbers: a boolean tensor is asked for, True = blocked.",
+            edited(attention_mask, (_OR, f"(~({_OR})).float()")),
+            (edited(attention_mask, (_OR, f"(~({_OR})).int()")),),
+        ),
+        Mistake(
+            "batch_repeated",
+            "The mask is repeated for the batch although it has the batch already: (B, 1, T, T) is asked for.",
+            edited(attention_mask, (_OR, f"({_OR}).repeat(len(lengths), 1, 1, 1)")),
+            (edited(attention_mask, (_OR, f"({_OR})[None].expand(len(lengths), -1, -1, -1, -1)")),),
         ),
         Mistake(
             "several_heads",
@@ -1219,7 +1292,7 @@ MASKED_SOFTMAX = Exercise(
             edited(
                 masked_softmax,
                 (
-                    "return weights.masked_fill(mask, 0.0)",
+                    _ZEROED,
                     "return weights.masked_fill(mask, 0.0).masked_fill(empty, 1.0)",
                 ),
             ),
@@ -1357,6 +1430,29 @@ MASKED_SOFTMAX = Exercise(
             ),
         ),
         Mistake(
+            "any_empty_row",
+            "As soon as one row is fully blocked, everything becomes zero: each row counts on its own.",
+            _masked_with(
+                "    if mask.all(dim=-1).any():\n        return torch.zeros_like(scores)\n"
+                "    return torch.softmax(scores.masked_fill(mask, float('-inf')), dim=-1)"
+            ),
+        ),
+        Mistake(
+            "one_key_opened",
+            "One key is opened in fully blocked rows, and gets all the weight: such rows must be all zeros. Set blocked weights to 0 "
+            "afterwards.",
+            _masked_with(
+                "    mask = mask.expand(scores.shape).clone()\n    mask[..., 0] &= ~mask.all(-1)\n"
+                "    return torch.softmax(scores.masked_fill(mask, float('-inf')), dim=-1)"
+            ),
+            (
+                _masked_with(
+                    "    mask = mask.expand(scores.shape).clone()\n    mask[..., -1] &= ~mask.all(-1)\n"
+                    "    return torch.softmax(scores.masked_fill(mask, float('-inf')), dim=-1)"
+                ),
+            ),
+        ),
+        Mistake(
             "all_or_nothing",
             "Rows are looked after only where *everything* is blocked (`mask.all()` without `dim`): each row counts on its own.",
             _masked_with(
@@ -1372,8 +1468,8 @@ MASKED_SOFTMAX = Exercise(
             (
                 edited(masked_softmax, ("    empty", "    B, T, S = scores.shape\n    empty")),
                 edited(masked_softmax, ("    empty", "    B, H, T, S = scores.shape\n    empty")),
-                edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=2)")),
-                edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=3)")),
+                edited(masked_softmax, (_SOFT, "torch.softmax(scores, dim=2)")),
+                edited(masked_softmax, (_SOFT, "torch.softmax(scores, dim=3)")),
             ),
         ),
         Mistake(
@@ -1381,12 +1477,12 @@ MASKED_SOFTMAX = Exercise(
             "One softmax runs over all scores together; each row must sum to 1 on its own: dim=-1.",
             edited(
                 masked_softmax,
-                ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.flatten(), 0).reshape(scores.shape)"),
+                (_SOFT, "torch.softmax(scores.flatten(), 0).reshape(scores.shape)"),
             ),
             (
                 edited(
                     masked_softmax,
-                    ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.flatten(-2), -1).reshape(scores.shape)"),
+                    (_SOFT, "torch.softmax(scores.flatten(-2), -1).reshape(scores.shape)"),
                 ),
             ),
         ),
@@ -1401,13 +1497,9 @@ MASKED_SOFTMAX = Exercise(
             edited(
                 masked_softmax,
                 ("    empty", "    blocked = mask.clone()\n    mask[mask.all(dim=-1)] = False\n    empty"),
-                ("return weights.masked_fill(mask, 0.0)", "return weights.masked_fill(blocked, 0.0)"),
+                (_ZEROED, "return weights.masked_fill(blocked, 0.0)"),
             ),
-            (
-                edited(
-                    masked_softmax, ("return weights.masked_fill(mask, 0.0)", "return weights * mask.logical_not_()")
-                ),
-            ),
+            (edited(masked_softmax, (_ZEROED, "return weights * mask.logical_not_()")),),
         ),
         Mistake(
             "zero_as_blocked",
@@ -1419,7 +1511,7 @@ MASKED_SOFTMAX = Exercise(
             "`squeeze()` removes every dimension of size 1: the result must have the shape of the scores.",
             edited(
                 masked_softmax,
-                ("return weights.masked_fill(mask, 0.0)", "return weights.masked_fill(mask, 0.0).squeeze()"),
+                (_ZEROED, "return weights.masked_fill(mask, 0.0).squeeze()"),
             ),
         ),
         Mistake(
@@ -1430,15 +1522,13 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "pair_returned",
             "Two things are returned: only the weights are asked for.",
-            edited(
-                masked_softmax, ("return weights.masked_fill(mask, 0.0)", "return weights.masked_fill(mask, 0.0), mask")
-            ),
+            edited(masked_softmax, (_ZEROED, "return weights.masked_fill(mask, 0.0), mask")),
         ),
         Mistake(
             "overwritten",
             "A tensor that the backward pass still needs is overwritten in place (`weights[mask] = 0`, `masked_fill_`, `/=`). The "
             "values are right, but the gradient fails.",
-            edited(masked_softmax, ("return weights.masked_fill(mask, 0.0)", "return weights.masked_fill_(mask, 0.0)")),
+            edited(masked_softmax, (_ZEROED, "return weights.masked_fill_(mask, 0.0)")),
         ),
         Mistake(
             "sum_detached",
@@ -1488,20 +1578,20 @@ MASKED_SOFTMAX = Exercise(
             "The softmax runs over the queries (dim=-2): each row is to be shared out over the keys, dim=-1.",
             edited(
                 masked_softmax,
-                ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)"),
+                (_SOFT, "torch.softmax(scores, dim=-2)"),
                 ("mask.all(dim=-1,", "mask.all(dim=-2,"),
             ),
-            (edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)")),),
+            (edited(masked_softmax, (_SOFT, "torch.softmax(scores, dim=-2)")),),
         ),
         Mistake(
             "dimension_one",
             "The softmax runs over dim=1, which is the keys for a matrix only. Use dim=-1.",
-            edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=1)")),
+            edited(masked_softmax, (_SOFT, "torch.softmax(scores, dim=1)")),
         ),
         Mistake(
             "dimension_zero",
             "The softmax runs over dim=0. Use dim=-1: each row is to be shared out over the keys.",
-            edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=0)")),
+            edited(masked_softmax, (_SOFT, "torch.softmax(scores, dim=0)")),
         ),
         Mistake(
             "empty_any",
@@ -1534,7 +1624,7 @@ MASKED_SOFTMAX = Exercise(
             "The result is detached, so no gradient flows back to the scores.",
             edited(
                 masked_softmax,
-                ("return weights.masked_fill(mask, 0.0)", "return weights.detach().masked_fill(mask, 0.0)"),
+                (_ZEROED, "return weights.detach().masked_fill(mask, 0.0)"),
             ),
             (
                 _masked_with(
@@ -1546,12 +1636,12 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "single_precision",
             "The result comes back as float32 even for float64 scores: something is cast, or made without `dtype=`.",
-            edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.float(), dim=-1)")),
+            edited(masked_softmax, (_SOFT, "torch.softmax(scores.float(), dim=-1)")),
         ),
         Mistake(
             "double_precision",
             "The result comes back as float64 even for float32 scores: cast it back with `.to(scores.dtype)`.",
-            edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.softmax(scores.double(), dim=-1)")),
+            edited(masked_softmax, (_SOFT, "torch.softmax(scores.double(), dim=-1)")),
         ),
         Mistake(
             "device_dropped",
@@ -1567,7 +1657,7 @@ MASKED_SOFTMAX = Exercise(
                 edited(
                     masked_softmax,
                     (
-                        "return weights.masked_fill(mask, 0.0)",
+                        _ZEROED,
                         "return torch.where(mask, torch.zeros(scores.shape, dtype=scores.dtype), weights)",
                     ),
                 ),
@@ -1633,7 +1723,7 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "log_softmax",
             "The result is the logarithm of the weights.",
-            edited(masked_softmax, ("torch.softmax(scores, dim=-1)", "torch.log_softmax(scores, dim=-1)")),
+            edited(masked_softmax, (_SOFT, "torch.log_softmax(scores, dim=-1)")),
         ),
         Mistake(
             "no_broadcast",
@@ -1651,7 +1741,7 @@ MASKED_SOFTMAX = Exercise(
             edited(
                 masked_softmax,
                 (
-                    "return weights.masked_fill(mask, 0.0)",
+                    _ZEROED,
                     "return torch.dropout(weights, 0.1, True).masked_fill(mask, 0.0)",
                 ),
             ),
@@ -1769,7 +1859,23 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "swapped",
             "The two results are the wrong way round: the inputs are all but the last token, the targets all but the first.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, 1:], ids[:, :-1]")),
+            edited(shift_targets, (_PAIR, "ids[:, 1:], ids[:, :-1]")),
+        ),
+        Mistake(
+            "swapped_list",
+            "The two results are the wrong way round, and in a list: return the tuple (inputs, targets).",
+            edited(shift_targets, (f"return {_PAIR}", "return [ids[:, 1:], ids[:, :-1]]")),
+        ),
+        Mistake(
+            "mixed_dimensions",
+            "One of the two results is cut along the batch (first dimension) instead of time: ids[:, …], with a colon for the batch.",
+            edited(shift_targets, ("ids[:, 1:]", "ids[1:]")),
+            (edited(shift_targets, ("ids[:, :-1]", "ids[:-1]")),),
+        ),
+        Mistake(
+            "one_hot",
+            "The results are one-hot vectors: the ids themselves are asked for, (B, T-1).",
+            edited(shift_targets, ("ids[:, 1:]", "torch.nn.functional.one_hot(ids[:, 1:])")),
         ),
         Mistake(
             "not_shifted",
@@ -1779,7 +1885,7 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "not_shifted_full",
             "Nothing is shifted: ids is returned twice. The inputs are all but the last token, the targets all but the first.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids, ids")),
+            edited(shift_targets, (_PAIR, "ids, ids")),
         ),
         Mistake(
             "both_from_one",
@@ -1789,22 +1895,22 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "two_steps",
             "The targets are two steps on: the token that follows inputs[:, t] is ids[:, t + 1].",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-2], ids[:, 2:]")),
+            edited(shift_targets, (_PAIR, "ids[:, :-2], ids[:, 2:]")),
         ),
         Mistake(
             "batch_shifted",
             "The slices cut the batch (first dimension) instead of time: ids[:, …], with a colon for the batch.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:-1], ids[1:]")),
+            edited(shift_targets, (_PAIR, "ids[:-1], ids[1:]")),
         ),
         Mistake(
             "rolled",
             "torch.roll wraps round: the last target is the first token of the sequence. Drop a token instead.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids, ids.roll(-1, dims=1)")),
+            edited(shift_targets, (_PAIR, "ids, ids.roll(-1, dims=1)")),
         ),
         Mistake(
             "rolled_back",
             "torch.roll shifts the wrong way and wraps round.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids, ids.roll(1, dims=1)")),
+            edited(shift_targets, (_PAIR, "ids, ids.roll(1, dims=1)")),
         ),
         Mistake(
             "rolled_and_cut",
@@ -1819,7 +1925,7 @@ SHIFT_TARGETS = Exercise(
             "next_number",
             "The targets are the ids plus 1. The target is the next *token* of the sequence, which has any id.",
             edited(shift_targets, ("ids[:, 1:]", "ids[:, :-1] + 1")),
-            (edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids, ids + 1")),),
+            (edited(shift_targets, (_PAIR, "ids, ids + 1")),),
         ),
         Mistake(
             "inputs_two_short",
@@ -1836,9 +1942,7 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "halves",
             "The sequence is cut in two halves. Every token but the last is an input, every token but the first a target.",
-            edited(
-                shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, : ids.shape[1] // 2], ids[:, ids.shape[1] // 2 :]")
-            ),
+            edited(shift_targets, (_PAIR, "ids[:, : ids.shape[1] // 2], ids[:, ids.shape[1] // 2 :]")),
         ),
         Mistake(
             "nothing_returned",
@@ -1848,8 +1952,8 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "loop_ends_early",
             "A loop stops too early or too late (or begins at 1), so pairs are missing.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-2], ids[:, 1:-1]")),
-            (edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, 1:-1], ids[:, 2:]")),),
+            edited(shift_targets, (_PAIR, "ids[:, :-2], ids[:, 1:-1]")),
+            (edited(shift_targets, (_PAIR, "ids[:, 1:-1], ids[:, 2:]")),),
         ),
         Mistake(
             "uneven",
@@ -1866,13 +1970,13 @@ SHIFT_TARGETS = Exercise(
             "A padding token is appended so that the length stays T: both should be (B, T-1).",
             edited(
                 shift_targets,
-                ("ids[:, :-1], ids[:, 1:]", "ids, torch.cat([ids[:, 1:], torch.zeros_like(ids[:, :1])], dim=1)"),
+                (_PAIR, "ids, torch.cat([ids[:, 1:], torch.zeros_like(ids[:, :1])], dim=1)"),
             ),
             (
                 edited(
                     shift_targets,
                     (
-                        "ids[:, :-1], ids[:, 1:]",
+                        _PAIR,
                         "ids, torch.cat([ids[:, 1:], torch.full_like(ids[:, :1], -100)], dim=1)",
                     ),
                 ),
@@ -1883,7 +1987,7 @@ SHIFT_TARGETS = Exercise(
             "A start token is put before the inputs: the inputs are all but the last token of ids, nothing is added.",
             edited(
                 shift_targets,
-                ("ids[:, :-1], ids[:, 1:]", "torch.cat([torch.zeros_like(ids[:, :1]), ids[:, :-1]], dim=1), ids"),
+                (_PAIR, "torch.cat([torch.zeros_like(ids[:, :1]), ids[:, :-1]], dim=1), ids"),
             ),
         ),
         Mistake(
@@ -1895,43 +1999,43 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "flattened",
             "The batch is flattened: keep (B, T-1), one row for each sequence.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-1].flatten(), ids[:, 1:].flatten()")),
+            edited(shift_targets, (_PAIR, "ids[:, :-1].flatten(), ids[:, 1:].flatten()")),
             (
-                edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids.flatten()[:-1], ids.flatten()[1:]")),
-                edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids.flatten()[None, :-1], ids.flatten()[None, 1:]")),
+                edited(shift_targets, (_PAIR, "ids.flatten()[:-1], ids.flatten()[1:]")),
+                edited(shift_targets, (_PAIR, "ids.flatten()[None, :-1], ids.flatten()[None, 1:]")),
             ),
         ),
         Mistake(
             "first_sequence",
             "Only the first sequence of the batch is returned.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[0, :-1], ids[0, 1:]")),
-            (edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:1, :-1], ids[:1, 1:]")),),
+            edited(shift_targets, (_PAIR, "ids[0, :-1], ids[0, 1:]")),
+            (edited(shift_targets, (_PAIR, "ids[:1, :-1], ids[:1, 1:]")),),
         ),
         Mistake(
             "stacked",
             "One tensor is returned: return the tuple (inputs, targets).",
-            edited(shift_targets, ("return ids[:, :-1], ids[:, 1:]", "return torch.stack([ids[:, :-1], ids[:, 1:]])")),
+            edited(shift_targets, (f"return {_PAIR}", "return torch.stack([ids[:, :-1], ids[:, 1:]])")),
             (
                 edited(
                     shift_targets,
-                    ("return ids[:, :-1], ids[:, 1:]", "return torch.stack([ids[:, :-1], ids[:, 1:]], dim=-1)"),
+                    (f"return {_PAIR}", "return torch.stack([ids[:, :-1], ids[:, 1:]], dim=-1)"),
                 ),
                 edited(
                     shift_targets,
-                    ("return ids[:, :-1], ids[:, 1:]", "return torch.stack([ids[:, :-1], ids[:, 1:]], dim=1)"),
+                    (f"return {_PAIR}", "return torch.stack([ids[:, :-1], ids[:, 1:]], dim=1)"),
                 ),
-                edited(shift_targets, ("return ids[:, :-1], ids[:, 1:]", "return ids[:, 1:]")),
+                edited(shift_targets, (f"return {_PAIR}", "return ids[:, 1:]")),
             ),
         ),
         Mistake(
             "list_returned",
             "A list is returned: return the tuple (inputs, targets).",
-            edited(shift_targets, ("return ids[:, :-1], ids[:, 1:]", "return [ids[:, :-1], ids[:, 1:]]")),
+            edited(shift_targets, (f"return {_PAIR}", "return [ids[:, :-1], ids[:, 1:]]")),
             (
                 edited(
                     shift_targets,
                     (
-                        "return ids[:, :-1], ids[:, 1:]",
+                        f"return {_PAIR}",
                         "return [(ids[:, t], ids[:, t + 1]) for t in range(ids.shape[1] - 1)]",
                     ),
                 ),
@@ -1940,17 +2044,17 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "small_integers",
             "The ids are cast to a smaller integer type: keep torch.long, so that no id is too large.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-1].int(), ids[:, 1:].int()")),
+            edited(shift_targets, (_PAIR, "ids[:, :-1].int(), ids[:, 1:].int()")),
         ),
         Mistake(
             "lists",
             "Lists are returned: tensors are asked for.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-1].tolist(), ids[:, 1:].tolist()")),
+            edited(shift_targets, (_PAIR, "ids[:, :-1].tolist(), ids[:, 1:].tolist()")),
         ),
         Mistake(
             "floats",
             "Ids are turned into floats: they are whole numbers and must stay so (torch.long).",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-1].float(), ids[:, 1:].float()")),
+            edited(shift_targets, (_PAIR, "ids[:, :-1].float(), ids[:, 1:].float()")),
             (
                 edited(shift_targets, ("ids[:, 1:]", "ids[:, 1:].float()")),
                 edited(shift_targets, ("ids[:, :-1]", "ids[:, :-1].float()")),
@@ -1959,7 +2063,7 @@ SHIFT_TARGETS = Exercise(
         Mistake(
             "squeezed",
             "`squeeze()` removes every dimension of size 1, so a batch of one or two tokens change the shape.",
-            edited(shift_targets, ("ids[:, :-1], ids[:, 1:]", "ids[:, :-1].squeeze(), ids[:, 1:].squeeze()")),
+            edited(shift_targets, (_PAIR, "ids[:, :-1].squeeze(), ids[:, 1:].squeeze()")),
         ),
         Mistake(
             "in_place",
@@ -1967,7 +2071,7 @@ SHIFT_TARGETS = Exercise(
             edited(
                 shift_targets,
                 (
-                    "return ids[:, :-1], ids[:, 1:]",
+                    f"return {_PAIR}",
                     "inputs = ids[:, :-1].clone()\n    ids[:, :-1] = ids[:, 1:].clone()\n    return inputs, ids[:, :-1]",
                 ),
             ),
@@ -1975,14 +2079,14 @@ SHIFT_TARGETS = Exercise(
                 edited(
                     shift_targets,
                     (
-                        "return ids[:, :-1], ids[:, 1:]",
+                        f"return {_PAIR}",
                         "inputs = ids[:, :-1]\n    ids[:, :-1] = ids[:, 1:].clone()\n    return inputs, ids[:, :-1]",
                     ),
                 ),
                 edited(
                     shift_targets,
                     (
-                        "return ids[:, :-1], ids[:, 1:]",
+                        f"return {_PAIR}",
                         "targets = ids\n    targets[:, :-1] = ids[:, 1:].clone()\n    return ids[:, :-1], targets[:, :-1]",
                     ),
                 ),
@@ -2624,7 +2728,22 @@ SEES_THE_FUTURE = Exercise(
             "The tolerance of the comparison is too generous: small leaks go unnoticed. A causal function's earlier outputs do "
             "not move at all.",
             edited(sees_the_future, ("atol=1e-6", "atol=1e-2")),
-            (edited(sees_the_future, ("atol=1e-6", "atol=1e-1")), edited(sees_the_future, ("atol=1e-6", "atol=1e-3"))),
+            (
+                edited(sees_the_future, ("atol=1e-6", "atol=1e-1")),
+                edited(sees_the_future, ("atol=1e-6", "atol=1e-3")),
+                edited(sees_the_future, ("atol=1e-6", "rtol=0.05, atol=0.05")),
+                _future(
+                    change="changed[:, t:] = 0",
+                    test="not torch.allclose(before[:, :t], after[:, :t], rtol=0.05, atol=0.05)",
+                ),
+            ),
+        ),
+        Mistake(
+            "one_pair_only",
+            "Only one change and one output are looked at (the last token and the first row, say): leaks elsewhere are missed. Try "
+            "every token, and compare all the outputs before it.",
+            _future(compare="before[:, :1], after[:, :1]", loop="range(T - 1, T)"),
+            (_future(compare="before[:, t - 1 : t], after[:, t - 1 : t]", loop="range(T - 1, T)"),),
         ),
         Mistake(
             "zeros",
@@ -2767,6 +2886,13 @@ SEES_THE_FUTURE = Exercise(
                     "        if torch.allclose(before[:, :t], after[:, :t], atol=1e-6):\n            return False\n    return True",
                 ),
             ),
+        ),
+        Mistake(
+            "past_changed_inverted",
+            "Earlier tokens are changed and later outputs compared, and the answer is the wrong way round: a change of a *later* token "
+            "must leave the *earlier* outputs alone.",
+            _future(test="torch.allclose(before[:, 1:], after[:, 1:])", loop="range(1)"),
+            (_future(test="torch.allclose(before[:, t + 1 :], after[:, t + 1 :])", loop="range(T - 1)"),),
         ),
         Mistake(
             "past_changed",
