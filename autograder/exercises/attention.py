@@ -2371,6 +2371,18 @@ def _self_edited(*edits: tuple[str, str]) -> str:
     return edited(SelfAttention, *edits)
 
 
+def _returning(results: str) -> str:
+    """The module with something else made of `output` and `weights` before they are returned."""
+    return _self_edited(
+        (_CALL, f"output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return {results}")
+    )
+
+
+def _calling(arguments: str) -> str:
+    """The module with other arguments for the call of scaled_dot_product_attention."""
+    return _self_edited((_CALL, f"return scaled_dot_product_attention({arguments})"))
+
+
 def _inline(scale: str = "math.sqrt(Q.shape[-1])", fill: str = "float('-inf')", dim: str = "-1") -> tuple[str, str]:
     """The call to the earlier exercise, written out, with one thing changed."""
     lines = [
@@ -2557,13 +2569,13 @@ SELF_ATTENTION = Exercise(
             "mask_required",
             "forward cannot be called without a mask: give it the default None, forward(x, mask=None).",
             _self_edited(("def forward(self, x, mask=None)", "def forward(self, x, mask)")),
-            (_self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, mask.bool())")),),
+            (_calling("Q, K, V, mask.bool()"),),
         ),
         Mistake(
             "mask_sometimes",
             "The mask is used in one mode only (training or evaluation). What is blocked is blocked in both.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, mask if self.training else None)")),
-            (_self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if self.training else mask)")),),
+            _calling("Q, K, V, mask if self.training else None"),
+            (_calling("Q, K, V, None if self.training else mask"),),
         ),
         Mistake(
             "mask_remembered",
@@ -2589,19 +2601,10 @@ SELF_ATTENTION = Exercise(
             "mask_unsqueezed",
             "The mask is given a further dimension (unsqueeze), so that some masks no longer fit or the results "
             "gain a dimension. Pass it on as it comes: it broadcasts by itself.",
-            _self_edited(
-                (_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.unsqueeze(0))")
-            ),
+            _calling("Q, K, V, None if mask is None else mask.unsqueeze(0)"),
             (
-                _self_edited(
-                    (_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.unsqueeze(1))")
-                ),
-                _self_edited(
-                    (
-                        _CALL,
-                        "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask[:, None, None, :])",
-                    )
-                ),
+                _calling("Q, K, V, None if mask is None else mask.unsqueeze(1)"),
+                _calling("Q, K, V, None if mask is None else mask[:, None, None, :]"),
             ),
         ),
         Mistake(
@@ -2845,58 +2848,53 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "query_is_input",
             "The queries are the tokens themselves: x goes in unprojected where q_proj(x) belongs.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(x, K, V, mask)")),
+            _calling("x, K, V, mask"),
         ),
         Mistake(
             "value_is_input",
             "The values are the tokens themselves: x goes in unprojected where v_proj(x) belongs, so the output has the "
             "width of x.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, x, mask)")),
+            _calling("Q, K, x, mask"),
         ),
         Mistake(
             "key_value_swapped",
             "Keys and values are swapped: k_proj makes what is compared, v_proj makes what is averaged.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q, V, K, mask)")),
+            _calling("Q, V, K, mask"),
         ),
         Mistake(
             "query_key_swapped",
             "Queries and keys are swapped: row t of the weights belongs to the query of token t.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(K, Q, V, mask)")),
+            _calling("K, Q, V, mask"),
         ),
         Mistake(
             "query_value_swapped",
             "Queries and values are swapped.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(V, K, Q, mask)")),
+            _calling("V, K, Q, mask"),
         ),
         Mistake(
             "values_from_keys",
             "The keys are used as values too: v_proj plays no part.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, K, mask)")),
+            _calling("Q, K, K, mask"),
         ),
         Mistake(
             "keys_from_queries",
             "The queries are used as keys too: k_proj plays no part, and attention becomes symmetric.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q, Q, V, mask)")),
+            _calling("Q, Q, V, mask"),
         ),
         Mistake(
             "mask_dropped",
             "The mask is not passed on.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V)")),
+            _calling("Q, K, V"),
         ),
         Mistake(
             "mask_inverted",
             "The mask is inverted on the way: here True = blocked all through.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q, K, V, None if mask is None else ~mask)")),
+            _calling("Q, K, V, None if mask is None else ~mask"),
         ),
         Mistake(
             "mask_transposed",
             "The mask is transposed: its rows are queries, its columns are keys.",
-            _self_edited(
-                (
-                    _CALL,
-                    "return scaled_dot_product_attention(Q, K, V, None if mask is None else mask.expand(x.shape[0], x.shape[1], x.shape[1]).mT)",
-                )
-            ),
+            _calling("Q, K, V, None if mask is None else mask.expand(x.shape[0], x.shape[1], x.shape[1]).mT"),
         ),
         Mistake(
             "always_causal",
@@ -2985,27 +2983,17 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "weights_detached",
             "The weights or the projections are cut off from the gradient, so q_proj and k_proj could never learn.",
-            _self_edited((_CALL, "return scaled_dot_product_attention(Q.detach(), K.detach(), V, mask)")),
+            _calling("Q.detach(), K.detach(), V, mask"),
         ),
         Mistake(
             "returned_weights_detached",
             "The weights that are returned are detached. They are right, but nothing can be learned through them.",
-            _self_edited(
-                (
-                    _CALL,
-                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.detach()",
-                )
-            ),
+            _returning("output, weights.detach()"),
         ),
         Mistake(
             "no_gradient",
             "The result is computed without gradients (`no_grad` or `.detach()`), so nothing could be trained.",
-            _self_edited(
-                (
-                    _CALL,
-                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.detach(), weights.detach()",
-                )
-            ),
+            _returning("output.detach(), weights.detach()"),
         ),
         Mistake(
             "input_detached",
@@ -3015,36 +3003,16 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "residual",
             "The tokens are added to the output (a residual connection): that comes in notebook 08.",
-            _self_edited(
-                (
-                    _CALL,
-                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output + x[..., :1], weights",
-                )
-            ),
+            _returning("output + x[..., :1], weights"),
             (
-                _self_edited(
-                    (
-                        _CALL,
-                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output + x, weights",
-                    )
-                ),
-                _self_edited(
-                    (
-                        _CALL,
-                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return (output + x if output.shape == x.shape else output), weights",
-                    )
-                ),
+                _returning("output + x, weights"),
+                _returning("(output + x if output.shape == x.shape else output), weights"),
             ),
         ),
         Mistake(
             "dropout",
             "Dropout is applied to the weights or the output: it is not part of this module.",
-            _self_edited(
-                (
-                    _CALL,
-                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return nn.functional.dropout(output, 0.1, self.training), weights",
-                )
-            ),
+            _returning("nn.functional.dropout(output, 0.1, self.training), weights"),
             (
                 _self_edited(
                     (
@@ -3094,37 +3062,12 @@ SELF_ATTENTION = Exercise(
         Mistake(
             "squeezed",
             "`squeeze()` removes every dimension of size 1, so a batch of one or a single token changes the shape.",
-            _self_edited(
-                (
-                    _CALL,
-                    "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(), weights.squeeze()",
-                )
-            ),
+            _returning("output.squeeze(), weights.squeeze()"),
             (
-                _self_edited(
-                    (
-                        _CALL,
-                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(0), weights.squeeze(0)",
-                    )
-                ),
-                _self_edited(
-                    (
-                        _CALL,
-                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.squeeze(0)",
-                    )
-                ),
-                _self_edited(
-                    (
-                        _CALL,
-                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights.squeeze()",
-                    )
-                ),
-                _self_edited(
-                    (
-                        _CALL,
-                        "output, weights = scaled_dot_product_attention(Q, K, V, mask)\n        return output.squeeze(), weights",
-                    )
-                ),
+                _returning("output.squeeze(0), weights.squeeze(0)"),
+                _returning("output, weights.squeeze(0)"),
+                _returning("output, weights.squeeze()"),
+                _returning("output.squeeze(), weights"),
             ),
         ),
         Mistake(

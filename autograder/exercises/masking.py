@@ -751,8 +751,6 @@ def _attention_manners(student: Any) -> None:
     device_is_kept(student, "attention_mask", [torch.tensor([3, 1]), 4])
 
 
-_OR = "future | padding[:, None, None, :]"
-
 ATTENTION_MASK = Exercise(
     name="attention_mask",
     notebook="06-masking",
