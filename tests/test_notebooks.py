@@ -13,6 +13,8 @@ from autograder.authoring import tidied, without_markers
 from autograder.exercises import exercises, in_notebook, question_or_exercise, questions
 from autograder.grading.mend import grade_id
 from autograder.grading.notebook import CHECK, exercise_of
+from autograder.grading.plugins import HIDDEN
+from autograder.judge.mark import namespace_with
 
 CONTRACT = {
     "05-attention": {
@@ -168,3 +170,31 @@ def test_the_release_gives_no_reference_away(release):
         long = [line.split("  #")[0].strip() for line in body if len(line.split("  #")[0].strip()) > 40]
         given = [line for line in long if line in text]
         assert len(given) <= len(long) // 2, f"{exercise.name}: {given}"
+
+
+def _visible(cell):
+    return HIDDEN.sub("", cell.source)
+
+
+def test_the_visible_tests_accept_every_right_answer(solution):
+    """What is shown to students may not be stricter than what is marked."""
+    found = by_grade_id(solution)
+    for exercise in exercises(solution.metadata.name):
+        [test] = [cell for name, cell in found.items() if name.startswith(f"test_{exercise.name}")]
+        for source in (exercise.source, exercise.working, *(alternative.source for alternative in exercise.alternatives)):
+            namespace = namespace_with(exercise, source)
+            exec(_visible(test), namespace)
+
+
+def test_the_visible_tests_catch_most_mistakes(solution):
+    """They are there to teach: the common mistakes should not wait for the hidden checks."""
+    found = by_grade_id(solution)
+    for exercise in exercises(solution.metadata.name):
+        [test] = [cell for name, cell in found.items() if name.startswith(f"test_{exercise.name}")]
+        caught = 0
+        for mistake in exercise.mistakes:
+            try:
+                exec(_visible(test), namespace_with(exercise, mistake.source))
+            except Exception:
+                caught += 1
+        assert caught >= 0.6 * len(exercise.mistakes), f"{exercise.name}: {caught} of {len(exercise.mistakes)}"
