@@ -181,7 +181,7 @@ def test_the_visible_tests_accept_every_right_answer(solution):
     found = by_grade_id(solution)
     for exercise in exercises(solution.metadata.name):
         [test] = [cell for name, cell in found.items() if name.startswith(f"test_{exercise.name}")]
-        for source in (exercise.source, exercise.working, *(alternative.source for alternative in exercise.alternatives)):
+        for source in (exercise.source, exercise.working, *(other.source for other in exercise.alternatives)):
             namespace = namespace_with(exercise, source)
             exec(_visible(test), namespace)
 

@@ -18,14 +18,12 @@ class Wrong(Exception):
 class Check:
     """One line of a rubric. `ask(student)` returns if all is well and raises `Wrong` if not.
 
-    `after` names another check that must have passed before this one can earn anything: leaving the inputs unchanged is
-    no merit in a function that computes nothing.
+    Every check looks at a value first: leaving the inputs unchanged is no merit in a function that computes nothing.
     """
 
     title: str
     weight: float
     ask: Callable[[Any], None]
-    after: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,6 @@ class Exercise:
     def __post_init__(self) -> None:
         titles = [check.title for check in self.checks]
         assert len(set(titles)) == len(titles), f"{self.name}: two checks share a title"
-        assert all(check.after in (None, *titles) for check in self.checks), f"{self.name}: unknown check in `after`"
 
     @property
     def source(self) -> str:

@@ -115,7 +115,6 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
 def _lines(exercise: Exercise, student: Student) -> list[Line]:
     """The rubric, line by line. An unanswered exercise stops at the first."""
     lines: list[Line] = []
-    passed: set[str] = set()
     for check in exercise.checks:
         try:
             _ask(exercise, check, student)
@@ -124,11 +123,7 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
             if str(wrong) == UNANSWERED:
                 break
         else:
-            if check.after is None or check.after in passed:
-                passed.add(check.title)
-                lines.append(Line(check.title, check.weight, True))
-            else:
-                lines.append(Line(check.title, check.weight, False, f"Counts once “{check.after}” is right."))
+            lines.append(Line(check.title, check.weight, True))
     return lines
 
 

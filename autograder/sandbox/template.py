@@ -18,10 +18,10 @@ from ..judge.wire import Channel
 def warm_up() -> None:
     """Import what the course's notebooks import, and what those imports put off until first use."""
     import IPython.core.completer
-    import matplotlib_inline.backend_inline
     import matplotlib.pyplot
+    import matplotlib_inline.backend_inline
     import torch
-    import torch.optim  # noqa: F401
+    import torch.optim
     import torch.utils._python_dispatch
     import tqdm.auto  # noqa: F401
 
