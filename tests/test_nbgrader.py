@@ -115,8 +115,9 @@ def put(root, student, filename, content):
         path.write_text(json.dumps(content), encoding="utf8")
 
 
-def nbgrader(root, *command):
+def nbgrader(root, *command, **variables):
     environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+    environment |= variables
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *command], cwd=root, capture_output=True, text=True, env=environment
     )
@@ -124,10 +125,10 @@ def nbgrader(root, *command):
     return done
 
 
-def marks(root):
-    """Automatic marks by student; None where one is missing."""
+def marks(root, classroom="classroom"):
+    """Automatic marks by student."""
     result = {}
-    with Gradebook(f"sqlite:///{root}/classroom/gradebook.db") as gradebook:
+    with Gradebook(f"sqlite:///{root}/{classroom}/gradebook.db") as gradebook:
         for submission in gradebook.assignment_submissions(NAME):
             grades = [grade for nb in submission.notebooks for grade in nb.grades]
             assert all(grade.auto_score is not None for grade in grades if grade.name != "written_scaling"), submission
@@ -205,6 +206,15 @@ def test_a_marking_that_was_interrupted_is_taken_up_again(course):
     nbgrader(course, "autograde", NAME, "--student", "perfect")
     assert "autograder" not in nbformat.read(path, as_version=4).metadata
     assert marks(course)["perfect"] == FULL
+
+
+def test_a_new_term_can_mark_at_once(course):
+    """The release is committed, so nobody may have run generate_assignment with this gradebook."""
+    path = course / "next-term" / "submitted" / "ada" / NAME / f"{NAME}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(notebook()), encoding="utf8")
+    nbgrader(course, "autograde", NAME, COURSE_CLASSROOM="next-term")
+    assert marks(course, "next-term") == {"ada": FULL}
 
 
 def test_the_formgraders_button_marks_too(course):

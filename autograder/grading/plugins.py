@@ -9,6 +9,8 @@ import glob
 import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import nbformat
 import sqlalchemy.exc
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 from traitlets import Float, Integer, Unicode
 
@@ -82,6 +85,20 @@ class SubmissionExporter(NotebookExporter):
             if any(_half_finished(done / Path(path).name) for path in expected):
                 self.log.warning("Marking of %s was interrupted; it starts anew", folder)
                 shutil.rmtree(done)
+        for assignment in {Path(folder).name for folder in converter.assignments}:
+            self._know(assignment)
+
+    def _know(self, assignment: str) -> None:
+        """A new gradebook knows no assignment until it is released: release it, as the instructor would have to."""
+        course = self.parent.coursedir
+        with Gradebook(course.db_url, course.course_id) as gradebook:
+            if any(known.name == assignment for known in gradebook.assignments):
+                return
+        self.log.warning("The gradebook does not know %s yet: running nbgrader generate_assignment", assignment)
+        command = [sys.executable, "-m", "nbgrader", "generate_assignment", assignment, "--force"]
+        done = subprocess.run(command, cwd=course.root, capture_output=True, text=True)
+        if done.returncode:
+            self.log.error(done.stderr)
 
     def _released(self, assignment: str) -> list[Path]:
         course = self.parent.coursedir
