@@ -39,7 +39,7 @@ def shape_name(tensor: torch.Tensor) -> str:
 
 def a_tensor(got: Any, what: str) -> torch.Tensor:
     if not isinstance(got, torch.Tensor):
-        raise Wrong(f"{what} should be a tensor; yours is {kind(got)}.")
+        raise Wrong(f"{what} should be a tensor; yours is {kind(got)}.", "not_a_tensor")
     return got
 
 
@@ -60,12 +60,13 @@ def same_tensor(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
     place = f" {where}" if where else ""
     if got.shape != expected.shape:
         sizes = f"should have shape {shape_name(expected)}, yours has {shape_name(got)}"
-        raise Wrong(f"{what}{place} {sizes}.{_shape_hint(got, expected)}")
+        raise Wrong(f"{what}{place} {sizes}.{_shape_hint(got, expected)}", "wrong_shape")
     if got.device != expected.device:
-        raise Wrong(f"{what}{place} is not on the device of the inputs.")
+        raise Wrong(f"{what}{place} is not on the device of the inputs.", "device_not_kept")
     if got.dtype != expected.dtype:
         raise Wrong(
-            f"{what}{place} should be {dtype_name(expected)}, yours is {dtype_name(got)}: {_dtype_hint(got, expected)}"
+            f"{what}{place} should be {dtype_name(expected)}, yours is {dtype_name(got)}: {_dtype_hint(got, expected)}",
+            "wrong_dtype",
         )
     if not close(got, expected, rough):
         raise Wrong(f"{what}{place}: {_difference(got, expected)}")
@@ -144,7 +145,7 @@ def unchanged(after: list, sent: list[torch.Tensor], names: str) -> None:
     for got, original in zip(after, sent, strict=False):
         exact = {"rtol": 0, "atol": 0, "equal_nan": True}
         if got.shape != original.shape or not torch.allclose(got, original, **exact):
-            raise Wrong(_CHANGED.format(names=names))
+            raise Wrong(_CHANGED.format(names=names), "input_changed")
 
 
 _CHANGED = (
@@ -164,7 +165,8 @@ def same_gradients(
                 continue
             raise Wrong(
                 f"No gradient reaches {name}{place}: the result is cut off from it (`.detach()`, `.data`, `.item()`, "
-                "`no_grad`, NumPy, or a new tensor built from numbers?), so nothing could be trained through it."
+                "`no_grad`, NumPy, or a new tensor built from numbers?), so nothing could be trained through it.",
+                "gradient_cut_off",
             )
         mine = a_tensor(mine, f"The gradient of {name}")
         if theirs is None:

@@ -11,7 +11,14 @@ from typing import Any
 
 
 class Wrong(Exception):
-    """Raised by a check: the sentence says what is wrong, in words a student can act on."""
+    """Raised by a check: the sentence says what is wrong, in words a student can act on.
+
+    `symptom` names a mistake that shows by itself, whatever the code looks like: an input that was changed, say.
+    """
+
+    def __init__(self, sentence: str, symptom: str = "") -> None:
+        super().__init__(sentence)
+        self.symptom = symptom
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,10 @@ def gradients_agree(
 def quietly_called(answer: dict) -> None:
     """The call left the global random generator alone."""
     if answer["rng_moved"]:
-        raise Wrong("Your code draws from the global random generator; the result must not depend on chance.")
+        raise Wrong(
+            "Your code draws from the global random generator; the result must not depend on chance.",
+            "global_generator",
+        )
 
 
 _DEVICE = (
@@ -83,21 +86,21 @@ def device_is_kept(student: Any, target: Any, args: list, kwargs: dict | None = 
         facts = getattr(wrong, "facts", {})
         text = str(facts.get("text", ""))
         if "expected device" in text or "to numpy" in text or "same device" in text:
-            raise Wrong(_DEVICE) from None
+            raise Wrong(_DEVICE, "device_not_kept") from None
         if facts.get("kind") != "raised" or module:
             return
     else:
         if any(t.device.type != "meta" for t in _tensors(value)):
-            raise Wrong(_DEVICE)
+            raise Wrong(_DEVICE, "device_not_kept")
         return
     try:
         value = student.call(target, args, kwargs, strict_device=True)["value"]
     except Wrong as wrong:
         if "expected device" in str(getattr(wrong, "facts", {}).get("text", "")):
-            raise Wrong(_DEVICE) from None
+            raise Wrong(_DEVICE, "device_not_kept") from None
         return
     if any(t.device.type == "meta" for t in _tensors(value)):
-        raise Wrong(_DEVICE)
+        raise Wrong(_DEVICE, "device_not_kept")
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -26,11 +26,12 @@ class Line:
     weight: float
     passed: bool
     message: str = ""
+    symptom: str = ""
 
 
 @dataclass
 class Diagnosis:
-    """A catalogued mistake whose results are those that the student's code gave."""
+    """A mistake by name: a catalogued one whose results are those of the student's code, or one that shows by itself."""
 
     mistake: str
     sentence: str
@@ -89,7 +90,7 @@ def mark(name: str, student: Student, sources: Sequence[str] = (), own_parts: bo
         with contextlib.suppress(Wrong):  # what cannot be called has not earned anything by it
             found |= declared.ban.trial(student) & declared.ban.operations
         if found:
-            used = ", ".join(f"`{word.lstrip('_')}`" for word in sorted(found))
+            used = ", ".join(sorted({f"`{word.lstrip('_')}`" for word in found}))
             return Verdict(name, declared.points, 0.0, verdict.lines, [], f"{declared.ban.sentence} Yours uses {used}.")
     return verdict
 
@@ -119,7 +120,7 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
         try:
             _ask(exercise, check, student)
         except Wrong as wrong:
-            lines.append(Line(check.title, check.weight, False, str(wrong)))
+            lines.append(Line(check.title, check.weight, False, str(wrong), wrong.symptom))
             if str(wrong) == UNANSWERED:
                 break
         else:
@@ -159,7 +160,7 @@ def _mark_question(question: Question, student: Student) -> Verdict:
 # --- naming the mistake -----------------------------------------------------------------------------------------------
 
 
-def diagnose(exercise: Exercise, lines: Iterable[Line], record: dict[str, list]) -> list[Diagnosis]:
+def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list]) -> list[Diagnosis]:
     """The catalogued mistakes that give, on the same questions, the answers that the student's code gave.
 
     A mistake is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
@@ -180,10 +181,22 @@ def diagnose(exercise: Exercise, lines: Iterable[Line], record: dict[str, list])
         }
         best = max(explained, key=lambda trial: sum(failed[other] for other in explained[trial]), default=None)
         if best is not None:
-            found.append(Diagnosis(best.mistake.name, best.mistake.sentence, explained[best]))
+            _add(found, Diagnosis(best.mistake.name, best.mistake.sentence, explained[best]))
             for other in explained[best]:
                 del unexplained[other]
-    return found
+    for line in lines:
+        if line.title in unexplained and line.symptom and len(found) < MAX_DIAGNOSES:
+            _add(found, Diagnosis(line.symptom, line.message, [line.title]))
+    # A changed input makes other checks fail in its wake, so it is said first.
+    return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
+
+
+def _add(found: list[Diagnosis], new: Diagnosis) -> None:
+    for known in found:
+        if known.mistake == new.mistake:
+            known.checks += new.checks
+            return
+    found.append(new)
 
 
 class _Trial:

@@ -21,10 +21,11 @@ def plain(verdict: Verdict) -> str:
     lines = [f"{verdict.exercise}: {number(verdict.earned)} of {number(verdict.points)} points"]
     if verdict.remark:
         lines.append(verdict.remark)
+    said = {diagnosis.sentence for diagnosis in verdict.diagnoses}
     lines += [f"What probably happened: {diagnosis.sentence}" for diagnosis in verdict.diagnoses]
     for line in verdict.lines:
         lines.append(f"  {'right' if line.passed else 'WRONG'}  {line.title}")
-        if line.message:
+        if line.message and line.message not in said:
             lines.append(f"         {line.message}")
     return "\n".join(lines)
 
@@ -37,10 +38,11 @@ def html(verdict: Verdict) -> str:
     for diagnosis in verdict.diagnoses:
         parts.append(f"<p><strong>What probably happened:</strong> {_prose(diagnosis.sentence)}</p>")
     if verdict.lines:
+        said = {diagnosis.sentence for diagnosis in verdict.diagnoses}
         rows = []
         for line in verdict.lines:
             sign = "✓ right" if line.passed else "✗ wrong"
-            message = f"<br>{_prose(line.message)}" if line.message else ""
+            message = f"<br>{_prose(line.message)}" if line.message and line.message not in said else ""
             rows.append(
                 f'<tr style="border:0"><td style="{_CELL};white-space:nowrap">{sign}</td>'
                 f'<td style="{_CELL}">{escape(line.title)}{message}</td></tr>'

@@ -15,11 +15,14 @@ from .wire import Packet, Ref, WireError, decode, encode
 Ask = Callable[[Packet], Packet]
 
 
+SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends_the_process"}
+
+
 class Problem(Wrong):
     """The student's code did not come back with an answer; `facts` say why."""
 
     def __init__(self, sentence: str, facts: dict) -> None:
-        super().__init__(sentence)
+        super().__init__(sentence, SYMPTOMS.get(facts.get("kind"), ""))
         self.facts = facts
 
 
