@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
-import time
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
@@ -150,7 +150,12 @@ class Shell(InteractiveShell):
     def enable_gui(self, gui: Any = None) -> None:
         pass
 
-    system = InteractiveShell.system_piped
+    def system(self, cmd: str) -> None:
+        """`!command`, without the pseudo-terminal that IPython would open."""
+        command = self.var_expand(cmd, depth=1)
+        done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+        sys.stdout.write(done.stdout)
+        self.user_ns["_exit_code"] = done.returncode
 
     def ask_exit(self) -> None:
         pass
@@ -160,9 +165,7 @@ class Shell(InteractiveShell):
 
 def serve(control: socket.socket, limits: dict) -> None:
     """The life of a child: run the cells that are asked for until the other side closes the connection."""
-    os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _limit_resources(limits)
     channel = Channel(control)
     outputs = Outputs(channel, limits["output"])
     shell = _make_shell(outputs)
@@ -230,7 +233,7 @@ def _make_shell(outputs: Outputs) -> Shell:
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
-    scratch = tempfile.mkdtemp(prefix="ipython-", dir=os.getcwd())
+    scratch = tempfile.mkdtemp(prefix="ipython-")
     os.environ["IPYTHONDIR"] = scratch
     shell = Shell.instance(config=config, ipython_dir=scratch, user_module=None)
     shell.outputs = outputs
@@ -250,35 +253,3 @@ def _reseed() -> None:
     np.random.seed()
     random.seed()
     torch.seed()
-
-
-def _limit_resources(limits: dict) -> None:
-    import resource
-
-    for kind, value in (
-        (resource.RLIMIT_AS, limits["memory"]),
-        (resource.RLIMIT_FSIZE, limits["file"]),
-        (resource.RLIMIT_NPROC, limits["processes"]),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        hard = resource.getrlimit(kind)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (value, value))
-
-
-def start(control: socket.socket, scratch: str, limits: dict) -> None:
-    """Become a child of the template: its own directory and descriptors, then `serve`."""
-    os.chdir(scratch)
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []:
-        if int(name) not in (0, 1, 2, control.fileno()):
-            try:
-                os.close(int(name))
-            except OSError:
-                pass
-    os.environ.update(HOME=scratch, TMPDIR=scratch, MPLCONFIGDIR=os.environ.get("MPLCONFIGDIR", scratch))
-    tempfile.tempdir = None
-    time.tzset()
-    serve(control, limits)
