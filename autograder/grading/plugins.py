@@ -6,6 +6,7 @@ nbgrader stays unpatched. These classes stand where its configuration takes clas
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ import sqlalchemy.exc
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
-from traitlets import Float, Integer, Unicode
+from traitlets import Bool, Float, Integer, Unicode
 
 from ..sandbox.session import Limits, SandboxError, Template
 from . import mend
@@ -120,6 +121,8 @@ class Judge(NbGraderPreprocessor):
     notebook_timeout = Float(900.0, help="Seconds that one notebook may take").tag(config=True)
     memory = Integer(8 * 2**30, help="Bytes of address space that one notebook may use").tag(config=True)
 
+    sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
+
     _template: Template | None = None  # one for the process, whatever number of instances nbgrader makes
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -138,7 +141,8 @@ class Judge(NbGraderPreprocessor):
     def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
         """Mark in place; a problem that keeps the whole notebook from being marked is returned as a sentence."""
         if Judge._template is None:
-            Judge._template = Template()
+            Judge._template = Template(caged=self.sandbox)
+            self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
         limits = Limits(
             cell=self.cell_timeout, question=self.question_timeout, notebook=self.notebook_timeout, memory=self.memory
         )

@@ -1,8 +1,9 @@
 """The cage that a forked child enters before any student code runs. Linux only; pure Python, no helper program.
 
-`detach` gives the next fork its own process namespace (and, without root, a user namespace); `enter` does the rest in that
-fork: an empty file system into which only the interpreter and the system's libraries are mounted, read-only; a private
-scratch of limited size; no network; no other processes; no privileges; limits; kernel filters. There is no way back.
+`detach` gives the next fork its own process namespace (and, without root, a user namespace); `enter` does the rest in
+that fork: an empty file system into which only the interpreter and the system's libraries are mounted, read-only; a
+private scratch of limited size; no network; no other processes; no privileges; limits; kernel filters. There is no way
+back.
 
 Binary formats and numbers are the kernel's, from its headers.
 """
@@ -20,7 +21,7 @@ import socket
 import stat
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from . import filters
@@ -35,8 +36,20 @@ OPEN_FILES = 512
 
 SYSTEM = (
     *("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
-    *("/usr/share/zoneinfo", "/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/fontconfig", "/usr/share/locale"),
-    *("/usr/share/mime", "/usr/share/ca-certificates", "/usr/share/terminfo", "/var/cache/fontconfig", "/usr/local/lib"),
+    *(
+        "/usr/share/zoneinfo",
+        "/usr/share/fonts",
+        "/usr/local/share/fonts",
+        "/usr/share/fontconfig",
+        "/usr/share/locale",
+    ),
+    *(
+        "/usr/share/mime",
+        "/usr/share/ca-certificates",
+        "/usr/share/terminfo",
+        "/var/cache/fontconfig",
+        "/usr/local/lib",
+    ),
     *("/etc/fonts", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/mime.types"),
     *("/etc/magic", "/sys/devices/system/cpu"),
 )
@@ -110,8 +123,11 @@ def _become(uid: int) -> None:
 # --- in the child -----------------------------------------------------------------------------------------------------
 
 
-def enter(uid: int, limits: dict, files: str | None = None) -> None:
-    """Lock this process, the first of its namespace, in for good. Raises OSError if any part of it fails."""
+def enter(uid: int, limits: dict, files: str | None = None, private: Sequence[str] = ()) -> None:
+    """Lock this process, the first of its namespace, in for good. Raises OSError if any part of it fails.
+
+    The files in the folder `files` are copied in; `private` folders are hidden where they lie inside what is shown.
+    """
     libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
     with contextlib.suppress(OSError):  # if the machine runs out of memory after all, this is who goes
         Path("/proc/self/oom_score_adj").write_text("1000")
@@ -119,7 +135,7 @@ def enter(uid: int, limits: dict, files: str | None = None) -> None:
     socket.sethostname("notebook")
     with contextlib.suppress(KeyError):  # the instructor's keyring stays outside
         libc.syscall(KEYCTL[platform.machine()], 1, None)
-    _build_root(uid, limits["disk"], files)
+    _build_root(uid, limits["disk"], files, tuple(private))
     limit_resources(limits)
     _drop_privileges(uid)
     filters.no_new_privileges()
@@ -133,10 +149,10 @@ def _mount(source: str, target: str, kind: str | None, flags: int, data: str = "
     _check(libc.mount(*encoded, ctypes.c_ulong(flags), data.encode()), f"mount {target}")
 
 
-def _build_root(uid: int, disk: int, files: str | None) -> None:
+def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]) -> None:
     """Pivot into a new root that holds nothing but what is named here."""
     owner = f"uid={uid},gid={uid if os.geteuid() == 0 else os.getegid()}"
-    paths, masks = visible(), hidden()
+    paths, masks = visible(), hidden(private)
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
     os.mkdir("/tmp/old", 0o755)
@@ -221,22 +237,15 @@ def visible() -> tuple[tuple[str, str], ...]:
 
 
 @functools.cache
-def hidden() -> tuple[str, ...]:
-    """Folders that lie inside what is shown and yet are nobody's business: this package, its checkout, the home."""
+def hidden(private: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Folders that lie inside what is shown and are yet nobody's business: this package, its checkout, `private`."""
     package = Path(__file__).resolve().parents[1]
-    checkout = package.parent
-    wishes = [package, Path.home().resolve(), Path(os.environ.get("AUTOGRADER_COURSE") or package).resolve()]
-    if (checkout / "nbgrader_config.py").exists():
-        wishes.append(checkout)
+    wishes = [str(package), *map(os.path.realpath, private)]
+    if (package.parent / "nbgrader_config.py").exists():
+        wishes.append(str(package.parent))
     tops = [top for top, _ in visible()]
-    return tuple(
-        {
-            str(wish): None
-            for wish in wishes
-            if any(str(wish).startswith(top + "/") for top in tops)
-            and not any(top == str(wish) or top.startswith(f"{wish}/") for top in tops)
-        }
-    )
+    inside = [wish for wish in wishes if any(wish.startswith(top + "/") for top in tops)]
+    return tuple(wish for wish in inside if not any(f"{top}/".startswith(f"{wish}/") for top in tops))
 
 
 def submitted_files(folder: str) -> Iterator[str]:

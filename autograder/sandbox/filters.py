@@ -1,7 +1,7 @@
-"""Kernel filters that a process puts on itself and can never take off: seccomp (which system calls) and Landlock (which files).
+"""Kernel filters that a process puts on itself and can never take off: seccomp (system calls) and Landlock (files).
 
-The namespaces of `cage` already leave nothing to reach. These close the kernel's side doors: system calls that no notebook
-needs, and memory that no resource limit counts (memfd, System V shared memory).
+The namespaces of `cage` already leave nothing to reach. These close the kernel's side doors: system calls that no
+notebook needs, and memory that no resource limit counts (memfd, System V shared memory).
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def landlock_version() -> int:
 def landlock(writable: Sequence[str], devices: Iterable[str] = (), readable: Sequence[str] | None = None) -> int:
     """Allow writing only below `writable` and to `devices`, reading (where given) only below `readable`.
 
-    No TCP, and no signals or abstract sockets to the outside, as far as the kernel knows how. Returns its version, or 0.
+    No TCP, no signals and no abstract sockets to the outside, as far as the kernel knows how. Returns its version.
     """
     version = landlock_version()
     if not version:

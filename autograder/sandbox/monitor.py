@@ -1,4 +1,4 @@
-"""The monitor of one notebook: stands outside its cage, and ends everything in it when told to or when it takes too much.
+"""The monitor of a notebook: stands outside its cage, and ends everything in it when told to or when it takes too much.
 
 The trusted side holds a leash, one end of a socket. "I" on it interrupts the running cell; when it closes, for whatever
 reason, the notebook's processes die.

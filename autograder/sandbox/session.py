@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from ..judge.wire import Channel, Packet, WireError, encode
 from .cage import copy_files
@@ -46,8 +47,11 @@ class Limits:
 class Template:
     """A running template process. Starts on first use, and again if it has died.
 
-    Its children are caged; with `caged=False` they are only separate processes.
+    Its children are caged, and the cage is tried out before the first of them; with `caged=False` they are only
+    separate processes.
     """
+
+    proof: ClassVar[str] = ""  # how this process cages notebooks, once that was tried out
 
     def __init__(self, caged: bool = True) -> None:
         self.caged = caged
@@ -60,7 +64,9 @@ class Template:
 
         In a cage it gets copies of `files` in a scratch of its own; without one it works in `scratch`.
         """
+        self.prove()
         paths = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
+        paths["private"] = [os.path.expanduser("~"), os.getcwd()]
         for attempt in (1, 2):
             channel = self._running()
             (mine, theirs), (leash, collar) = socket.socketpair(), socket.socketpair()
@@ -81,14 +87,29 @@ class Template:
                 collar.close()
         raise AssertionError
 
+    def prove(self) -> str:
+        """How notebooks are kept in, in words. Raises SandboxError if they should be and are not."""
+        if not self.caged:
+            return "Notebooks run WITHOUT a cage: students' programs can do whatever you can."
+        if not Template.proof:
+            from .selftest import prove
+
+            Template.proof = "being tried out"
+            try:
+                Template.proof = prove(self)
+            except BaseException:
+                Template.proof = ""
+                raise
+        return Template.proof
+
     def _running(self) -> Channel:
         if self._process is not None and self._process.poll() is None:
             assert self._channel is not None
             return self._channel
         if not hasattr(os, "fork"):
             raise SandboxError(
-                "Marking forks processes, which Windows cannot do. Mark on Linux or macOS, or in the Windows Subsystem for "
-                "Linux (`wsl --install`)."
+                "Marking forks processes, which Windows cannot do. Mark on Linux or macOS, or in the Windows Subsystem "
+                "for Linux (`wsl --install`)."
             )
         self.close()
         mine, theirs = socket.socketpair()

@@ -1,6 +1,6 @@
 """IPython's shell in a forked child, driven over a socket: runs cells, and forks once more to answer the judge.
 
-Everything here runs next to untrusted code. Outputs are sent as they come, so that what was printed before a crash is kept.
+Everything here runs next to untrusted code. Outputs are sent as they come, so that what came before a crash is kept.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.pylabtools import activate_matplotlib
 from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets import Any as AnyTrait
 from traitlets import Type
@@ -127,7 +128,8 @@ def _bundle(data: dict) -> dict:
     import base64
 
     return {
-        str(kind): base64.b64encode(value).decode() if isinstance(value, bytes) else value for kind, value in data.items()
+        str(kind): base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for kind, value in data.items()
     }
 
 
@@ -144,7 +146,12 @@ class Shell(InteractiveShell):
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list) -> None:
         self.outputs.emit(
-            {"output_type": "error", "ename": str(getattr(etype, "__name__", etype)), "evalue": str(evalue), "traceback": stb}
+            {
+                "output_type": "error",
+                "ename": str(getattr(etype, "__name__", etype)),
+                "evalue": str(evalue),
+                "traceback": stb,
+            }
         )
 
     def enable_gui(self, gui: Any = None) -> None:
@@ -188,7 +195,10 @@ def serve(control: socket.socket, limits: dict) -> None:
 
 def _run_cell(shell: Shell, outputs: Outputs, channel: Channel, source: str) -> None:
     outputs.begin()
-    sys.stdout, sys.stderr = Stream(outputs, "stdout"), Stream(outputs, "stderr")  # whatever an earlier cell did to them
+    sys.stdout, sys.stderr = (
+        Stream(outputs, "stdout"),
+        Stream(outputs, "stderr"),
+    )  # whatever an earlier cell did to them
     failed = False
     try:
         failed = not shell.run_cell(source, store_history=True).success
@@ -238,6 +248,7 @@ def _make_shell(outputs: Outputs) -> Shell:
     shell = Shell.instance(config=config, ipython_dir=scratch, user_module=None)
     shell.outputs = outputs
     sys.__stdout__, sys.__stderr__ = Stream(outputs, "stdout"), Stream(outputs, "stderr")
+    activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
     configure_inline_support(shell, os.environ["MPLBACKEND"])  # figures appear at the end of their cell, as PNG
     _reseed()
     return shell

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import signal
 import socket
@@ -23,28 +24,21 @@ KEPT = (
     *("LANG", "LC_ALL", "TZ", "MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "HF_HUB_OFFLINE"),
     *("TOKENIZERS_PARALLELISM", "PYTHONHASHSEED", "NBGRADER_EXECUTION"),
 )
+PRELOADED = (
+    *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "torch", "torch.optim"),
+    *("torch.utils._python_dispatch", "tqdm.auto", "transformers", "autograder.sandbox.shell"),
+)
 
 
 def warm_up() -> None:
     """Import what the course's notebooks import, and what those imports put off until first use."""
-    import IPython.core.completer
-    import matplotlib_inline.backend_inline
-    import matplotlib.pyplot
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     import torch
-    import torch.optim  # noqa: F401
-    import torch.utils._python_dispatch
-    import tqdm.auto  # noqa: F401
-
-    from . import shell  # noqa: F401
 
     torch.set_num_threads(1)
     torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # pulls in a second and a half of lazy imports
-    try:
-        import transformers  # noqa: F401
-    except ImportError:
-        pass
-    assert IPython.core.completer and matplotlib.pyplot and matplotlib_inline.backend_inline
-    assert torch.utils._python_dispatch
 
 
 def main() -> None:
@@ -99,7 +93,7 @@ def _become_notebook(request: dict, control: socket.socket, uid: int) -> None:
     try:
         os.setsid()
         if request["caged"]:
-            cage.enter(uid, request["limits"], request["files"])
+            cage.enter(uid, request["limits"], request["files"], request["private"])
         else:
             os.chdir(request["scratch"])
             cage.limit_resources(request["limits"])
@@ -125,7 +119,9 @@ def _close_all_but(kept: list[int]) -> None:
 def _set_environment(home: str, temporary: str) -> None:
     """The variables that a notebook sees: a few that every program needs, and none of the grader's."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    path = dict.fromkeys([*(os.path.join(prefix, "bin") for prefix in (sys.prefix, sys.base_prefix)), "/usr/bin", "/bin"])
+    path = dict.fromkeys(
+        [*(os.path.join(prefix, "bin") for prefix in (sys.prefix, sys.base_prefix)), "/usr/bin", "/bin"]
+    )
     os.environ.clear()
     os.environ.update(kept, PATH=":".join(path), HOME=home, TMPDIR=temporary, USER="student")
     os.environ["MPLCONFIGDIR"] = os.path.join(temporary, "matplotlib")
