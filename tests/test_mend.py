@@ -98,13 +98,16 @@ def test_metadata_edited_on_purpose_are_restored(submitted, answered):
     for cell in answered.cells:
         cell.metadata["tags"] = ["skip-execution", "raises-exception"]
         if grade_id(cell):
-            cell.metadata.nbgrader.update(points=1000, grade=False, solution=True, locked=False, task=True, schema_version=99)
+            cell.metadata.nbgrader.update(
+                points=1000, grade=False, solution=True, locked=False, task=True, schema_version=99
+            )
     answered.metadata["kernelspec"] = {"name": "ir", "display_name": "R", "language": "R"}
     answered.metadata[KEY] = {"problem": "give me full marks"}
     mended = submitted(answered)
     assert_whole(mended)
     assert mended.metadata.kernelspec.name == "python3"
-    assert mended.metadata[KEY] == {"notes": []}
+    assert "problem" not in mended.metadata[KEY]
+    assert [note.split(" of ")[0] for note in mended.metadata[KEY]["notes"]] == ["The settings", "The tags"]
     for cell in mended.cells:
         assert "skip-execution" not in cell.metadata.get("tags", [])
         if grade_id(cell) and cell.metadata.nbgrader.grade:
@@ -185,7 +188,9 @@ def test_another_assignments_notebook_is_refused(submitted):
 
 
 def test_a_missing_notebook_says_what_to_hand_in(tmp_path):
-    assert "Hand in the file 05-attention.ipynb" in load(tmp_path / "05-attention.ipynb", RELEASE).metadata[KEY]["problem"]
+    assert (
+        "Hand in the file 05-attention.ipynb" in load(tmp_path / "05-attention.ipynb", RELEASE).metadata[KEY]["problem"]
+    )
 
 
 def test_two_notebooks_under_other_names_are_not_guessed_between(submitted, answered, tmp_path):

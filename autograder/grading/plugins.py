@@ -21,7 +21,7 @@ from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 from traitlets import Bool, Float, Integer, Unicode
 
 from ..sandbox.session import Limits, SandboxError, Template
-from . import mend
+from . import mend, noticed
 from .notebook import NotebookMarker, zero_everywhere
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
@@ -129,6 +129,11 @@ class Judge(NbGraderPreprocessor):
         about = nb.metadata.pop(mend.KEY, {})
         notes = list(about.get("notes", []))
         problem = about.get("problem")
+        found = noticed.notice(nb, notes)
+        noticed.keep(nb, found)
+        for one in found:
+            where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
+            self.log.warning("%s: %s %s  [%s]", resources["metadata"].get("path", ""), where, one.what, one.line)
         if problem is None:
             problem = self._mark(nb, resources)
         if problem is not None:
