@@ -27,7 +27,7 @@ def report(
     classroom: Annotated[Path, typer.Option(help="Folder with the term's data")] = ROOT / "classroom",
 ) -> None:
     """Print a class's marks and the misconceptions behind the lost ones."""
-    from .grading.classreport import collect, show
+    from .grading.classreport import collect, collect_noticed, show, show_noticed
 
     results = collect(classroom.resolve(), notebook)
     if not results:
@@ -35,6 +35,7 @@ def report(
             f"nothing has been marked for {notebook} in {classroom}; run `nbgrader autograde` first"
         )
     show(results, notebook, console)
+    show_noticed(collect_noticed(classroom.resolve(), notebook), notebook, console)
 
 
 @app.command()

@@ -30,6 +30,23 @@ def release(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
     return read("course", request.param)
 
 
+@pytest.fixture(scope="module")
+def template():
+    from autograder.sandbox.session import Template
+
+    running = Template()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def short() -> nbformat.NotebookNode:
+    """Notebook 05 without its experiments: the setup and the graded cells. Marking it takes a second."""
+    notebook = read("course", "05-attention")
+    notebook.cells = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id")]
+    return notebook
+
+
 def read(folder: str, name: str) -> nbformat.NotebookNode:
     notebook = nbformat.read(ROOT / folder / name / f"{name}.ipynb", as_version=4)
     notebook.metadata["name"] = name

@@ -4,64 +4,14 @@ from __future__ import annotations
 
 import time
 
-import nbformat
 import pytest
-from conftest import read
+from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
-from autograder.exercises import exercises, in_notebook, questions
-from autograder.grading.mend import grade_id, mend
+from autograder.exercises import exercises
+from autograder.grading.mend import grade_id
 from autograder.grading.notebook import NotebookMarker, exercise_of, verdict_in, zero_everywhere
 from autograder.sample_class import filled_in, points_for
-from autograder.sandbox.session import Limits, Session, Template
-
-NAME = "05-attention"
-FULL = read("course", NAME)
-SOLUTION = {cell.id: cell for cell in read("solutions", NAME).cells}
-ANSWERS = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
-POINTS = {declared.name: declared.points for declared in in_notebook(NAME)}
-LIMITS = Limits(cell=4, question=2, grace=1, notebook=120, memory=6 * 2**30)
-
-
-@pytest.fixture(scope="module")
-def template():
-    running = Template()
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="module")
-def short():
-    """The release without its experiments: the setup and the graded cells. Marking it takes a second."""
-    notebook = FULL.copy()
-    notebook.cells = [cell for cell in FULL.cells if grade_id(cell)]
-    return notebook
-
-
-def mark(template, short, answers, extra=None, limits=LIMITS):
-    """Marks by exercise. `extra` are cells {name of a solution cell: source} put before that cell."""
-    submitted = filled_in(short, answers)
-    for name, source in (extra or {}).items():
-        [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == name]
-        submitted.cells.insert(index, nbformat.v4.new_code_cell(source))
-    for cell in submitted.cells:
-        cell.grade_id = grade_id(cell)
-    notebook = mend(submitted, short, [])
-    verdicts = NotebookMarker(notebook, template, limits=limits).run()
-    nbformat.validate(notebook)
-    return notebook, {verdict.exercise: verdict for verdict in verdicts.values()}
-
-
-def earned(verdicts):
-    return {name: verdict.earned for name, verdict in verdicts.items()}
-
-
-def mark_in(notebook, name):
-    """The number that nbgrader reads in a test cell."""
-    [cell] = [cell for cell in notebook.cells if grade_id(cell) == f"test_{name}"]
-    results = [output for output in cell.outputs if output.output_type == "execute_result"]
-    assert len(results) == 1
-    assert all(output.get("name") != "stderr" and output.output_type != "error" for output in cell.outputs)
-    return float(results[0].data["text/plain"])
+from autograder.sandbox.session import Limits, Session
 
 
 def test_the_reference_answers_get_full_marks(template, short):

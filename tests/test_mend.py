@@ -106,7 +106,8 @@ def test_metadata_edited_on_purpose_are_restored(submitted, answered):
     mended = submitted(answered)
     assert_whole(mended)
     assert mended.metadata.kernelspec.name == "python3"
-    assert mended.metadata[KEY] == {"notes": []}
+    assert "problem" not in mended.metadata[KEY]
+    assert [note.split(" of ")[0] for note in mended.metadata[KEY]["notes"]] == ["The settings", "The tags"]
     for cell in mended.cells:
         assert "skip-execution" not in cell.metadata.get("tags", [])
         if grade_id(cell) and cell.metadata.nbgrader.grade:

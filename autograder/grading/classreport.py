@@ -10,10 +10,12 @@ import nbformat
 from nbgrader.api import Gradebook
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ..judge.report import number
 from .notebook import verdict_in
+from .noticed import Noticed, kept
 
 
 @dataclass
@@ -40,6 +42,30 @@ def collect(classroom: Path, notebook: str) -> list[Result]:
                 if verdict is not None and grade.auto_score is not None:
                     results.append(_result(submission.student.id, verdict, float(grade.auto_score), grade.max_score))
     return results
+
+
+def collect_noticed(classroom: Path, notebook: str) -> dict[str, list[Noticed]]:
+    """By student: signs of attempts to get around the marking. None of them earned anything; look before you judge."""
+    result = {}
+    for path in sorted(classroom.glob(f"autograded/*/{notebook}/{notebook}.ipynb")):
+        found = kept(nbformat.read(path, as_version=4))
+        if found:
+            result[path.parts[-3]] = found
+    return result
+
+
+def show_noticed(found: dict[str, list[Noticed]], notebook: str, console: Console) -> None:
+    """A table of the cells that an instructor may want to look at."""
+    if not found:
+        return
+    table = Table(title=f"{notebook}: worth a look (signs, not proof; no mark depends on them)", box=box.SIMPLE_HEAD)
+    for heading in ("student", "code cell", "what it does", "line"):
+        table.add_column(heading)
+    for student, signs in found.items():
+        for one in signs:
+            cell = f"{one.cell} {one.name}".strip() if one.cell else "–"
+            table.add_row(student, cell, escape(one.what), escape(one.line))
+    console.print(table)
 
 
 def _verdicts(path: Path) -> dict[str, dict]:

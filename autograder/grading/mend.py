@@ -20,6 +20,9 @@ MAX_BYTES = 256 * 2**20
 KEY = "autograder"  # under this key of the notebook's metadata: what happened to the submission
 
 
+SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
+
+
 class Unreadable(Exception):
     """The file holds nothing that can be marked; the sentence tells the student why and what to do."""
 
@@ -110,6 +113,8 @@ def _cells(cells: object) -> list[NotebookNode]:
         graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
         grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
         result.append(_cell(cell["cell_type"], source, grade_id if isinstance(grade_id, str) else None))
+        result[-1].claims = {key: graded[key] for key in SETTINGS if key in graded} if isinstance(graded, dict) else {}
+        result[-1].tags = metadata.get("tags", []) if isinstance(metadata, dict) else []
     return result
 
 
@@ -146,6 +151,7 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[str]) -> No
             "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
             "assignment, with the cells it came with."
         )
+    _note_claims(cells, wanted, notes)
     _drop_copies(cells, wanted, notes)
     result = [_restored(cell, wanted) for cell in cells]
     _add_missing(result, release, notes)
@@ -206,6 +212,23 @@ def _defines(source: str) -> set[str]:
         elif isinstance(statement, ast.Assign):
             names |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
     return names
+
+
+def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[str]) -> None:
+    """Say where cells came back with other settings than they were handed out with: they have no effect."""
+    changed, tagged = [], []
+    for cell in cells:
+        claims, tags = cell.pop("claims", {}), cell.pop("tags", [])
+        name = cell.grade_id or "a cell of its own"
+        own = wanted[cell.grade_id].metadata.nbgrader if cell.grade_id else {}
+        if any(value != own.get(key) for key, value in claims.items() if own or (key in ("grade", "points") and value)):
+            changed.append(name)
+        if isinstance(tags, list) and any("skip" in str(tag) or "raises" in str(tag) for tag in tags):
+            tagged.append(name)
+    for what, names in (("settings", changed), ("tags", tagged)):
+        if names:
+            listed = ", ".join(f"“{name}”" for name in dict.fromkeys(names[:8]))
+            notes.append(f"The {what} of some cells were changed ({listed}); those of the release count.")
 
 
 def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[str]) -> None:

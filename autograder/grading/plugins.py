@@ -6,6 +6,7 @@ nbgrader stays unpatched. These classes stand where its configuration takes clas
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import re
 import shutil
@@ -20,10 +21,10 @@ from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
-from traitlets import Float, Integer, Unicode
+from traitlets import Bool, Float, Integer, Unicode
 
 from ..sandbox.session import Limits, SandboxError, Template
-from . import mend
+from . import mend, noticed
 from .notebook import NotebookMarker, zero_everywhere
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
@@ -137,12 +138,19 @@ class Judge(NbGraderPreprocessor):
     notebook_timeout = Float(900.0, help="Seconds that one notebook may take").tag(config=True)
     memory = Integer(8 * 2**30, help="Bytes of address space that one notebook may use").tag(config=True)
 
+    sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
+
     _template: Template | None = None  # one for the process, whatever number of instances nbgrader makes
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         about = nb.metadata.pop(mend.KEY, {})
         notes = list(about.get("notes", []))
         problem = about.get("problem")
+        found = noticed.notice(nb, notes)
+        noticed.keep(nb, found)
+        for one in found:
+            where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
+            self.log.warning("%s: %s %s  [%s]", resources["metadata"].get("path", ""), where, one.what, one.line)
         if problem is None:
             problem = self._mark(nb, resources)
         if problem is not None:
@@ -155,7 +163,8 @@ class Judge(NbGraderPreprocessor):
     def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
         """Mark in place; a problem that keeps the whole notebook from being marked is returned as a sentence."""
         if Judge._template is None:
-            Judge._template = Template()
+            Judge._template = Template(caged=self.sandbox)
+            self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
         limits = Limits(
             cell=self.cell_timeout, question=self.question_timeout, notebook=self.notebook_timeout, memory=self.memory
         )

@@ -31,7 +31,7 @@ class Line:
 
 @dataclass
 class Diagnosis:
-    """A mistake by name: a catalogued one whose results are those of the student's code, or one that shows by itself."""
+    """A mistake by name: a catalogued one that gives the results of the student's code, or one that shows itself."""
 
     mistake: str
     sentence: str

@@ -225,7 +225,10 @@ class Channel:
         parts = bytearray()
         while len(parts) < count:
             if deadline is not None:
-                self.sock.settimeout(max(deadline - time.monotonic(), 1e-3))
+                remaining = deadline - time.monotonic()
+                if remaining < -1:  # whoever never stops sending is late too
+                    raise TimeoutError("the other side does not come to an end")
+                self.sock.settimeout(max(remaining, 1e-3))
             part = self.sock.recv(min(count - len(parts), 1 << 20))
             if not part:
                 raise EOFError("the other side has gone")

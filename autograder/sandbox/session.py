@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -15,8 +14,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from ..judge.wire import Channel, Packet, WireError, encode
+from .cage import copy_files
+from .monitor import INTERRUPT
 
 MAX_LOST = 2  # forks that one exercise may kill or stall before the rest of its questions is given up
 
@@ -37,37 +39,68 @@ class Limits:
     memory: int = 8 * 2**30
     output: int = 4 * 2**20  # for each cell
     file: int = 256 * 2**20
-    processes: int = 512  # of the user; void for root
+    disk: int = 256 * 2**20  # for each of the three places that a caged notebook can write to
+    processes: int = 128  # and threads; void for root without a cage
     grace: float = 3.0  # between an interrupt and the end
 
 
 class Template:
-    """A running template process. Starts on first use, and again if it has died."""
+    """A running template process. Starts on first use, and again if it has died.
 
-    def __init__(self) -> None:
+    Its children are caged, and the cage is tried out before the first of them; with `caged=False` they are only
+    separate processes.
+    """
+
+    proof: ClassVar[str] = ""  # how this process cages notebooks, once that was tried out
+
+    def __init__(self, caged: bool = True) -> None:
+        self.caged = caged
         self._process: subprocess.Popen | None = None
         self._channel: Channel | None = None
         atexit.register(self.close)
 
-    def spawn(self, scratch: Path, limits: Limits) -> tuple[int, socket.socket]:
-        """A child working in `scratch`: its process id and a connection to it."""
+    def spawn(self, files: Path | None, scratch: Path | None, limits: Limits) -> tuple[socket.socket, socket.socket]:
+        """A child that runs a notebook: a connection to it, and the leash of its monitor.
+
+        In a cage it gets copies of `files` in a scratch of its own; without one it works in `scratch`.
+        """
+        self.prove()
+        paths = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
+        paths["private"] = [os.path.expanduser("~"), os.getcwd()]
         for attempt in (1, 2):
             channel = self._running()
-            mine, theirs = socket.socketpair()
+            (mine, theirs), (leash, collar) = socket.socketpair(), socket.socketpair()
             try:
-                channel.send({"scratch": str(scratch), "limits": asdict(limits)})
-                socket.send_fds(channel.sock, [b"F"], [theirs.fileno()])
-                pid = channel.receive(time.monotonic() + 30).tree["pid"]
+                channel.send(paths | {"limits": asdict(limits), "caged": self.caged})
+                socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), collar.fileno()])
+                channel.receive(time.monotonic() + 30)
             except (OSError, EOFError, WireError):
                 mine.close()
+                leash.close()
                 self.close()
                 if attempt == 2:
                     raise SandboxError("the template process does not answer") from None
             else:
-                return pid, mine
+                return mine, leash
             finally:
                 theirs.close()
+                collar.close()
         raise AssertionError
+
+    def prove(self) -> str:
+        """How notebooks are kept in, in words. Raises SandboxError if they should be and are not."""
+        if not self.caged:
+            return "Notebooks run WITHOUT a cage: students' programs can do whatever you can."
+        if not Template.proof:
+            from .selftest import prove
+
+            Template.proof = "being tried out"
+            try:
+                Template.proof = prove(self)
+            except BaseException:
+                Template.proof = ""
+                raise
+        return Template.proof
 
     def _running(self) -> Channel:
         if self._process is not None and self._process.poll() is None:
@@ -75,8 +108,8 @@ class Template:
             return self._channel
         if not hasattr(os, "fork"):
             raise SandboxError(
-                "Marking forks processes, which Windows cannot do. Mark on Linux or macOS, or in the Windows Subsystem for "
-                "Linux (`wsl --install`)."
+                "Marking forks processes, which Windows cannot do. Mark on Linux or macOS, or in the Windows Subsystem "
+                "for Linux (`wsl --install`)."
             )
         self.close()
         mine, theirs = socket.socketpair()
@@ -135,17 +168,23 @@ class Session:
 
     def __init__(self, template: Template, files: Path | None = None, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self.scratch = Path(tempfile.mkdtemp(prefix="notebook-"))
-        if files is not None:
-            _copy_files(files, self.scratch)
-        self._pid, sock = template.spawn(self.scratch, self.limits)
+        self.reason = ""  # why the monitor ended the child, if it did: "memory" or "time"
+        self.scratch: Path | None = None
+        if not template.caged:
+            self.scratch = Path(tempfile.mkdtemp(prefix="notebook-"))
+            if files is not None:
+                copy_files(str(files), str(self.scratch))
+        sock, self._leash = template.spawn(files, self.scratch, self.limits)
         self._channel = Channel(sock)
         self.alive = True
         try:
-            self._channel.receive(time.monotonic() + 60)
+            greeting = self._channel.receive(time.monotonic() + 60).tree
         except (OSError, EOFError, WireError) as error:
             self.close()
             raise SandboxError(f"a child process did not start: {error}") from error
+        if "problem" in greeting:
+            self.close()
+            raise SandboxError(f"a notebook could not be caged: {greeting['problem']}")
 
     def run(self, source: str, limit: float | None = None) -> CellResult:
         """Run one cell; it is interrupted at its time limit and killed soon after."""
@@ -167,7 +206,7 @@ class Session:
                         raise
                     interrupted = True
                     deadline = time.monotonic() + self.limits.grace
-                    self._signal(signal.SIGINT)
+                    self.interrupt()
                     continue
                 if not isinstance(message, dict):
                     raise WireError("not a message")
@@ -217,22 +256,25 @@ class Session:
             theirs.close()
         return Channel(mine)
 
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(self._pid, number)
+    def interrupt(self) -> None:
+        """Interrupt the cell that runs."""
+        with contextlib.suppress(OSError):
+            self._leash.send(INTERRUPT)
 
     def kill(self) -> None:
-        """End the child and every process of its session."""
+        """End the child and everything it started: its monitor does that when the leash closes."""
         if self.alive:
             self.alive = False
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._pid, signal.SIGKILL)
-            self._signal(signal.SIGKILL)
             self._channel.close()
+            self._leash.setblocking(False)
+            with contextlib.suppress(OSError):
+                self.reason = self._leash.recv(16).decode("ascii", "replace")
+            self._leash.close()
 
     def close(self) -> None:
         self.kill()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        if self.scratch is not None:
+            shutil.rmtree(self.scratch, ignore_errors=True)
 
     def __enter__(self) -> Session:
         return self
@@ -286,13 +328,3 @@ class _Questions:
         if self.channel is not None:
             self.channel.close()
             self.channel = None
-
-
-def _copy_files(source: Path, target: Path) -> None:
-    """The files that were handed in with a notebook: no notebooks, no links, nothing huge."""
-    for path in sorted(source.rglob("*")):
-        if path.is_symlink() or not path.is_file() or path.suffix == ".ipynb" or path.stat().st_size > 64 * 2**20:
-            continue
-        goal = target / path.relative_to(source)
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, goal)

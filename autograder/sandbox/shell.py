@@ -1,6 +1,6 @@
 """IPython's shell in a forked child, driven over a socket: runs cells, and forks once more to answer the judge.
 
-Everything here runs next to untrusted code. Outputs are sent as they come, so that what was printed before a crash is kept.
+Everything here runs next to untrusted code. Outputs are sent as they come, so that what came before a crash is kept.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
-import time
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.pylabtools import activate_matplotlib
 from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets import Any as AnyTrait
 from traitlets import Type
@@ -127,7 +128,8 @@ def _bundle(data: dict) -> dict:
     import base64
 
     return {
-        str(kind): base64.b64encode(value).decode() if isinstance(value, bytes) else value for kind, value in data.items()
+        str(kind): base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for kind, value in data.items()
     }
 
 
@@ -144,13 +146,23 @@ class Shell(InteractiveShell):
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list) -> None:
         self.outputs.emit(
-            {"output_type": "error", "ename": str(getattr(etype, "__name__", etype)), "evalue": str(evalue), "traceback": stb}
+            {
+                "output_type": "error",
+                "ename": str(getattr(etype, "__name__", etype)),
+                "evalue": str(evalue),
+                "traceback": stb,
+            }
         )
 
     def enable_gui(self, gui: Any = None) -> None:
         pass
 
-    system = InteractiveShell.system_piped
+    def system(self, cmd: str) -> None:
+        """`!command`, without the pseudo-terminal that IPython would open."""
+        command = self.var_expand(cmd, depth=1)
+        done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+        sys.stdout.write(done.stdout)
+        self.user_ns["_exit_code"] = done.returncode
 
     def ask_exit(self) -> None:
         pass
@@ -160,9 +172,7 @@ class Shell(InteractiveShell):
 
 def serve(control: socket.socket, limits: dict) -> None:
     """The life of a child: run the cells that are asked for until the other side closes the connection."""
-    os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _limit_resources(limits)
     channel = Channel(control)
     outputs = Outputs(channel, limits["output"])
     shell = _make_shell(outputs)
@@ -185,7 +195,10 @@ def serve(control: socket.socket, limits: dict) -> None:
 
 def _run_cell(shell: Shell, outputs: Outputs, channel: Channel, source: str) -> None:
     outputs.begin()
-    sys.stdout, sys.stderr = Stream(outputs, "stdout"), Stream(outputs, "stderr")  # whatever an earlier cell did to them
+    sys.stdout, sys.stderr = (
+        Stream(outputs, "stdout"),
+        Stream(outputs, "stderr"),
+    )  # whatever an earlier cell did to them
     failed = False
     try:
         failed = not shell.run_cell(source, store_history=True).success
@@ -230,11 +243,12 @@ def _make_shell(outputs: Outputs) -> Shell:
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
-    scratch = tempfile.mkdtemp(prefix="ipython-", dir=os.getcwd())
+    scratch = tempfile.mkdtemp(prefix="ipython-")
     os.environ["IPYTHONDIR"] = scratch
     shell = Shell.instance(config=config, ipython_dir=scratch, user_module=None)
     shell.outputs = outputs
     sys.__stdout__, sys.__stderr__ = Stream(outputs, "stdout"), Stream(outputs, "stderr")
+    activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
     configure_inline_support(shell, os.environ["MPLBACKEND"])  # figures appear at the end of their cell, as PNG
     _reseed()
     return shell
@@ -250,35 +264,3 @@ def _reseed() -> None:
     np.random.seed()
     random.seed()
     torch.seed()
-
-
-def _limit_resources(limits: dict) -> None:
-    import resource
-
-    for kind, value in (
-        (resource.RLIMIT_AS, limits["memory"]),
-        (resource.RLIMIT_FSIZE, limits["file"]),
-        (resource.RLIMIT_NPROC, limits["processes"]),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        hard = resource.getrlimit(kind)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (value, value))
-
-
-def start(control: socket.socket, scratch: str, limits: dict) -> None:
-    """Become a child of the template: its own directory and descriptors, then `serve`."""
-    os.chdir(scratch)
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []:
-        if int(name) not in (0, 1, 2, control.fileno()):
-            try:
-                os.close(int(name))
-            except OSError:
-                pass
-    os.environ.update(HOME=scratch, TMPDIR=scratch, MPLCONFIGDIR=os.environ.get("MPLCONFIGDIR", scratch))
-    tempfile.tempdir = None
-    time.tzset()
-    serve(control, limits)

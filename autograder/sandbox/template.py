@@ -6,35 +6,39 @@ inherit its memory. It stays single-threaded, since threads do not survive a for
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 import signal
 import socket
 import sys
+import tempfile
+import time
+from pathlib import Path
 
 from ..judge.wire import Channel
+from . import cage, monitor
+
+KEPT = (
+    *("LANG", "LC_ALL", "TZ", "MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "HF_HUB_OFFLINE"),
+    *("TOKENIZERS_PARALLELISM", "PYTHONHASHSEED", "NBGRADER_EXECUTION"),
+)
+PRELOADED = (
+    *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "torch", "torch.optim"),
+    *("torch.utils._python_dispatch", "tqdm.auto", "transformers", "autograder.sandbox.shell"),
+)
 
 
 def warm_up() -> None:
     """Import what the course's notebooks import, and what those imports put off until first use."""
-    import IPython.core.completer
-    import matplotlib.pyplot
-    import matplotlib_inline.backend_inline
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     import torch
-    import torch.optim
-    import torch.utils._python_dispatch
-    import tqdm.auto  # noqa: F401
-
-    from . import shell  # noqa: F401
 
     torch.set_num_threads(1)
     torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # pulls in a second and a half of lazy imports
-    try:
-        import transformers  # noqa: F401
-    except ImportError:
-        pass
-    assert IPython.core.completer and matplotlib.pyplot and matplotlib_inline.backend_inline
-    assert torch.utils._python_dispatch
 
 
 def main() -> None:
@@ -49,24 +53,83 @@ def main() -> None:
     while True:
         try:
             request = channel.receive().tree
-            _, fds, _, _ = socket.recv_fds(control, 1, 1)
-        except (EOFError, OSError, IndexError):
+            _, fds, _, _ = socket.recv_fds(control, 1, 8)
+        except (EOFError, OSError):
             return
         pid = os.fork()
         if pid == 0:
-            _become_child(fds[0], request)
-        os.close(fds[0])
+            try:
+                _become_monitor(request, fds)
+            finally:
+                os._exit(1)
+        for descriptor in fds:
+            os.close(descriptor)
         channel.send({"pid": pid})
 
 
-def _become_child(descriptor: int, request: dict) -> None:
-    from .shell import start
+def _become_monitor(request: dict, fds: list[int]) -> None:
+    """Fork the notebook's own process, caged, and watch it. `fds` are its control socket and the monitor's leash."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _close_all_but(fds)
+    control, leash = socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])
+    caged, limits = request["caged"], request["limits"]
+    uid = -1
+    try:
+        uid = cage.detach() if caged else monitor.adopt_orphans()
+    except (OSError, cage.NoCage) as error:
+        Channel(control).send({"problem": str(error)})
+        return
+    child = os.fork()
+    if child == 0:
+        leash.close()
+        _become_notebook(request, control, uid)
+    control.close()
+    monitor.watch(child, leash, limits, caged)
+
+
+def _become_notebook(request: dict, control: socket.socket, uid: int) -> None:
+    from . import shell
 
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        start(socket.socket(fileno=descriptor), request["scratch"], request["limits"])
-    finally:
+        os.setsid()
+        if request["caged"]:
+            cage.enter(uid, request["limits"], request["files"], request["private"])
+        else:
+            os.chdir(request["scratch"])
+            cage.limit_resources(request["limits"])
+        _set_environment(os.getcwd(), "/tmp" if request["caged"] else request["scratch"])
+        shell.serve(control, request["limits"])
+    except Exception as error:
+        Channel(control).send({"problem": f"{type(error).__name__}: {error}"})
         os._exit(1)
+
+
+def _close_all_but(kept: list[int]) -> None:
+    """A process of a notebook holds no descriptor of the template's."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+    for descriptor in map(int, os.listdir(folder)):
+        if descriptor not in (0, 1, 2, *kept):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+
+def _set_environment(home: str, temporary: str) -> None:
+    """The variables that a notebook sees: a few that every program needs, and none of the grader's."""
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    path = dict.fromkeys(
+        [*(os.path.join(prefix, "bin") for prefix in (sys.prefix, sys.base_prefix)), "/usr/bin", "/bin"]
+    )
+    os.environ.clear()
+    os.environ.update(kept, PATH=":".join(path), HOME=home, TMPDIR=temporary, USER="student")
+    os.environ["MPLCONFIGDIR"] = os.path.join(temporary, "matplotlib")
+    tempfile.tempdir = None
+    own = {str(Path(__file__).resolve().parents[2]), sys.path[0]}
+    sys.path[:] = ["", *(entry for entry in sys.path if entry not in own)]
+    sys.argv[:] = [""]
+    time.tzset()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,318 @@
+"""The cage that a forked child enters before any student code runs. Linux only; pure Python, no helper program.
+
+`detach` gives the next fork its own process namespace (and, without root, a user namespace); `enter` does the rest in
+that fork: an empty file system into which only the interpreter and the system's libraries are mounted, read-only; a
+private scratch of limited size; no network; no other processes; no privileges; limits; kernel filters. There is no way
+back.
+
+Binary formats and numbers are the kernel's, from its headers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import platform
+import resource
+import shutil
+import socket
+import stat
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from . import filters
+from .filters import libc
+
+HOME = "/home/student"  # the scratch directory, where the notebook runs
+WRITABLE = (HOME, "/tmp", "/dev/shm")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+INODES = 20_000  # files that one notebook may make in each writable place
+MAX_FILE = 64 * 2**20  # larger files of a submission are not copied in
+OPEN_FILES = 512
+
+SYSTEM = (
+    *("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
+    *(
+        "/usr/share/zoneinfo",
+        "/usr/share/fonts",
+        "/usr/local/share/fonts",
+        "/usr/share/fontconfig",
+        "/usr/share/locale",
+    ),
+    *(
+        "/usr/share/mime",
+        "/usr/share/ca-certificates",
+        "/usr/share/terminfo",
+        "/var/cache/fontconfig",
+        "/usr/local/lib",
+    ),
+    *("/etc/fonts", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/mime.types"),
+    *("/etc/magic", "/sys/devices/system/cpu"),
+)
+
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
+CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWCGROUP = 0x04000000, 0x08000000, 0x40000000, 0x02000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+MNT_DETACH = 2
+AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+MOUNT_SETATTR = 442
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_SET_CHILD_SUBREAPER = 1, 4, 24, 47, 36
+KEYCTL = {"x86_64": 250, "aarch64": 219}
+
+FIRST_UID = 0x70000000  # a range that no distribution gives away; one user for each cage
+SMALL_UID = 61184  # where a container maps few users
+
+
+class NoCage(Exception):
+    """This machine has no cage; the message says what is missing."""
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+# --- in the monitor ---------------------------------------------------------------------------------------------------
+
+
+def detach() -> int:
+    """Give the next fork a process namespace of its own, and return the user that it is to become.
+
+    With root's rights that is a user nobody else has; without them it stays the same user, in a user namespace.
+    """
+    if not sys.platform.startswith("linux"):
+        raise NoCage("cages are made of parts of the Linux kernel")
+    uid, gid = os.geteuid(), os.getegid()
+    if uid == 0:
+        try:
+            _check(libc.unshare(CLONE_NEWPID), "unshare")
+            return _unused_user()
+        except PermissionError:  # a container's root: go on as an ordinary user
+            uid = gid = _unused_user()
+            _become(uid)
+    _check(libc.unshare(CLONE_NEWUSER | CLONE_NEWPID), "unshare")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    return uid
+
+
+def _unused_user() -> int:
+    """A user id of this process's own: its limit on processes then counts nobody else's."""
+    wanted = FIRST_UID + os.getpid()
+    mapped = [tuple(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    if any(first <= wanted < first + count for first, _, count in mapped):
+        return wanted
+    return SMALL_UID + os.getpid() % 4000
+
+
+def _become(uid: int) -> None:
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # its own /proc/self stays its own
+
+
+# --- in the child -----------------------------------------------------------------------------------------------------
+
+
+def enter(uid: int, limits: dict, files: str | None = None, private: Sequence[str] = ()) -> None:
+    """Lock this process, the first of its namespace, in for good. Raises OSError if any part of it fails.
+
+    The files in the folder `files` are copied in; `private` folders are hidden where they lie inside what is shown.
+    """
+    libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
+    with contextlib.suppress(OSError):  # if the machine runs out of memory after all, this is who goes
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    _check(libc.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP), "unshare")
+    socket.sethostname("notebook")
+    with contextlib.suppress(KeyError):  # the instructor's keyring stays outside
+        libc.syscall(KEYCTL[platform.machine()], 1, None)
+    _build_root(uid, limits["disk"], files, tuple(private))
+    limit_resources(limits)
+    _drop_privileges(uid)
+    filters.no_new_privileges()
+    filters.landlock(WRITABLE, DEVICES)
+    filters.seccomp()
+    os.chdir(HOME)
+
+
+def _mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
+    encoded = [os.fsencode(text) if text is not None else None for text in (source, target, kind)]
+    _check(libc.mount(*encoded, ctypes.c_ulong(flags), data.encode()), f"mount {target}")
+
+
+def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]) -> None:
+    """Pivot into a new root that holds nothing but what is named here."""
+    owner = f"uid={uid},gid={uid if os.geteuid() == 0 else os.getegid()}"
+    paths, masks = visible(), hidden(private)
+    _mount("none", "/", None, MS_REC | MS_PRIVATE)
+    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
+    os.mkdir("/tmp/old", 0o755)
+    os.mkdir("/tmp/new", 0o755)
+    _check(libc.pivot_root(b"/tmp", b"/tmp/old"), "pivot_root")
+    os.chdir("/")
+    _mount("tmpfs", "/new", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
+    os.umask(0o022)
+    for place in WRITABLE:
+        os.makedirs("/new" + place, exist_ok=True)
+        mode = "0700" if place == HOME else "1777"
+        data = f"size={disk},nr_inodes={INODES},mode={mode},{owner}"
+        _mount("tmpfs", "/new" + place, "tmpfs", MS_NOSUID | MS_NODEV, data)
+    for target, source in paths:
+        _expose("/old" + source, "/new" + target)
+    for path in masks:
+        if os.path.isdir("/new" + path):
+            _mount("tmpfs", "/new" + path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4k,mode=0555")
+    for device in DEVICES:
+        _touch("/new" + device)
+        _mount("/old" + device, "/new" + device, None, MS_BIND)
+    _write_etc("/new/etc", uid)
+    for name, goal in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        os.symlink(goal, f"/new/dev/{name}")
+    os.mkdir("/new/proc")
+    with contextlib.suppress(PermissionError):  # refused inside some containers: then there is none
+        _mount("proc", "/new/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    if files is not None:
+        copy_files("/old" + os.path.realpath(files), "/new" + HOME, uid)
+    _check(libc.umount2(b"/old", MNT_DETACH), "umount")
+    os.chdir("/new")
+    _check(libc.pivot_root(b".", b"."), "pivot_root")
+    _check(libc.umount2(b".", MNT_DETACH), "umount")
+    os.chdir("/")
+    _mount("none", "/", None, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def _expose(source: str, target: str) -> None:
+    """Show a file or folder of the old root, read-only, at the same place of the new one."""
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        _touch(target)
+    _mount(source, target, None, MS_BIND | MS_REC)
+    attributes = struct.pack("QQQQ", MS_RDONLY | MS_NOSUID | MS_NODEV, 0, 0, 0)
+    if libc.syscall(MOUNT_SETATTR, AT_FDCWD, os.fsencode(target), AT_RECURSIVE, attributes, ctypes.c_size_t(32)) < 0:
+        kept = os.statvfs(target).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)  # before Linux 5.12
+        _mount("none", target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | kept)
+
+
+def _touch(path: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+
+
+def _write_etc(folder: str, uid: int) -> None:
+    gid = uid if os.geteuid() == 0 else os.getegid()
+    os.makedirs(folder, exist_ok=True)
+    texts = {
+        "passwd": f"student:x:{uid}:{gid}:student:{HOME}:/bin/sh\n",
+        "group": f"student:x:{gid}:\n",
+        "hosts": "127.0.0.1 localhost\n",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+    }
+    for name, text in texts.items():
+        Path(folder, name).write_text(text)
+
+
+@functools.cache
+def visible() -> tuple[tuple[str, str], ...]:
+    """What is shown inside, as (place inside, real path), parents first: the interpreter, its packages, the system."""
+    named = dict.fromkeys([*SYSTEM, sys.base_prefix, sys.prefix])
+    for path in (sys.base_prefix, sys.prefix):
+        named[os.path.realpath(path)] = None
+    result: list[tuple[str, str]] = []
+    for path in sorted(named):
+        real = os.path.realpath(path)
+        covered = any(path.startswith(top + "/") and real == source + path[len(top) :] for top, source in result)
+        if path != "/" and os.path.exists(real) and not covered:
+            result.append((path, real))
+    return tuple(result)
+
+
+@functools.cache
+def hidden(private: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Folders that lie inside what is shown and are yet nobody's business: this package, its checkout, `private`."""
+    package = Path(__file__).resolve().parents[1]
+    wishes = [str(package), *map(os.path.realpath, private)]
+    if (package.parent / "nbgrader_config.py").exists():
+        wishes.append(str(package.parent))
+    tops = [top for top, _ in visible()]
+    inside = [wish for wish in wishes if any(wish.startswith(top + "/") for top in tops)]
+    return tuple(wish for wish in inside if not any(f"{top}/".startswith(f"{wish}/") for top in tops))
+
+
+def submitted_files(folder: str) -> Iterator[str]:
+    """The files that were handed in with a notebook, relative to their folder: no notebooks, no links, nothing huge."""
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(parent, name)
+            with contextlib.suppress(OSError):
+                about = os.lstat(path)
+                if stat.S_ISREG(about.st_mode) and not name.endswith(".ipynb") and about.st_size <= MAX_FILE:
+                    yield os.path.relpath(path, folder)
+
+
+def copy_files(source: str, target: str, uid: int | None = None) -> None:
+    """Copy a submission's files; what does not fit is left out."""
+    for name in submitted_files(source):
+        goal = os.path.join(target, name)
+        parent = target
+        for part in Path(name).parent.parts:
+            parent = os.path.join(parent, part)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(parent)
+            _give(parent, uid)
+        try:
+            descriptor = os.open(os.path.join(source, name), os.O_RDONLY | os.O_NOFOLLOW)
+            with open(descriptor, "rb") as original, open(goal, "wb") as copy:
+                shutil.copyfileobj(original, copy)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(goal)
+        else:
+            _give(goal, uid)
+
+
+def _give(path: str, uid: int | None) -> None:
+    if uid is not None and os.geteuid() == 0:
+        os.chown(path, uid, uid)
+
+
+# --- limits and privileges, with or without namespaces ----------------------------------------------------------------
+
+
+def limit_resources(limits: dict) -> None:
+    """Limits for each process. Memory first: a clean MemoryError is kinder than the watchdog."""
+    for kind, value in (
+        (resource.RLIMIT_AS, limits["memory"]),
+        (resource.RLIMIT_FSIZE, limits["file"]),
+        (resource.RLIMIT_NPROC, limits["processes"]),
+        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_CPU, int(limits["notebook"] + limits["cell"]) * 4),  # a backstop: the monitor is first
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def _drop_privileges(uid: int) -> None:
+    """No capability is left, nor any way to one."""
+    for capability in range(64):
+        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
+            break  # past the last one that the kernel knows
+    libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0)
+    if os.geteuid() == 0:
+        _become(uid)
+    header, nothing = struct.pack("Ii", 0x20080522, 0), bytes(24)
+    _check(libc.capset(header, nothing), "capset")
+    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)  # a change of user clears it

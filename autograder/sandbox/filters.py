@@ -1,0 +1,195 @@
+"""Kernel filters that a process puts on itself and can never take off: seccomp (system calls) and Landlock (files).
+
+The namespaces of `cage` already leave nothing to reach. These close the kernel's side doors: system calls that no
+notebook needs, and memory that no resource limit counts (memfd, System V shared memory).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+from collections.abc import Iterable, Sequence
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+# System call numbers on x86_64 and aarch64; None where there is no such call.
+DENIED: dict[str, tuple[int | None, int | None]] = {
+    # other processes
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "process_madvise": (440, 440),
+    "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    "move_pages": (279, 239),
+    "migrate_pages": (256, 238),
+    # namespaces and mounts
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    # large or privileged parts of the kernel that notebooks have no use for
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "fanotify_init": (300, 262),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "reboot": (169, 142),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "acct": (163, 89),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
+    "adjtimex": (159, 171),
+    "clock_adjtime": (305, 266),
+    "syslog": (103, 116),
+    "vhangup": (153, 58),
+    "personality": (135, 92),
+    "modify_ldt": (154, None),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    "uselib": (134, None),
+    # memory that resource limits do not count
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "shmdt": (67, 197),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+}
+SOCKETS = {"socket": (41, 198), "socketpair": (53, 199)}
+CONNECT = (42, 203)
+CLONE, CLONE3 = (56, 220), (435, 435)
+MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, and the kernel's name of the machine
+
+NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # instructions of classic BPF
+ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+FS_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read files, list folders
+FS_WRITE_FILE = 1 << 1
+FS_WRITE = (1 << 13) - 1 - FS_READ  # write, remove, make
+FS_REFER, FS_TRUNCATE = 1 << 13, 1 << 14  # since ABI 2 and 3
+
+
+def no_new_privileges() -> None:
+    """No program that is started from here on gains anything by being set-uid."""
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
+
+
+def seccomp(allow_connect: bool = True) -> None:
+    """Refuse the system calls above, new namespaces, and every socket that is not a Unix one."""
+    column, machine = MACHINES[platform.machine()]
+    program = _program(column, machine, allow_connect)
+    code = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
+    if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_SECCOMP)")
+
+
+def _program(column: int, machine: int, allow_connect: bool) -> bytes:
+    def fail(number: int) -> tuple[int, int, int, int]:
+        return (RETURN, 0, 0, FAIL | number)
+
+    number, argument = (LOAD, 0, 0, 0), (LOAD, 0, 0, 16)
+    lines = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, machine), (RETURN, 0, 0, KILL), number]
+    lines += [(AT_LEAST, 0, 1, 0x40000000), fail(errno.ENOSYS)]  # the x32 calls of x86_64
+    lines += [(EQUAL, 0, 1, CLONE3[column]), fail(errno.ENOSYS)]  # its flags are out of sight: the C library uses clone
+    lines += [(EQUAL, 0, 4, CLONE[column]), argument, (ANY_BIT, 0, 1, NEW_NAMESPACES), fail(errno.EPERM)]
+    lines += [(RETURN, 0, 0, ALLOW)]
+    for call in SOCKETS.values():
+        lines += [(EQUAL, 0, 4, call[column]), argument, (EQUAL, 1, 0, 1), fail(errno.EACCES), (RETURN, 0, 0, ALLOW)]
+    denied = [call[column] for call in DENIED.values()] + ([] if allow_connect else [CONNECT[column]])
+    for call in denied:
+        if call is not None:
+            lines += [(EQUAL, 0, 1, call), fail(errno.EPERM)]
+    lines += [(RETURN, 0, 0, ALLOW)]
+    return b"".join(struct.pack("HBBI", *line) for line in lines)
+
+
+def landlock_version() -> int:
+    """The version of Landlock's interface that the kernel speaks; 0 without Landlock."""
+    return max(libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)), 0)
+
+
+def landlock(writable: Sequence[str], devices: Iterable[str] = (), readable: Sequence[str] | None = None) -> int:
+    """Allow writing only below `writable` and to `devices`, reading (where given) only below `readable`.
+
+    No TCP, no signals and no abstract sockets to the outside, as far as the kernel knows how. Returns its version.
+    """
+    version = landlock_version()
+    if not version:
+        return 0
+    write = FS_WRITE | (FS_REFER if version >= 2 else 0) | (FS_TRUNCATE if version >= 3 else 0)
+    handled = write | (FS_READ if readable is not None else 0)
+    net, scoped = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
+    attributes = struct.pack("QQQ", handled, net, scoped)[: 24 if version >= 6 else 16 if version >= 4 else 8]
+    rules = _landlock_call(LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), 0)
+    try:
+        for path in writable:
+            _landlock_rule(rules, path, handled)
+        for path in devices:
+            _landlock_rule(rules, path, handled & (FS_WRITE_FILE | FS_TRUNCATE | 1 << 2))
+        for path in readable or ():
+            inside = FS_READ if os.path.isdir(path) else FS_READ & ~(1 << 3)
+            _landlock_rule(rules, path, inside)
+        _landlock_call(LANDLOCK_RESTRICT, rules, 0)
+    finally:
+        os.close(rules)
+    return version
+
+
+def _landlock_rule(rules: int, path: str, access: int) -> None:
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        _landlock_call(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", access, descriptor), 0)
+    finally:
+        os.close(descriptor)
+
+
+def _landlock_call(number: int, *arguments: object) -> int:
+    result = libc.syscall(number, *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "Landlock")
+    return result

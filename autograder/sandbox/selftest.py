@@ -1,0 +1,165 @@
+"""The cage tries itself out before the first notebook: what could a cell really do here?"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from .filters import landlock_version
+from .session import Limits, SandboxError, Session, Template
+
+PROCESSES = 8  # that the test notebook may have
+
+# What a cell must not be able to do, and how it is tried. Each is an expression that is true if it succeeded.
+ATTEMPTS = {
+    "read a file of yours": "token in open(secret).read()",
+    "read the checks of the exercises": "bool(os.listdir(exercises))",
+    "list your home folder": "bool(set(os.listdir(home)) & set(names_at_home))",
+    "see other processes": "bool(set(map(int, filter(str.isdigit, os.listdir('/proc')))) - {os.getpid()})",
+    "read the memory of other processes": "bool(open('/proc/%d/mem' % grader, 'rb'))",
+    "signal other processes": "os.kill(grader, 0) is None",
+    "reach a port of this machine": "connects(socket.AF_INET, ('127.0.0.1', port))",
+    "reach an abstract socket of this machine": "connects(socket.AF_UNIX, abstract)",
+    "reach a socket file of this machine": "connects(socket.AF_UNIX, path)",
+    "reach the internet": "bool(socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 9)))",
+    "write outside its folder": "any(map(writes, [os.path.dirname(secret), '/', '/usr/lib', sys.prefix, '/home']))",
+    "see your environment variables": "bool(set(os.environ) & set(variables))",
+    "be root": "os.geteuid() == 0",
+    "make a namespace": "libc.unshare(0x10000000) == 0",
+    "trace processes": "libc.ptrace(0x4206, grader, 0, 0) == 0",
+    "hold memory that no limit counts": "bool(os.memfd_create('x'))",
+    "raise its limits": "resource.setrlimit(resource.RLIMIT_NPROC, (most + 1, most + 1)) is None",
+    "start processes without bound": "forks(2 * most) > most",
+}
+SOURCE = """
+import ctypes, json, os, resource, signal, socket, sys
+globals().update(json.loads(FACTS))
+libc = ctypes.CDLL(None)
+
+def connects(family, address):
+    with socket.socket(family) as s:
+        s.settimeout(0.2)
+        return s.connect(address) is None
+
+def writes(folder):
+    name = os.path.join(folder, token)
+    try:
+        open(name, "w").close()
+    except OSError:
+        return False
+    return not name.startswith("/tmp/")  # a cell has a /tmp of its own, which is looked at from outside
+
+def forks(count):
+    children = []
+    try:
+        for _ in range(count):
+            pid = os.fork()
+            if not pid:
+                signal.pause()
+            children.append(pid)
+    except OSError:
+        pass
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    return len(children)
+
+def succeeds(attempt):
+    try:
+        return bool(eval(attempt))
+    except Exception:
+        return False
+
+open("own", "w").write("a cell can write in its own folder")
+print(json.dumps([attempt for attempt in attempts if succeeds(attempts[attempt])]))
+"""
+
+HOW = (
+    "Nothing was marked. A cage needs Linux, and either root or user namespaces. On Windows and macOS: mark in WSL 2 or "
+    "in a Linux machine. In Docker: `docker run --security-opt seccomp=unconfined --security-opt "
+    "apparmor=unconfined`, or `--privileged`. On Ubuntu 24.04: "
+    "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or mark as root. To run students' programs with "
+    "your own rights all the same, set `c.Judge.sandbox = False` in nbgrader_config.py or give `--no-sandbox`."
+)
+
+
+def prove(template: Template) -> str:
+    """A sentence that says how notebooks are caged. Raises SandboxError if the cage does not hold."""
+    if not sys.platform.startswith("linux"):
+        raise SandboxError(f"Notebooks cannot be caged: this system is not Linux. {HOW}")
+    try:
+        succeeded = _tried_out(template)
+    except SandboxError as error:
+        raise SandboxError(f"{error} {HOW}") from error
+    if succeeded:
+        raise SandboxError(f"The cage does not hold: a notebook could {', '.join(succeeded)}. {HOW}")
+    way = "as a user of its own" if os.geteuid() == 0 else "in a user namespace"
+    landlock = f"Landlock {landlock_version()}" if landlock_version() else "no Landlock"
+    return (
+        f"Each notebook runs caged: {way}, without network, alone in its own file and process namespaces, "
+        f"behind seccomp and {landlock}. {len(ATTEMPTS)} ways out were tried; all are closed."
+    )
+
+
+def _tried_out(template: Template) -> list[str]:
+    """What a notebook of this template could do of what it must not."""
+    token = f"probe-{os.getpid()}-{os.urandom(6).hex()}"
+    limits = replace(Limits(), processes=PROCESSES, cell=10)
+    with (
+        tempfile.TemporaryDirectory(prefix="cage-") as folder,
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as abstract,
+        socket.socket(socket.AF_UNIX) as named,
+    ):
+        os.chmod(folder, 0o777)  # only the cage is to stand between the cell and these
+        secret, path = Path(folder, "secret"), os.path.join(folder, "socket")
+        secret.write_text(token)
+        abstract.bind("\0" + token)
+        named.bind(path)
+        os.chmod(path, 0o777)
+        abstract.listen()
+        named.listen()
+        home = Path.home()
+        facts = {
+            "attempts": ATTEMPTS,
+            "token": token,
+            "secret": str(secret),
+            "exercises": str(Path(__file__).resolve().parents[1] / "exercises"),
+            "home": str(home),
+            "names_at_home": [name for name in _names(home) if not _leads_to_python(home / name)],
+            "grader": os.getpid(),
+            "port": server.getsockname()[1],
+            "abstract": "\0" + token,
+            "path": path,
+            "variables": sorted(set(os.environ) - PLAIN),
+            "most": PROCESSES,
+        }
+        with Session(template, limits=limits) as session:
+            result = session.run(SOURCE.replace("FACTS", repr(json.dumps(facts))))
+        written = "write outside its folder" if set(os.listdir(folder)) - {"secret", "socket"} else None
+    text = "".join(output.get("text", "") for output in result.outputs)
+    try:
+        succeeded = json.loads(text)
+    except ValueError:
+        raise SandboxError(f"The test of the cage did not finish ({result.ending}): {result.outputs}.") from None
+    return succeeded + ([written] if written and written not in succeeded else [])
+
+
+PLAIN = {"PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR"} | {
+    *("MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "HF_HUB_OFFLINE", "TOKENIZERS_PARALLELISM"),
+    *("PYTHONHASHSEED", "NBGRADER_EXECUTION"),
+}
+
+
+def _names(folder: Path) -> list[str]:
+    return os.listdir(folder) if folder.is_dir() and os.access(folder, os.R_OK) else []
+
+
+def _leads_to_python(path: Path) -> bool:
+    """The interpreter may stand in the home folder; the way there is shown, empty but for it."""
+    return any(Path(prefix).resolve().is_relative_to(path.resolve()) for prefix in (sys.prefix, sys.base_prefix))
