@@ -76,9 +76,7 @@ def run_solutions(
 
 @app.command()
 def demo(
-    no_sandbox: Annotated[
-        bool, typer.Option("--no-sandbox", help="Run notebooks with your own rights, uncaged")
-    ] = False,
+    no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
     """Release the course, hand in a sample class, mark it through nbgrader, write feedback, and check the marks."""
     classroom = ROOT / "classroom" / "demo"

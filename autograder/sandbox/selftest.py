@@ -84,8 +84,8 @@ HOW = (
     "or in a Linux machine. In Docker: `docker run --security-opt seccomp=unconfined --security-opt "
     "apparmor=unconfined`, or `--privileged`. On Ubuntu 24.04: "
     "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or mark as root. To run students' programs with "
-    "your own rights all the same, set `c.Judge.sandbox = False` in nbgrader_config.py, or give `--Judge.sandbox=False` "
-    "to `nbgrader autograde` or `--no-sandbox` to `autograder demo`."
+    "your own rights all the same, set `c.Judge.sandbox = False` in nbgrader_config.py, or give "
+    "`--Judge.sandbox=False` to `nbgrader autograde` or `--no-sandbox` to `autograder demo`."
 )
 
 
