@@ -80,8 +80,8 @@ print(json.dumps([attempt for attempt in attempts if succeeds(attempts[attempt])
 """
 
 HOW = (
-    "Nothing was marked. A cage needs Linux, and either root or user namespaces. On Windows and macOS: mark in WSL 2 or "
-    "in a Linux machine. In Docker: `docker run --security-opt seccomp=unconfined --security-opt "
+    "Nothing was marked. A cage needs Linux, and either root or user namespaces. On Windows and macOS: mark in WSL 2 "
+    "or in a Linux machine. In Docker: `docker run --security-opt seccomp=unconfined --security-opt "
     "apparmor=unconfined`, or `--privileged`. On Ubuntu 24.04: "
     "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or mark as root. To run students' programs with "
     "your own rights all the same, set `c.Judge.sandbox = False` in nbgrader_config.py or give `--no-sandbox`."
