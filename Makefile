@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab kill-table notebooks release format lint clean
+.PHONY: help demo test bench lab kill-table notebooks release format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,6 +21,9 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile tests solutions
+
+bench: $(READY) ## what a notebook costs: cold, warm and caged, and at the least
+	$(BIN)/python benchmarks/startup.py
 
 lab: $(READY) ## open the course in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir course

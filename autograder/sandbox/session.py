@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -53,16 +53,24 @@ class Template:
 
     proof: ClassVar[str] = ""  # how this process cages notebooks, once that was tried out
 
-    def __init__(self, caged: bool = True) -> None:
-        self.caged = caged
+    def __init__(self, caged: bool = True, preload: Sequence[str] = ()) -> None:
+        self.caged, self.preload = caged, tuple(preload)
         self._process: subprocess.Popen | None = None
         self._channel: Channel | None = None
         atexit.register(self.close)
 
-    def spawn(self, files: Path | None, scratch: Path | None, limits: Limits) -> tuple[socket.socket, socket.socket]:
+    def spawn(
+        self,
+        files: Path | None,
+        scratch: Path | None,
+        limits: Limits,
+        kernel: dict | None = None,
+        sockets: Sequence[int] = (),
+    ) -> tuple[socket.socket, socket.socket]:
         """A child that runs a notebook: a connection to it, and the leash of its monitor.
 
-        In a cage it gets copies of `files` in a scratch of its own; without one it works in `scratch`.
+        In a cage it gets copies of `files` in a scratch of its own; without one it works in `scratch`. With `kernel`
+        (connection information) it is a Jupyter kernel that listens on `sockets`.
         """
         self.prove()
         paths = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
@@ -71,8 +79,8 @@ class Template:
             channel = self._running()
             (mine, theirs), (leash, collar) = socket.socketpair(), socket.socketpair()
             try:
-                channel.send(paths | {"limits": asdict(limits), "caged": self.caged})
-                socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), collar.fileno()])
+                channel.send(paths | {"limits": asdict(limits), "caged": self.caged, "kernel": kernel})
+                socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), collar.fileno(), *sockets])
                 channel.receive(time.monotonic() + 30)
             except (OSError, EOFError, WireError):
                 mine.close()
@@ -114,7 +122,7 @@ class Template:
         self.close()
         mine, theirs = socket.socketpair()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "autograder.sandbox.template", str(theirs.fileno())],
+            [sys.executable, "-m", "autograder.sandbox.template", str(theirs.fileno()), *self.preload],
             pass_fds=[theirs.fileno()],
             env=_environment(),
             stdin=subprocess.DEVNULL,

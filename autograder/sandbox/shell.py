@@ -248,10 +248,15 @@ def _make_shell(outputs: Outputs) -> Shell:
     shell = Shell.instance(config=config, ipython_dir=scratch, user_module=None)
     shell.outputs = outputs
     sys.__stdout__, sys.__stderr__ = Stream(outputs, "stdout"), Stream(outputs, "stderr")
-    activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
-    configure_inline_support(shell, os.environ["MPLBACKEND"])  # figures appear at the end of their cell, as PNG
-    _reseed()
+    make_ready(shell)
     return shell
+
+
+def make_ready(shell: InteractiveShell) -> None:
+    """Figures appear at the end of their cell, as PNG; random numbers are this child's own."""
+    activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
+    configure_inline_support(shell, os.environ["MPLBACKEND"])
+    _reseed()
 
 
 def _reseed() -> None:

@@ -1,7 +1,7 @@
 """The warm template: imports once what notebooks import, then forks a child for each notebook.
 
-Run as `python -m autograder.sandbox.template FD`, with one end of a socketpair as FD. It holds no secrets: children
-inherit its memory. It stays single-threaded, since threads do not survive a fork.
+Run as `python -m autograder.sandbox.template FD [MODULE...]`, with one end of a socketpair as FD. It holds no secrets:
+children inherit its memory. It stays single-threaded, since threads do not survive a fork.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PRELOADED = (
 )
 
 
-def warm_up() -> None:
+def warm_up(more: list[str]) -> None:
     """Import what the course's notebooks import, and what those imports put off until first use."""
-    for name in PRELOADED:
+    for name in (*PRELOADED, *more):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     import torch
@@ -46,7 +46,7 @@ def main() -> None:
     channel = Channel(control)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then closes the connection
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
-    warm_up()
+    warm_up(sys.argv[2:])
     gc.collect()
     gc.freeze()
     channel.send({"ready": True})
@@ -68,7 +68,10 @@ def main() -> None:
 
 
 def _become_monitor(request: dict, fds: list[int]) -> None:
-    """Fork the notebook's own process, caged, and watch it. `fds` are its control socket and the monitor's leash."""
+    """Fork the notebook's own process, caged, and watch it.
+
+    `fds` are its control socket, the monitor's leash, and for a kernel its five sockets.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _close_all_but(fds)
     control, leash = socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])
@@ -82,12 +85,14 @@ def _become_monitor(request: dict, fds: list[int]) -> None:
     child = os.fork()
     if child == 0:
         leash.close()
-        _become_notebook(request, control, uid)
+        _become_notebook(request, control, uid, fds[2:])
     control.close()
+    for descriptor in fds[2:]:
+        os.close(descriptor)
     monitor.watch(child, leash, limits, caged)
 
 
-def _become_notebook(request: dict, control: socket.socket, uid: int) -> None:
+def _become_notebook(request: dict, control: socket.socket, uid: int, fds: list[int]) -> None:
     from . import shell
 
     try:
@@ -98,7 +103,12 @@ def _become_notebook(request: dict, control: socket.socket, uid: int) -> None:
             os.chdir(request["scratch"])
             cage.limit_resources(request["limits"])
         _set_environment(os.getcwd(), "/tmp" if request["caged"] else request["scratch"])
-        shell.serve(control, request["limits"])
+        if request["kernel"]:
+            from . import kernel
+
+            kernel.serve(control, request["kernel"], fds)
+        else:
+            shell.serve(control, request["limits"])
     except Exception as error:
         Channel(control).send({"problem": f"{type(error).__name__}: {error}"})
         os._exit(1)

@@ -1,0 +1,104 @@
+"""A whole Jupyter kernel in a forked, caged child: for clients that speak Jupyter's protocol (nbclient, JupyterLab).
+
+Its five sockets were bound outside and are handed in as open descriptors, so nothing of the file system is shared and a
+client can connect before the kernel listens. Runs next to untrusted code.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from typing import Any
+
+import zmq
+from ipykernel.heartbeat import Heartbeat
+from ipykernel.iostream import IOPubThread
+from ipykernel.kernelapp import IPKernelApp
+from zmq.eventloop.zmqstream import ZMQStream
+
+from ..judge.wire import Channel
+from .shell import Shell, make_ready
+
+PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
+
+
+class CagedKernelApp(IPKernelApp):
+    """ipykernel's application, with sockets that are already bound and a connection file that nobody reads."""
+
+    descriptors: dict[int, int]  # by port
+    information: dict[str, Any]
+
+    def init_connection_file(self) -> None:
+        self.transport, self.ip = "ipc", self.information["ip"]
+        for name in PORTS:
+            setattr(self, name, self.information[name])
+        self.session.key = self.information["key"].encode()
+        self.connection_file = os.path.join(tempfile.gettempdir(), "connection.json")
+
+    def write_connection_file(self, **_: Any) -> None:
+        pass
+
+    def cleanup_connection_file(self) -> None:
+        pass
+
+    def cleanup_ipc_files(self) -> None:
+        pass
+
+    def log_connection_info(self) -> None:
+        pass
+
+    def init_poller(self) -> None:
+        pass  # the monitor ends this process with its parent
+
+    def _try_bind_socket(self, s: zmq.Socket, port: int) -> int:
+        s.setsockopt(zmq.USE_FD, self.descriptors[port])
+        return super()._try_bind_socket(s, port)
+
+    def init_heartbeat(self) -> None:
+        self.heartbeat = _CagedHeartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
+        self.heartbeat.descriptor = self.descriptors[self.hb_port]
+        self.heartbeat.start()
+
+
+class _CagedHeartbeat(Heartbeat):
+    descriptor: int
+
+    def _try_bind_socket(self) -> None:
+        self.socket.setsockopt(zmq.USE_FD, self.descriptor)
+        super()._try_bind_socket()
+
+
+def _pipe_in(self: IOPubThread) -> None:
+    """What forked children print travels through a pipe; ipykernel's is a TCP port, which a cage does not have."""
+    self._pipe_uuid = os.urandom(16)
+    pipe = self.socket.context.socket(zmq.PULL)
+    pipe.linger = 0
+    self._pipe_port = f"ipc://{tempfile.gettempdir()}/children-{os.getpid()}"
+    pipe.bind(self._pipe_port)
+    self._pipe_in = ZMQStream(pipe, self.io_loop)
+    self._pipe_in.on_recv(self._handle_pipe_msg)
+
+
+def _pipe_out(self: IOPubThread) -> tuple[zmq.Context, zmq.Socket]:
+    context = zmq.Context()
+    pipe = context.socket(zmq.PUSH)
+    pipe.linger = 3000
+    pipe.connect(self._pipe_port)
+    return context, pipe
+
+
+def serve(control: socket.socket, information: dict[str, Any], descriptors: list[int]) -> None:
+    """The life of a child that is a kernel."""
+    IOPubThread._setup_pipe_in, IOPubThread._setup_pipe_out = _pipe_in, _pipe_out
+    CagedKernelApp.information = information
+    CagedKernelApp.descriptors = dict(zip((information[name] for name in PORTS), descriptors, strict=True))
+    os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="ipython-")
+    app = CagedKernelApp.instance()
+    app.initialize(["--HistoryManager.enabled=False"])
+    type(app.shell).system = Shell.system  # without the pseudo-terminal that a cage does not have
+    make_ready(app.shell)
+    sys.argv[:] = [""]
+    Channel(control).send({"ready": True})
+    app.start()

@@ -1,0 +1,119 @@
+"""Jupyter kernels that start warm and caged: a kernel provisioner, so that every Jupyter client can use them unpatched.
+
+A kernelspec whose metadata name the provisioner "caged-fork" gets it; so does every kernelspec that names none, with
+`JUPYTER_DEFAULT_PROVISIONER_NAME=caged-fork` in the environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+from jupyter_client.provisioning import KernelProvisionerBase
+
+from ..judge.wire import Channel
+from .monitor import INTERRUPT
+from .session import Limits, SandboxError, Template
+
+PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
+
+
+class CagedProvisioner(KernelProvisionerBase):
+    """Forks kernels from one warm template for each process."""
+
+    template: ClassVar[Template | None] = None
+    limits: ClassVar[Limits] = Limits()
+    leash: socket.socket | None = None
+    _folder: str | None = None
+    _sockets: tuple[socket.socket, ...] = ()
+
+    @property
+    def has_process(self) -> bool:
+        return self.leash is not None
+
+    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+        manager = self.parent
+        self._folder = tempfile.mkdtemp(prefix="kernel-")
+        manager.transport, manager.ip, manager.cache_ports = "ipc", os.path.join(self._folder, "s"), False
+        manager.connection_file = os.path.join(self._folder, "connection.json")
+        for number, name in enumerate(PORTS, start=1):
+            setattr(manager, name, number)
+        manager.write_connection_file()
+        self.connection_info = manager.get_connection_info()
+        listening = []
+        for number in range(1, 6):
+            sock = socket.socket(socket.AF_UNIX)
+            sock.bind(f"{manager.ip}-{number}")
+            sock.listen(16)
+            sock.setblocking(False)
+            listening.append(sock)
+        self._sockets = tuple(listening)
+        return await super().pre_launch(cmd=[], **kwargs)
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> dict[str, Any]:
+        if CagedProvisioner.template is None:
+            CagedProvisioner.template = Template(preload=("autograder.sandbox.kernel",))
+        key = self.connection_info["key"]
+        information = {name: self.connection_info[name] for name in ("ip", *PORTS)}
+        information["key"] = key.decode() if isinstance(key, bytes) else key
+        files = kwargs.get("cwd")
+        control, self.leash = CagedProvisioner.template.spawn(
+            Path(files) if files else None, None, self.limits, information, [s.fileno() for s in self._sockets]
+        )
+        for sock in self._sockets:
+            sock.close()
+        with contextlib.closing(control):
+            greeting = Channel(control).receive(time.monotonic() + 60).tree
+        if "problem" in greeting:
+            raise SandboxError(f"a kernel could not be caged: {greeting['problem']}")
+        return self.connection_info
+
+    async def poll(self) -> int | None:
+        """None while the kernel lives."""
+        if self.leash is None:
+            return 0
+        try:
+            return 1 if self.leash.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"" else None
+        except BlockingIOError:
+            return None
+        except OSError:
+            return 1
+
+    async def wait(self) -> int | None:
+        import asyncio
+
+        while await self.poll() is None:
+            await asyncio.sleep(0.005)
+        self._let_go()
+        return 0
+
+    async def send_signal(self, signum: int) -> None:
+        if signum == signal.SIGINT and self.leash is not None:
+            self.leash.send(INTERRUPT)
+        elif signum in (signal.SIGKILL, signal.SIGTERM):
+            await self.kill()
+
+    async def kill(self, restart: bool = False) -> None:
+        if self.leash is not None:
+            with contextlib.suppress(OSError):
+                self.leash.shutdown(socket.SHUT_WR)  # the monitor ends everything, and then closes its end
+
+    async def terminate(self, restart: bool = False) -> None:
+        await self.kill(restart)
+
+    async def cleanup(self, restart: bool = False) -> None:
+        self._let_go()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _let_go(self) -> None:
+        if self.leash is not None:
+            self.leash.close()
+            self.leash = None
