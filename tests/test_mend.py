@@ -193,6 +193,22 @@ def test_a_missing_notebook_says_what_to_hand_in(tmp_path):
     )
 
 
+def test_a_notebook_of_200_megabytes_is_marked_without_its_outputs(submitted, answered):
+    for cell in answered.cells:
+        if grade_id(cell) == "softmax":
+            cell.outputs = [nbformat.v4.new_output("stream", text="x" * 210_000_000)]
+    mended = submitted(answered)
+    assert_whole(mended)
+    assert not any(cell.get("outputs") for cell in mended.cells)
+
+
+def test_a_larger_notebook_says_how_to_make_it_smaller(tmp_path):
+    path = tmp_path / f"{NAME}.ipynb"
+    with path.open("wb") as file:
+        file.truncate(300 * 2**20)
+    assert "Clear all outputs" in load(path, RELEASE).metadata[KEY]["problem"]
+
+
 def test_two_notebooks_under_other_names_are_not_guessed_between(submitted, answered, tmp_path):
     (tmp_path / "a.ipynb").write_text("{}")
     mended = submitted(answered, name="b.ipynb")

@@ -68,6 +68,8 @@ def claiming_points():
 SUBMISSIONS = {  # student: (what is handed in, the marks deserved)
     "perfect": (notebook(), FULL),
     "José García 张 o'Neil": (notebook(), FULL),
+    "-a leading dash": (notebook(), FULL),
+    'quote"s & <tags> $HOME': (notebook({}), 0),
     "blank": (notebook({}), 0),
     "stderr": (with_cell("import sys\nprint('warning', file=sys.stderr)"), FULL),
     "exits": (with_cell("import sys\nsys.exit()"), FULL),
