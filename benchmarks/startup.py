@@ -145,9 +145,8 @@ def main(repeats: int = 10) -> None:
     whole = {name: statistics.median(total for _, total in times) for name, times in measured.items()}
     least = whole["limit: the cells alone"]
     slowest = whole["cold kernel, nbclient"]
-    print(
-        f"\n{len(CELLS)} small torch cells, medians in ms\n{'':30}{'n':>4}{'ready':>9}{'whole':>9}{'/ limit':>9}{'cold /':>9}"
-    )
+    print(f"\n{len(CELLS)} small torch cells, medians in ms")
+    print(f"{'':30}{'n':>4}{'ready':>9}{'whole':>9}{'/ limit':>9}{'cold /':>9}")
     for name, times in measured.items():
         ready = statistics.median(first for first, _ in times)
         row = f"{name:30}{len(times):>4}{ready * 1000:>9.0f}{whole[name] * 1000:>9.0f}"

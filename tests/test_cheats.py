@@ -403,6 +403,26 @@ def test_one_students_files_are_not_there_for_the_next(template, tiny):
     assert set(marks.values()) == {0.0}
 
 
+def test_working_versions_cannot_be_kept_for_a_later_cell(template, tiny):
+    """While softmax is asked about, it looks for a working simple_attention, and a later cell hands that in."""
+    prepare = "import marshal, mmap, types\nbox = mmap.mmap(-1, 2**16)"
+    steal = (
+        "    stolen = marshal.dumps(getattr(globals().get('simple_attention'), '__code__', None))\n"
+        "    box[:4] = len(stolen).to_bytes(4, 'big'); box[4:4 + len(stolen)] = stolen\n    simple_attention\n"
+    )
+    softmax = (
+        "def softmax(scores, dim=-1):\n"
+        + steal
+        + "    e = (scores - scores.amax(dim, True)).exp()\n    return e / e.sum(dim, True)"
+    )
+    hand_in = (
+        "stolen = marshal.loads(box[4:4 + int.from_bytes(box[:4], 'big')])\n"
+        "simple_attention = types.FunctionType(stolen, globals())"
+    )
+    _, marks, _ = submit(template, tiny, prepare, WRONG | {"softmax": softmax, "simple_attention": hand_in})
+    assert marks["simple_attention"] == 0
+
+
 # --- what is noticed --------------------------------------------------------------------------------------------------
 
 UNNOTICED = {

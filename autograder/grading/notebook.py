@@ -111,20 +111,24 @@ class NotebookMarker:
                 self._session.close()
                 self._restarts += 1
             self._session = Session(self.template, self.files, self.limits)
-            for earlier in range(index):
-                cell = self.notebook.cells[earlier]
-                ungraded = cell.cell_type == "code" and exercise_of(cell) is None
-                if not ungraded or earlier in self._left_out or not cell.source.strip():
-                    continue
-                remaining = self._deadline - time.monotonic()
-                if remaining < 0 or self._restarts > MAX_RESTARTS:
-                    self._session.kill()
-                    return self._session
-                if self._session.run(cell.source, min(self.limits.cell, remaining)).ending in ("time", "died"):
-                    self._left_out.add(earlier)
-                    if not self._session.alive:
-                        break
+            self._replay(self._session, index)
         return self._session
+
+    def _replay(self, session: Session, index: int) -> None:
+        """Bring a new session to where the notebook is before cell `index`."""
+        for earlier in range(index):
+            cell = self.notebook.cells[earlier]
+            ungraded = cell.cell_type == "code" and exercise_of(cell) is None
+            if not ungraded or earlier in self._left_out or not cell.source.strip():
+                continue
+            remaining = self._deadline - time.monotonic()
+            if remaining < 0 or self._restarts > MAX_RESTARTS:
+                session.kill()
+                return
+            if session.run(cell.source, min(self.limits.cell, remaining)).ending in ("time", "died"):
+                self._left_out.add(earlier)
+                if not session.alive:
+                    return
 
     def _run_unknown_test(self, index: int, cell: NotebookNode) -> None:
         """A test cell that names no exercise of ours (an instructor's own): all points if it runs without an error."""
@@ -136,19 +140,28 @@ class NotebookMarker:
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def _mark(self, cell: NotebookNode, name: str) -> None:
-        session = self._alive(self.notebook.cells.index(cell))
-        self._write(cell, self._ask(session, name) if session.alive else zero(name, TOO_OFTEN))
+        index = self.notebook.cells.index(cell)
+        session = self._alive(index)
+        self._write(cell, self._ask(session, name, index) if session.alive else zero(name, TOO_OFTEN))
 
-    def _ask(self, session: Session, name: str) -> Verdict:
+    def _ask(self, session: Session, name: str, index: int) -> Verdict:
+        """The better of two verdicts: with the student's own versions of the other exercises, and with working ones.
+
+        Their own may fit together where ours do not. Ours are never shown to the session that goes on: code that is being
+        asked could keep them for a later cell to hand in. They go into a session of their own, which ends with the asking.
+        """
         sources = [cell.source for cell in _answer_cells(self.notebook)]
         with session.questions() as ask:
-            verdict = mark(name, Student(ask), sources)
-        if not verdict.full and follow_through(name, sources):
-            # Their own versions of the other exercises may fit together where ours do not: the better one counts.
-            with session.questions() as ask:
-                own = mark(name, Student(ask), sources, own_parts=True)
-            if own.earned > verdict.earned:
-                verdict = own
+            verdict = mark(name, Student(ask), sources, own_parts=True)
+        if verdict.full or not follow_through(name, sources) or time.monotonic() > self._deadline:
+            return verdict
+        with Session(self.template, self.files, self.limits) as apart:
+            self._replay(apart, index)
+            if apart.alive:
+                with apart.questions() as ask:
+                    bound = mark(name, Student(ask), sources)
+                if bound.earned >= verdict.earned:
+                    return bound
         return verdict
 
     def _ask_again(self) -> None:
@@ -159,7 +172,7 @@ class NotebookMarker:
                 continue
             before = self.verdicts[cell.metadata.nbgrader.grade_id]
             if not before.earned and not before.lines and before.remark:
-                after = self._ask(self._session, name)
+                after = self._ask(self._session, name, len(self.notebook.cells))
                 if after.earned > before.earned:
                     self._write(cell, after)
 
