@@ -58,7 +58,7 @@ class NotebookMarker:
     def run(self) -> dict[str, Verdict]:
         self._deadline = time.monotonic() + self.limits.notebook
         self._left_out: set[int] = set()
-        self._restarts = 0
+        self._restarts = self._count = 0
         self._session: Session | None = None
         try:
             for index, cell in enumerate(self.notebook.cells):
@@ -91,7 +91,7 @@ class NotebookMarker:
             return CellResult(ending="died")
         limit = min(self.limits.cell, max(self._deadline - time.monotonic(), 1.0))
         result = self._alive(index).run(cell.source, limit)
-        cell.execution_count = self._count = getattr(self, "_count", 0) + 1
+        cell.execution_count = self._count = self._count + 1
         cell.outputs = [clean for output in result.outputs for clean in _cleaned(output, cell.execution_count)]
         if result.ending == "time":
             cell.outputs.append(_notice(STALLED.format(limit=limit)))
@@ -147,8 +147,9 @@ class NotebookMarker:
     def _ask(self, session: Session, name: str, index: int) -> Verdict:
         """The better of two verdicts: with the student's own versions of the other exercises, and with working ones.
 
-        Their own may fit together where ours do not. Ours are never shown to the session that goes on: code that is being
-        asked could keep them for a later cell to hand in. They go into a session of their own, which ends with the asking.
+        Their own may fit together where ours do not. Ours are never shown to the session that goes on: code that is
+        being asked could keep them for a later cell to hand in. They go into a session of their own, which ends with
+        the asking.
         """
         sources = [cell.source for cell in _answer_cells(self.notebook)]
         with session.questions() as ask:
