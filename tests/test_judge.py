@@ -12,7 +12,7 @@ from autograder.exercises import question_or_exercise
 from autograder.exercises.attention import SOFTMAX
 from autograder.judge.mark import mark, namespace_with
 from autograder.judge.report import html, plain
-from autograder.judge.rules import reachable
+from autograder.judge.rules import banned_in_source, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.wire import Channel, Opaque, Packet, WireError, decode, encode
 
@@ -118,6 +118,10 @@ CHEATS = {
     "alias": "from torch import softmax as _s\ndef softmax(scores, dim=-1):\n    return _s(scores, dim)",
     "getattr": "def softmax(scores, dim=-1):\n    return getattr(torch, 'soft' + 'max')(scores, dim)",
     "eval": "def softmax(scores, dim=-1):\n    return eval('torch.so' + 'ftmax')(scores, dim)",
+    "attribute by name": (
+        "import operator\ndef softmax(scores, dim=-1):\n"
+        "    return operator.attrgetter('soft' + 'max')(torch)(scores, dim)"
+    ),
     "helper": "def _h(t, d):\n    return t.softmax(d)\ndef softmax(scores, dim=-1):\n    return _h(scores, dim)",
     "attention": (
         "def softmax(scores, dim=-1):\n    s = scores.movedim(dim, -1).unsqueeze(-2)\n    n = s.shape[-1]\n"
@@ -147,6 +151,17 @@ def test_a_banned_function_earns_nothing_by_any_name(source):
 def test_mentioning_or_comparing_with_a_banned_function_is_allowed(source):
     verdict = mark("softmax", in_process(namespace_with(SOFTMAX, source)), [source])
     assert verdict.full, verdict.remark
+
+
+def test_a_way_into_the_judge_spoils_the_ban_whatever_the_record_says():
+    """The record of operations is made beside the student's code: code that can reach it could forge it."""
+    cells = [
+        "from autograder.judge import responder\nresponder._Operations = object",
+        "torch.Tensor.share = torch.Tensor.softmax",
+        "def softmax(scores, dim=-1):\n    return scores.share(dim)",
+    ]
+    assert "autograder" in banned_in_source("softmax", SOFTMAX.ban, cells, stop=())
+    assert not banned_in_source("softmax", SOFTMAX.ban, [GOOD], stop=())
 
 
 def test_the_source_is_followed_through_helpers_but_not_through_local_names():

@@ -77,10 +77,26 @@ def uses(name: str, sources: Iterable[str]) -> set[str]:
     return {used for statement in reachable(name, sources) for used in global_names(statement)}
 
 
+# What finds a function by a name that is not in the source, and what leads to the judge's own parts in the process,
+# where the record of torch's operations could be forged. An answer to an exercise with a ban needs none of it.
+LOOKUPS = frozenset(
+    {"eval", "exec", "compile", "__import__", "import_module", "vars", "globals", "attrgetter", "methodcaller"}
+) | {"__dict__", "__getattribute__", "__getattr__", "__builtins__", "builtins"}
+INTERNALS = frozenset(
+    {"autograder", "sys.modules", "Responder", "_getframe", "get_objects", "get_referrers", "settrace", "setprofile"}
+)
+
+
 def banned_in_source(name: str, ban: Ban, sources: Iterable[str], stop: Iterable[str]) -> set[str]:
-    """Banned names that occur in the source: as an attribute, an import, a plain name or a string for getattr."""
-    found = set()
+    """Banned names that occur in the source: as an attribute, an import, a plain name or a string for getattr.
+
+    Ways of finding a function without writing its name count too, and so do ways into the judge, in whatever cell.
+    """
+    sources = list(sources)
+    found = {word for tree in parse_cells(sources) for word in _words(tree) if word in INTERNALS}
     for statement in reachable(name, sources, stop):
+        found |= {word for word in _words(statement) if word in LOOKUPS}
+        found |= {"getattr" for node in ast.walk(statement) if _computed_getattr(node)}
         docstrings = {id(node.value) for node in ast.walk(statement) if isinstance(node, ast.Expr)}
         for node in ast.walk(statement):
             match node:
@@ -91,6 +107,28 @@ def banned_in_source(name: str, ban: Ban, sources: Iterable[str], stop: Iterable
                 case ast.Constant(value=str(word)) if word in ban.names and id(node) not in docstrings:
                     found.add(word)
     return found
+
+
+def _words(tree: ast.AST) -> Iterable[str]:
+    """Every name that occurs: of variables, attributes and imported things."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="sys"), attr="modules"):
+                yield "sys.modules"
+            case ast.Name(id=word) | ast.Attribute(attr=word):
+                yield word
+            case ast.Constant(value=str(text)) if "autograder" in text:
+                yield "autograder"
+            case ast.Import(names=aliases):
+                yield from (part for alias in aliases for part in alias.name.split("."))
+            case ast.ImportFrom(module=module, names=aliases):
+                yield from (module or "").split(".")
+                yield from (alias.name for alias in aliases)
+
+
+def _computed_getattr(node: ast.AST) -> bool:
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"
+    return called and not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant))
 
 
 def _is_self(node: ast.expr) -> bool:
