@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_
 from autograder.exercises import exercises
 from autograder.grading.mend import grade_id
 from autograder.grading.notebook import NotebookMarker, exercise_of, verdict_in, zero_everywhere
+from autograder.grading.plugins import HIDDEN
 from autograder.sample_class import filled_in, points_for
 from autograder.sandbox.session import Limits, Session
 
@@ -215,3 +217,16 @@ def test_a_child_does_not_hold_the_exercises_in_memory(template):
     with Session(template) as session:
         result = session.run("import sys\nprint([m for m in sys.modules if m.startswith('autograder.exercises')])")
     assert result.outputs[0]["text"] == "[]\n"
+
+
+def test_the_template_has_imported_what_a_dry_run_of_the_solution_imports(template, solution):
+    """So that no notebook pays for an import again: a handful of small modules may be left to the first use."""
+    with Session(template) as session:
+        session.run("import sys as _sys\n_before = set(_sys.modules)")
+        for cell in solution.cells:
+            if cell.cell_type == "code":
+                result = session.run(HIDDEN.sub("", cell.source))
+                assert result.ending == "ok", f"{cell.id}: {result.outputs[-1:]}"
+        [printed] = session.run("print(sorted(set(_sys.modules) - _before))").outputs
+    late = ast.literal_eval(printed["text"])
+    assert len(late) < 5, late
