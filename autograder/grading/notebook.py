@@ -16,6 +16,7 @@ from nbformat.v4 import new_output
 from ..exercises import exercises, questions
 from ..judge.mark import Verdict, follow_through, mark, zero
 from ..judge.report import MIME, bundle, number
+from ..judge.rules import defined_in, uses
 from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
 
@@ -114,12 +115,18 @@ class NotebookMarker:
             self._replay(self._session, index)
         return self._session
 
-    def _replay(self, session: Session, index: int) -> None:
-        """Bring a new session to where the notebook is before cell `index`."""
+    def _replay(self, session: Session, index: int, names: set[str] | None = None) -> None:
+        """Bring a new session to where the notebook is before cell `index`.
+
+        With `names`, experiments are passed over: of the cells that are neither given nor answers, only those are run
+        that define one of these names.
+        """
         for earlier in range(index):
             cell = self.notebook.cells[earlier]
             ungraded = cell.cell_type == "code" and exercise_of(cell) is None
             if not ungraded or earlier in self._left_out or not cell.source.strip():
+                continue
+            if names is not None and "nbgrader" not in cell.metadata and not names & defined_in(cell.source):
                 continue
             remaining = self._deadline - time.monotonic()
             if remaining < 0 or self._restarts > MAX_RESTARTS:
@@ -157,7 +164,7 @@ class NotebookMarker:
         if verdict.full or not follow_through(name, sources) or time.monotonic() > self._deadline:
             return verdict
         with Session(self.template, self.files, self.limits) as apart:
-            self._replay(apart, index)
+            self._replay(apart, index, uses(name, sources) | {name})
             if apart.alive:
                 with apart.questions() as ask:
                     bound = mark(name, Student(ask), sources)

@@ -31,6 +31,11 @@ def definitions(trees: list[ast.Module]) -> dict[str, list[ast.stmt]]:
     return found
 
 
+def defined_in(source: str) -> set[str]:
+    """The names that a cell defines at its top."""
+    return set(definitions(parse_cells([source])))
+
+
 def _defined(statement: ast.stmt) -> Iterable[str]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name
