@@ -96,7 +96,6 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "mq_unlink": (241, 181),
 }
 SOCKETS = {"socket": (41, 198), "socketpair": (53, 199)}
-CONNECT = (42, 203)
 CLONE, CLONE3 = (56, 220), (435, 435)
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, and the kernel's name of the machine
 
@@ -118,17 +117,17 @@ def no_new_privileges() -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
 
 
-def seccomp(allow_connect: bool = True) -> None:
+def seccomp() -> None:
     """Refuse the system calls above, new namespaces, and every socket that is not a Unix one."""
     column, machine = MACHINES[platform.machine()]
-    program = _program(column, machine, allow_connect)
+    program = _program(column, machine)
     code = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
     if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0):
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_SECCOMP)")
 
 
-def _program(column: int, machine: int, allow_connect: bool) -> bytes:
+def _program(column: int, machine: int) -> bytes:
     def fail(number: int) -> tuple[int, int, int, int]:
         return (RETURN, 0, 0, FAIL | number)
 
@@ -140,10 +139,9 @@ def _program(column: int, machine: int, allow_connect: bool) -> bytes:
     lines += [(RETURN, 0, 0, ALLOW)]
     for call in SOCKETS.values():
         lines += [(EQUAL, 0, 4, call[column]), argument, (EQUAL, 1, 0, 1), fail(errno.EACCES), (RETURN, 0, 0, ALLOW)]
-    denied = [call[column] for call in DENIED.values()] + ([] if allow_connect else [CONNECT[column]])
-    for call in denied:
-        if call is not None:
-            lines += [(EQUAL, 0, 1, call), fail(errno.EPERM)]
+    for call in DENIED.values():
+        if call[column] is not None:
+            lines += [(EQUAL, 0, 1, call[column]), fail(errno.EPERM)]
     lines += [(RETURN, 0, 0, ALLOW)]
     return b"".join(struct.pack("HBBI", *line) for line in lines)
 
