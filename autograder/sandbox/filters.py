@@ -151,16 +151,15 @@ def landlock_version() -> int:
     return max(libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)), 0)
 
 
-def landlock(writable: Sequence[str], devices: Iterable[str] = (), readable: Sequence[str] | None = None) -> int:
-    """Allow writing only below `writable` and to `devices`, reading (where given) only below `readable`.
+def landlock(writable: Sequence[str], devices: Iterable[str] = ()) -> int:
+    """Allow writing only below `writable` and to `devices`. What can be read, the file system's root decides.
 
     No TCP, no signals and no abstract sockets to the outside, as far as the kernel knows how. Returns its version.
     """
     version = landlock_version()
     if not version:
         return 0
-    write = FS_WRITE | (FS_REFER if version >= 2 else 0) | (FS_TRUNCATE if version >= 3 else 0)
-    handled = write | (FS_READ if readable is not None else 0)
+    handled = FS_WRITE | (FS_REFER if version >= 2 else 0) | (FS_TRUNCATE if version >= 3 else 0)
     net, scoped = (3 if version >= 4 else 0), (3 if version >= 6 else 0)
     attributes = struct.pack("QQQ", handled, net, scoped)[: 24 if version >= 6 else 16 if version >= 4 else 8]
     rules = _landlock_call(LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), 0)
@@ -168,10 +167,7 @@ def landlock(writable: Sequence[str], devices: Iterable[str] = (), readable: Seq
         for path in writable:
             _landlock_rule(rules, path, handled)
         for path in devices:
-            _landlock_rule(rules, path, handled & (FS_WRITE_FILE | FS_TRUNCATE | 1 << 2))
-        for path in readable or ():
-            inside = FS_READ if os.path.isdir(path) else FS_READ & ~(1 << 3)
-            _landlock_rule(rules, path, inside)
+            _landlock_rule(rules, path, handled & (FS_WRITE_FILE | FS_TRUNCATE))
         _landlock_call(LANDLOCK_RESTRICT, rules, 0)
     finally:
         os.close(rules)
