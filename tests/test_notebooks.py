@@ -17,6 +17,34 @@ from autograder.grading.plugins import HIDDEN
 from autograder.judge.mark import namespace_with
 
 CONTRACT = {
+    "01-language-modelling": {
+        "exercises": [
+            *("count_bigrams", "bigram_probs", "sequence_log_prob", "cross_entropy", "perplexity", "generate_bigram"),
+        ],
+        "questions": ["q1_1", "q1_2", "q1_3"],
+        "written": ["written_chain_rule"],
+    },
+    "02-tokenisation": {
+        "exercises": [
+            *("build_vocab", "encode", "decode", "split_words", "count_pairs", "merge_pair", "train_bpe"),
+            *("bpe_encode", "train_tokenizer", "fertility"),
+        ],
+        "questions": ["q2_1", "q2_2", "q2_3"],
+        "written": [],
+    },
+    "03-embeddings": {
+        "exercises": [
+            *("one_hot_lookup", "Embedding", "embedding_cost", "cosine_similarity", "nearest_neighbours", "analogy"),
+            *("skipgram_pairs", "sgns_loss"),
+        ],
+        "questions": ["q3_1", "q3_2", "q3_3"],
+        "written": [],
+    },
+    "04-positional-encoding": {
+        "exercises": ["sinusoidal_encoding", "LearnedPositionalEmbedding", "shift_matrix", "apply_rope"],
+        "questions": ["q4_1", "q4_2", "q4_3"],
+        "written": [],
+    },
     "05-attention": {
         "exercises": ["softmax", "simple_attention", "scaled_dot_product_attention", "SelfAttention"],
         "questions": ["q5_1", "q5_2", "q6_1", "q6_2", "q6_3"],

@@ -8,6 +8,10 @@ import importlib
 from .declare import Exercise, Question
 
 MODULES = {
+    "01-language-modelling": "language_modelling",
+    "02-tokenisation": "tokenisation",
+    "03-embeddings": "embeddings",
+    "04-positional-encoding": "positional",
     "05-attention": "attention",
     "06-masking": "masking",
 }

@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .wire import Packet, Ref, decode, encode
+from .wire import Packet, Ref, Seed, decode, encode
 
 MAX_TEXT = 160  # characters of an error message that cross the wire
 
@@ -49,7 +49,7 @@ class Responder:
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def do_call(self, target: Any, args: list, kwargs: dict, **options: Any) -> dict:
-        """Call a function, a kept object, or a method of one. Options: keep, upstream, device, trace, training."""
+        """Call a function, a kept object, or a method of one. Options: keep, upstream, strict_device, trace, training, after."""
         function = self._find(target)
         owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
         if isinstance(owner, nn.Module) and "training" in options:
@@ -77,6 +77,8 @@ class Responder:
         if options.get("trace"):
             reply["operations"] = sorted(operations)
         reply["inputs"] = [t.detach() for t in tensors] if upstream is None else []
+        if options.get("after"):
+            reply["after"] = args
         if options.get("keep"):
             result = self._keep(result)
         reply["value"] = result
@@ -153,6 +155,8 @@ class Responder:
     def _resolve(self, value: Any) -> Any:
         if isinstance(value, Ref):
             return self.kept[value.key]
+        if isinstance(value, Seed):
+            return torch.Generator().manual_seed(value.seed)
         if isinstance(value, (list, tuple)):
             return type(value)(self._resolve(item) for item in value)
         if isinstance(value, dict):

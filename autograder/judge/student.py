@@ -66,7 +66,8 @@ class Student:
         """Call a function (by name), a built module (Ref), or a method ((target, "name")).
 
         The answer has "value", "inputs" (the tensors that were passed in, afterwards), "rng_moved", and, where an
-        `upstream` list of tensors is given (one for each output), "gradients" of sum(output * upstream).
+        `upstream` list of tensors is given (one for each output), "gradients" of sum(output * upstream). With
+        `after=True` it also has "after": all arguments as they are afterwards, lists and dictionaries too.
         """
         return self._request(where, do="call", target=target, args=args, kwargs=kwargs or {}, **options)
 
@@ -119,7 +120,7 @@ class Student:
 
 
 REPLY_PARTS = {
-    "call": {"value": None, "inputs": [], "rng_moved": False, "gradients": {}, "operations": []},
+    "call": {"value": None, "inputs": [], "rng_moved": False, "gradients": {}, "operations": [], "after": []},
     "state": {"parameters": {}, "buffers": {}, "trainable": [], "children": {}},
 }
 

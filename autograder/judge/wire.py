@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 
 DTYPES = {
@@ -47,6 +48,13 @@ class Ref:
     key: int
 
 
+@dataclass(frozen=True)
+class Seed:
+    """An argument that arrives as a new `torch.Generator` with this seed."""
+
+    seed: int
+
+
 @dataclass
 class Packet:
     """What is sent: a JSON tree and the blobs that its tensors point to."""
@@ -77,6 +85,10 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
         return _encode_tensor(value, packet)
     if isinstance(value, Ref):
         return {"ref": value.key}
+    if isinstance(value, Seed):
+        return {"seed": value.seed}
+    if isinstance(value, np.generic):  # a NumPy number is as good as Python's
+        return _encode(value.item(), packet, depth + 1)
     if type(value) in (list, tuple):
         return {type(value).__name__: [_encode(item, packet, depth + 1) for item in value]}
     if isinstance(value, dict):
@@ -137,6 +149,8 @@ def _decode(tree: Any, blobs: list[bytes], depth: int) -> Any:
         return int(content)
     if kind == "ref" and isinstance(content, int):
         return Ref(content)
+    if kind == "seed" and isinstance(content, int):
+        return Seed(content)
     if kind == "opaque":
         return Opaque(str(content)[:80])
     raise WireError("not an encoded value")

@@ -1,0 +1,4 @@
+"""Notebook 03."""
+
+EXERCISES: list = []
+QUESTIONS: list = []

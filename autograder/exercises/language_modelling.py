@@ -1,0 +1,4 @@
+"""Notebook 01."""
+
+EXERCISES: list = []
+QUESTIONS: list = []

@@ -1,0 +1,4 @@
+"""Notebook 04."""
+
+EXERCISES: list = []
+QUESTIONS: list = []

@@ -1,0 +1,4 @@
+"""Notebook 02."""
+
+EXERCISES: list = []
+QUESTIONS: list = []
