@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import copy
 import time
 
+import nbformat
 import pytest
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.exercises import exercises
-from autograder.grading.mend import grade_id
+from autograder.grading.mend import grade_id, mend
 from autograder.grading.notebook import NotebookMarker, exercise_of, verdict_in, zero_everywhere
 from autograder.grading.plugins import HIDDEN
 from autograder.sample_class import filled_in, points_for
@@ -230,3 +232,71 @@ def test_the_template_has_imported_what_a_dry_run_of_the_solution_imports(templa
         [printed] = session.run("print(sorted(set(_sys.modules) - _before))").outputs
     late = ast.literal_eval(printed["text"])
     assert len(late) < 5, late
+
+
+EXPERIMENT = "import time\nhelper = 1\nmeasured = helper + len([1, 2])"
+
+
+def with_experiments(notebook, *sources):
+    """The notebook with given cells before its first answer, as a release would have them."""
+    release = copy.deepcopy(notebook)
+    [index] = [i for i, cell in enumerate(release.cells) if grade_id(cell) == "softmax"]
+    release.cells[index:index] = [nbformat.v4.new_code_cell(s, metadata={"tags": ["experiment"]}) for s in sources]
+    return release
+
+
+def marked_against(release, template, change=lambda notebook: None):
+    """Marks, and which cells were run when the release comes back with all answers and this change."""
+    submitted = filled_in(release, ANSWERS)
+    change(submitted)
+    for cell in submitted.cells:
+        cell.grade_id = grade_id(cell)
+        cell.tags = cell.metadata.get("tags", [])
+    notebook = mend(submitted, release, [])
+    verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
+    ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
+    return {verdict.exercise: verdict for verdict in verdicts.values()}, ran
+
+
+def test_experiments_that_nothing_depends_on_are_passed_over(template, short):
+    release = with_experiments(short, EXPERIMENT, "another = measured * 2")
+    verdicts, ran = marked_against(release, template)
+    assert earned(verdicts) == POINTS
+    assert EXPERIMENT not in ran
+
+
+def test_an_experiment_is_run_when_a_cell_or_an_answer_builds_on_it(template, short):
+    release = with_experiments(short, EXPERIMENT, "another = measured * 2")
+
+    def build_on_it(notebook):
+        notebook.cells.append(nbformat.v4.new_code_cell("print(another)"))
+
+    _, ran = marked_against(release, template, build_on_it)
+    assert {EXPERIMENT, "another = measured * 2", "print(another)"} <= ran
+
+    def use_it(notebook):
+        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
+        cell.source = cell.source.replace("\n    ", "\n    assert another == 6\n    ", 1)
+
+    verdicts, ran = marked_against(release, template, use_it)
+    assert earned(verdicts) == POINTS
+    assert EXPERIMENT in ran
+
+
+def test_an_experiment_that_a_student_changed_is_run(template, short):
+    release = with_experiments(short, EXPERIMENT)
+
+    def change(notebook):
+        [cell] = [cell for cell in notebook.cells if cell.source == EXPERIMENT]
+        cell.source += "\nmeasured"
+
+    _, ran = marked_against(release, template, change)
+    assert EXPERIMENT + "\nmeasured" in ran
+
+
+def test_a_tag_of_the_students_own_passes_nothing_over(template, short):
+    def add(notebook):
+        notebook.cells.insert(3, nbformat.v4.new_code_cell("own = 1", metadata={"tags": ["experiment"]}))
+
+    _, ran = marked_against(short, template, add)
+    assert "own = 1" in ran

@@ -16,9 +16,10 @@ from nbformat.v4 import new_output
 from ..exercises import exercises, questions
 from ..judge.mark import Verdict, follow_through, mark, zero
 from ..judge.report import MIME, bundle, number
-from ..judge.rules import defined_in, uses
+from ..judge.rules import defined_in, mentioned_in, uses
 from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
+from .mend import EXPERIMENT
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ RESTARTED = (
     "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
 )
 TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
+PASSED_OVER = "A given cell, unchanged; nothing that is marked depends on it, so it was not run again."
 STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
 
@@ -48,7 +50,11 @@ def exercise_of(cell: NotebookNode) -> str | None:
 
 @dataclass
 class NotebookMarker:
-    """Marks one notebook in place. `verdicts` holds what each test cell earned, by grade_id."""
+    """Marks one notebook in place. `verdicts` holds what each test cell earned, by grade_id.
+
+    The course's own experiments are passed over where the student left them unchanged: marking costs what the student's
+    code costs. They are run after all when a cell or an answer mentions a name that they define.
+    """
 
     notebook: NotebookNode
     template: Template
@@ -59,6 +65,7 @@ class NotebookMarker:
     def run(self) -> dict[str, Verdict]:
         self._deadline = time.monotonic() + self.limits.notebook
         self._left_out: set[int] = set()
+        self._passed_over: list[int] = []
         self._restarts = self._count = 0
         self._session: Session | None = None
         try:
@@ -68,9 +75,13 @@ class NotebookMarker:
                 name = exercise_of(cell)
                 if name is not None:
                     self._mark(cell, name)
+                elif EXPERIMENT in cell.metadata.get("tags", []):
+                    self._pass_over(index, cell)
                 elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
+                    self._catch_up(mentioned_in(cell.source))
                     self._run_unknown_test(index, cell)
                 else:
+                    self._catch_up(mentioned_in(cell.source))
                     self._run(index, cell)
             self._ask_again()
         finally:
@@ -102,6 +113,22 @@ class NotebookMarker:
             self._left_out.add(index)
         return result
 
+    def _pass_over(self, index: int, cell: NotebookNode) -> None:
+        cell.outputs, cell.execution_count = [_notice(PASSED_OVER)], None
+        self._passed_over.append(index)
+
+    def _catch_up(self, names: set[str]) -> None:
+        """Run the experiments that define one of these names, and those which they in turn are built on."""
+        needed = []
+        for index in reversed(self._passed_over):
+            source = self.notebook.cells[index].source
+            if names & defined_in(source):
+                needed.append(index)
+                names = names | mentioned_in(source)
+        for index in reversed(needed):
+            self._passed_over.remove(index)
+            self._run(index, self.notebook.cells[index])
+
     def _alive(self, index: int) -> Session:
         """The session as it is before cell `index`; after a death, a new one in which the earlier cells run again."""
         while self._session is None or not self._session.responds():
@@ -124,7 +151,8 @@ class NotebookMarker:
         for earlier in range(index):
             cell = self.notebook.cells[earlier]
             ungraded = cell.cell_type == "code" and exercise_of(cell) is None
-            if not ungraded or earlier in self._left_out or not cell.source.strip():
+            passed_over = earlier in self._left_out or earlier in self._passed_over
+            if not ungraded or passed_over or not cell.source.strip():
                 continue
             if names is not None and "nbgrader" not in cell.metadata and not names & defined_in(cell.source):
                 continue
@@ -148,6 +176,7 @@ class NotebookMarker:
 
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
+        self._catch_up(uses(name, [answer.source for answer in _answer_cells(self.notebook)]) | {name})
         session = self._alive(index)
         self._write(cell, self._ask(session, name, index) if session.alive else zero(name, TOO_OFTEN))
 

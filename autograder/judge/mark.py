@@ -245,8 +245,14 @@ def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
 
 
 IMPORTS = """
+import heapq
 import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+
 import torch
 import torch.nn.functional as F
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 """

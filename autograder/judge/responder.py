@@ -49,7 +49,10 @@ class Responder:
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def do_call(self, target: Any, args: list, kwargs: dict, **options: Any) -> dict:
-        """Call a function, a kept object, or a method of one. Options: keep, upstream, strict_device, trace, training, after."""
+        """Call a function, a kept object, or a method of one.
+
+        Options: keep, upstream, strict_device, trace, training, after.
+        """
         function = self._find(target)
         owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
         if isinstance(owner, nn.Module) and "training" in options:

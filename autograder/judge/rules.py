@@ -36,6 +36,12 @@ def defined_in(source: str) -> set[str]:
     return set(definitions(parse_cells([source])))
 
 
+def mentioned_in(source: str) -> set[str]:
+    """Every name that occurs in a cell, in functions and classes too."""
+    trees = parse_cells([source])
+    return {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
 def _defined(statement: ast.stmt) -> Iterable[str]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name
