@@ -12,7 +12,7 @@ from autograder.exercises import question_or_exercise
 from autograder.exercises.attention import SOFTMAX
 from autograder.judge.mark import mark, namespace_with
 from autograder.judge.report import html, plain
-from autograder.judge.rules import banned_in_source, reachable
+from autograder.judge.rules import banned_in_source, needed_by, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.wire import Channel, Opaque, Packet, WireError, decode, encode
 
@@ -196,3 +196,20 @@ def test_little_of_an_error_message_crosses_the_wire():
     source = "def softmax(scores, dim=-1):\n    raise ValueError('x' * 5000 + '\\n' + str(scores))"
     verdict = mark("softmax", in_process(namespace_with(SOFTMAX, source)), [source])
     assert max(len(line.message) for line in verdict.lines) < 500
+
+
+@pytest.mark.parametrize(
+    ("cell", "needed"),
+    [
+        ("fig, ax = plt.subplots()\nax.plot(xs)\nshow(fig)", {"plt", "xs", "show"}),
+        ("losses = losses + [1]", {"losses"}),
+        ("for x in xs:\n    total = x", {"xs"}),
+        ("def f(a):\n    b = a\n    return b + offset", {"offset"}),
+        ("[y for y in ys]", {"ys"}),
+        ("with open(name) as file:\n    text = file.read()\nprint(text)", {"open", "name", "print"}),
+        ("%matplotlib inline\nx", {"x"}),
+        ("this is no Python", set()),
+    ],
+)
+def test_what_a_cell_takes_from_the_notebook(cell, needed):
+    assert needed_by(cell) == needed

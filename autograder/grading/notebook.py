@@ -16,7 +16,7 @@ from nbformat.v4 import new_output
 from ..exercises import exercises, questions
 from ..judge.mark import Verdict, follow_through, mark, zero
 from ..judge.report import MIME, bundle, number
-from ..judge.rules import defined_in, mentioned_in, uses
+from ..judge.rules import defined_in, needed_by, uses
 from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
 from .mend import EXPERIMENT
@@ -78,10 +78,10 @@ class NotebookMarker:
                 elif EXPERIMENT in cell.metadata.get("tags", []):
                     self._pass_over(index, cell)
                 elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
-                    self._catch_up(mentioned_in(cell.source))
+                    self._catch_up(needed_by(cell.source))
                     self._run_unknown_test(index, cell)
                 else:
-                    self._catch_up(mentioned_in(cell.source))
+                    self._catch_up(needed_by(cell.source))
                     self._run(index, cell)
             self._ask_again()
         finally:
@@ -124,7 +124,7 @@ class NotebookMarker:
             source = self.notebook.cells[index].source
             if names & defined_in(source):
                 needed.append(index)
-                names = names | mentioned_in(source)
+                names = names | needed_by(source)
         for index in reversed(needed):
             self._passed_over.remove(index)
             self._run(index, self.notebook.cells[index])

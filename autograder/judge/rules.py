@@ -36,10 +36,22 @@ def defined_in(source: str) -> set[str]:
     return set(definitions(parse_cells([source])))
 
 
-def mentioned_in(source: str) -> set[str]:
-    """Every name that occurs in a cell, in functions and classes too."""
-    trees = parse_cells([source])
-    return {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+def needed_by(source: str) -> set[str]:
+    """The names a cell takes from the notebook: those it uses without having defined them, functions' bodies included."""
+    needed: set[str] = set()
+    own: set[str] = set()
+    for tree in parse_cells([source]):
+        for statement in tree.body:
+            bound = {
+                node.id
+                for loop in ast.walk(statement)
+                if isinstance(loop, (ast.For, ast.withitem))
+                for node in ast.walk((loop.target if isinstance(loop, ast.For) else loop.optional_vars) or ast.Pass())
+                if isinstance(node, ast.Name)
+            }
+            needed |= global_names(statement) - own - bound
+            own |= set(_defined(statement))
+    return needed
 
 
 def _defined(statement: ast.stmt) -> Iterable[str]:
