@@ -12,7 +12,7 @@ from autograder.exercises import question_or_exercise
 from autograder.exercises.attention import SOFTMAX
 from autograder.judge.mark import mark, namespace_with
 from autograder.judge.report import html, plain
-from autograder.judge.rules import banned_in_source, needed_by, reachable
+from autograder.judge.rules import banned_in_source, changed_by, needed_by, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.wire import Channel, Opaque, Packet, WireError, decode, encode
 
@@ -213,3 +213,18 @@ def test_little_of_an_error_message_crosses_the_wire():
 )
 def test_what_a_cell_takes_from_the_notebook(cell, needed):
     assert needed_by(cell) == needed
+
+
+@pytest.mark.parametrize(
+    ("cell", "changed"),
+    [
+        ("x = 1\ny[0] = 2\nz.a.b = 3", {"x", "y", "z"}),
+        ("items.append(1)\nmodel.layers[0].weight.zero_()", {"items", "model"}),
+        ("torch.manual_seed(0)\nplt.show()", set()),
+        ("def f(a):\n    cache[a] = 1", {"f", "cache"}),
+        ("total += 1", {"total"}),
+        ("del table['a']", {"table"}),
+    ],
+)
+def test_what_a_cell_defines_or_changes(cell, changed):
+    assert changed_by(cell) == changed

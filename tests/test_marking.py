@@ -234,14 +234,14 @@ def test_the_template_has_imported_what_a_dry_run_of_the_solution_imports(templa
     assert len(late) < 5, late
 
 
-EXPERIMENT = "import time\nhelper = 1\nmeasured = helper + len([1, 2])"
+EXPERIMENT = "import time\nhelper = 1\nmeasured = [helper, 2]"
 
 
-def with_experiments(notebook, *sources):
-    """The notebook with given cells before its first answer, as a release would have them."""
+def with_given_cells(notebook, *sources):
+    """The notebook with more given cells before its first answer, as a release would have them."""
     release = copy.deepcopy(notebook)
     [index] = [i for i, cell in enumerate(release.cells) if grade_id(cell) == "softmax"]
-    release.cells[index:index] = [nbformat.v4.new_code_cell(s, metadata={"tags": ["experiment"]}) for s in sources]
+    release.cells[index:index] = [nbformat.v4.new_code_cell(source) for source in sources]
     return release
 
 
@@ -251,28 +251,28 @@ def marked_against(release, template, change=lambda notebook: None):
     change(submitted)
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-        cell.tags = cell.metadata.get("tags", [])
     notebook = mend(submitted, release, [])
     verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
     ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
     return {verdict.exercise: verdict for verdict in verdicts.values()}, ran
 
 
-def test_experiments_that_nothing_depends_on_are_passed_over(template, short):
-    release = with_experiments(short, EXPERIMENT, "another = measured * 2")
-    verdicts, ran = marked_against(release, template)
+def test_given_cells_that_nothing_depends_on_are_passed_over(template, short):
+    verdicts, ran = marked_against(with_given_cells(short, EXPERIMENT, "another = measured * 2"), template)
     assert earned(verdicts) == POINTS
     assert EXPERIMENT not in ran
 
 
-def test_an_experiment_is_run_when_a_cell_or_an_answer_builds_on_it(template, short):
-    release = with_experiments(short, EXPERIMENT, "another = measured * 2")
+def test_a_given_cell_is_run_when_a_cell_or_an_answer_builds_on_it(template, short):
+    chain = (EXPERIMENT, "measured.append(6)", "another = measured[2]")
+    release = with_given_cells(short, *chain, "unrelated = 1")
 
     def build_on_it(notebook):
         notebook.cells.append(nbformat.v4.new_code_cell("print(another)"))
 
     _, ran = marked_against(release, template, build_on_it)
-    assert {EXPERIMENT, "another = measured * 2", "print(another)"} <= ran
+    assert {*chain, "print(another)"} <= ran
+    assert "unrelated = 1" not in ran
 
     def use_it(notebook):
         [cell] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
@@ -280,11 +280,11 @@ def test_an_experiment_is_run_when_a_cell_or_an_answer_builds_on_it(template, sh
 
     verdicts, ran = marked_against(release, template, use_it)
     assert earned(verdicts) == POINTS
-    assert EXPERIMENT in ran
+    assert set(chain) <= ran
 
 
-def test_an_experiment_that_a_student_changed_is_run(template, short):
-    release = with_experiments(short, EXPERIMENT)
+def test_a_given_cell_that_a_student_changed_is_run(template, short):
+    release = with_given_cells(short, EXPERIMENT)
 
     def change(notebook):
         [cell] = [cell for cell in notebook.cells if cell.source == EXPERIMENT]
@@ -296,7 +296,7 @@ def test_an_experiment_that_a_student_changed_is_run(template, short):
 
 def test_a_tag_of_the_students_own_passes_nothing_over(template, short):
     def add(notebook):
-        notebook.cells.insert(3, nbformat.v4.new_code_cell("own = 1", metadata={"tags": ["experiment"]}))
+        notebook.cells.insert(3, nbformat.v4.new_code_cell("own = 1", metadata={"tags": ["given"]}))
 
     _, ran = marked_against(short, template, add)
     assert "own = 1" in ran

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
@@ -103,6 +104,7 @@ class Question:
     explanations: dict[str, str] = field(repr=False)
 
 
+@functools.cache
 def source_of(thing: Any) -> str:
     return textwrap.dedent(inspect.getsource(thing)).strip() + "\n"
 

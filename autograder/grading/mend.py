@@ -20,7 +20,7 @@ MAX_BYTES = 256 * 2**20
 KEY = "autograder"  # under this key of the notebook's metadata: what happened to the submission
 
 
-EXPERIMENT = "experiment"  # tag of given cells that only show something: marking needs none of them
+GIVEN = "given"  # tag of the course's own cells that came back as they were handed out
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
 
@@ -154,8 +154,8 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[str]) -> No
         )
     _note_claims(cells, wanted, notes)
     _drop_copies(cells, wanted, notes)
-    experiments = {_squeezed(cell.source) for cell in release.cells if EXPERIMENT in cell.metadata.get("tags", [])}
-    result = [_restored(cell, wanted, experiments) for cell in cells]
+    given = {_squeezed(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
+    result = [_restored(cell, wanted, given) for cell in cells]
     _add_missing(result, release, notes)
     notebook = copy.deepcopy(release)
     notebook.cells = result
@@ -254,14 +254,14 @@ def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
         notes.append(f"The cell “{name}” is there {len(twins)} times; {which}.")
 
 
-def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], experiments: set[str]) -> NotebookNode:
+def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
     """A cell as nbgrader knows it: type and metadata of the release, text of the student (the release, if locked).
 
-    An experiment that the student left as it was keeps its tag.
+    Cells of the course's own that the student left as they were are tagged.
     """
     released = wanted.get(cell.pop("grade_id"))
     if released is None:
-        cell.metadata = NotebookNode(tags=[EXPERIMENT] if _squeezed(cell.source) in experiments else [])
+        cell.metadata = NotebookNode(tags=[GIVEN] if _squeezed(cell.source) in given else [])
         return cell
     restored = copy.deepcopy(released)
     if _is_answer(released):

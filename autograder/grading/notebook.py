@@ -16,10 +16,10 @@ from nbformat.v4 import new_output
 from ..exercises import exercises, questions
 from ..judge.mark import Verdict, follow_through, mark, zero
 from ..judge.report import MIME, bundle, number
-from ..judge.rules import defined_in, needed_by, uses
+from ..judge.rules import changed_by, defined_in, needed_by, uses
 from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
-from .mend import EXPERIMENT
+from .mend import GIVEN
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ RESTARTED = (
     "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
 )
 TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
-PASSED_OVER = "A given cell, unchanged; nothing that is marked depends on it, so it was not run again."
+PASSED_OVER = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
 STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
 
@@ -53,7 +53,7 @@ class NotebookMarker:
     """Marks one notebook in place. `verdicts` holds what each test cell earned, by grade_id.
 
     The course's own experiments are passed over where the student left them unchanged: marking costs what the student's
-    code costs. They are run after all when a cell or an answer mentions a name that they define.
+    code costs. They are run after all when a cell or an answer needs something that they define or change.
     """
 
     notebook: NotebookNode
@@ -75,7 +75,7 @@ class NotebookMarker:
                 name = exercise_of(cell)
                 if name is not None:
                     self._mark(cell, name)
-                elif EXPERIMENT in cell.metadata.get("tags", []):
+                elif GIVEN in cell.metadata.get("tags", []):
                     self._pass_over(index, cell)
                 elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
                     self._catch_up(needed_by(cell.source))
@@ -118,11 +118,11 @@ class NotebookMarker:
         self._passed_over.append(index)
 
     def _catch_up(self, names: set[str]) -> None:
-        """Run the experiments that define one of these names, and those which they in turn are built on."""
+        """Run the cells passed over that define or change something by these names, and what those are built on."""
         needed = []
         for index in reversed(self._passed_over):
             source = self.notebook.cells[index].source
-            if names & defined_in(source):
+            if names & changed_by(source):
                 needed.append(index)
                 names = names | needed_by(source)
         for index in reversed(needed):
