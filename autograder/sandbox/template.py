@@ -29,7 +29,7 @@ PRELOADED = (
     *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "torch", "torch.optim"),
     *("torch.utils._python_dispatch", "torch._subclasses.schema_check_mode", "multiprocessing.synchronize"),
     *("PIL.BmpImagePlugin", "PIL.GifImagePlugin", "PIL.JpegImagePlugin", "PIL.PpmImagePlugin"),
-    *("tqdm.auto", "tokenizers", "transformers", "autograder.sandbox.shell"),
+    *("tqdm.auto", "ipywidgets", "tokenizers", "transformers", "autograder.sandbox.shell"),
 )
 
 
