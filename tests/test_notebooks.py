@@ -57,6 +57,26 @@ CONTRACT = {
         "questions": ["q8_1", "q8_2", "q8_3"],
         "written": ["written_no_mask"],
     },
+    "07-multi-head": {
+        "exercises": [
+            *("split_heads", "merge_heads", "MultiHeadAttention", "copy_from_torch", "attention_parameters"),
+        ],
+        "questions": ["q7_1", "q7_2", "q7_3"],
+        "written": ["written_heads"],
+    },
+    "08-blocks": {
+        "exercises": ["LayerNorm", "FeedForward", "TransformerBlock", "block_parameters"],
+        "questions": ["q9_1", "q9_2", "q9_3"],
+        "written": ["written_residual"],
+    },
+    "09-gpt": {
+        "exercises": [
+            *("count_parameters", "GPT", "get_batch", "learning_rate", "train_step", "next_token_distribution"),
+            "generate",
+        ],
+        "questions": ["q10_1", "q10_2", "q10_3", "q10_4"],
+        "written": ["written_no_positions"],
+    },
 }
 
 
@@ -119,7 +139,6 @@ def test_visible_tests_have_messages_that_teach(solution):
 
 
 def test_every_option_of_a_question_is_in_the_text(solution):
-    text = "\n".join(cell.source for cell in cells(solution, "markdown"))
     for question in questions(solution.metadata.name):
         number = question.name[1:].replace("_", ".")
         [block] = [
@@ -128,7 +147,11 @@ def test_every_option_of_a_question_is_in_the_text(solution):
             if re.search(rf"Question {re.escape(number)}\b", cell.source)
         ]
         assert re.findall(r"^- \*\*([A-Z])\*\*", block, re.MULTILINE) == sorted(question.explanations)
-    assert "BEGIN SOLUTION" in text
+
+
+def test_a_written_question_has_its_model_answer(solution):
+    for name in CONTRACT[solution.metadata.name]["written"]:
+        assert "### BEGIN SOLUTION" in by_grade_id(solution)[name].source
 
 
 def test_outputs_are_kept_and_none_is_an_error(solution):

@@ -14,6 +14,9 @@ MODULES = {
     "04-positional-encoding": "positional",
     "05-attention": "attention",
     "06-masking": "masking",
+    "07-multi-head": "multihead",
+    "08-blocks": "blocks",
+    "09-gpt": "gpt",
 }
 
 
@@ -44,6 +47,11 @@ def exercises(notebook: str | None = None) -> list[Exercise]:
 def questions(notebook: str | None = None) -> list[Question]:
     notebooks = [notebook] if notebook else list(MODULES)
     return [d for n in notebooks for d in in_notebook(n) if isinstance(d, Question)]
+
+
+def given_in(notebook: str) -> str:
+    """Source of what a notebook's locked cells give to the answers (a configuration class, say), beside the imports."""
+    return getattr(importlib.import_module(f".{MODULES[notebook]}", __name__), "GIVEN", "")
 
 
 def names_in(notebook: str) -> set[str]:

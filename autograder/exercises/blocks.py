@@ -1,0 +1,4 @@
+"""Notebook 08."""
+
+EXERCISES: list = []
+QUESTIONS: list = []

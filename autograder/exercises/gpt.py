@@ -1,0 +1,4 @@
+"""Notebook 09."""
+
+EXERCISES: list = []
+QUESTIONS: list = []

@@ -1,0 +1,4 @@
+"""Notebook 07."""
+
+EXERCISES: list = []
+QUESTIONS: list = []
