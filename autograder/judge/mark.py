@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..exercises import names_in, question_or_exercise, working_versions
+from ..exercises import given_in, names_in, question_or_exercise, working_versions
 from ..exercises.declare import Check, Exercise, Mistake, Question, Wrong
 from ..exercises.draw import fresh
 from .rules import banned_in_source, uses
@@ -236,7 +236,7 @@ def _trials(name: str) -> list[_Trial]:
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
     """A notebook's namespace in which this source is the answer and the other exercises are right."""
     namespace: dict[str, Any] = {"__name__": "notebook"}
-    exec(IMPORTS, namespace)
+    exec(IMPORTS + given_in(exercise.notebook), namespace)
     for other, text in working_versions(exercise.notebook).items():
         if other != exercise.name:
             exec(compile(text, "<working version>", "exec"), namespace)
