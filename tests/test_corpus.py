@@ -24,7 +24,7 @@ from autograder.corpus import (
     true_nll,
     write,
 )
-from autograder.corpus.engine import SLOT, Derivation, Either, Grammar, Role, Say, either, maybe, one_of, say
+from autograder.corpus.engine import SLOT, Derivation, Grammar, Role, Say, either, maybe, one_of, say
 from autograder.corpus.languages import word
 from autograder.corpus.lexicon import ANIMALS, BOYS, GIRLS
 from autograder.corpus.plots import STORIES
@@ -183,7 +183,7 @@ def test_pronouns_agree_with_names():
     she, he = ({person.forms["english"][""] for person in people} for people in (GIRLS, BOYS))
     checked = 0
     for name, pronoun in re.findall(
-        r"\b([A-Z]\w+) (?:lost|could not find|and|gave the picture to) (his|her)\b", sample(characters=60_000, seed=11)
+        r"\b([A-Z]\w+) (?:lost|could not find|and|gave the picture to) (his|her)\b", sample(characters=150_000, seed=11)
     ):
         assert name in (he if pronoun == "his" else she), (name, pronoun)
         checked += 1
@@ -292,41 +292,35 @@ def every_sentence(nodes: tuple = STORIES.story) -> list[Say]:
     ]
 
 
+PRONOUNS = {"he", "him", "his", "it", "its", "them", "was"}
+
+
 def test_sentences_understood_alone_name_whom_they_mean():
-    pronouns = {"he", "him", "his", "it", "them", "its"}
     for sentence in every_sentence():
         if sentence.alone:
             named = set()
-            for name, form in SLOT.findall(sentence.patterns[0]):
-                assert form not in pronouns or name.lower() in named, sentence.patterns[0]
-                if form not in pronouns:
-                    named.add(name.lower())
+            for name, form in SLOT.findall(sentence.patterns[0].lower()):
+                assert form not in PRONOUNS or name in named, sentence.patterns[0]
+                named.add(name)
 
 
 def test_every_pattern_names_the_same_people_and_things_in_every_language():
-    counting = {"look", "count"}
     for sentence in every_sentence():
-        english, igbo, bangla = (
-            {name.lower() for name, _ in SLOT.findall(pattern)} - counting for pattern in sentence.patterns
-        )
-        assert english - {"why", "quality"} <= igbo | bangla | {"when"}, sentence.patterns
-        for role in ("who", "friend", "third", "spot", "spot2", "number", "colour", "thing", "food", "animal"):
-            if any(
-                name == role and form not in ("he", "his") for name, form in SLOT.findall(sentence.patterns[0].lower())
-            ):
-                assert role in igbo, sentence.patterns
-                assert role in bangla, sentence.patterns
+        english, igbo, bangla = (SLOT.findall(pattern.lower()) for pattern in sentence.patterns)
+        named = {name for name, form in english if form not in PRONOUNS}
+        assert named <= {name for name, _ in igbo}, sentence.patterns
+        assert named <= {name for name, _ in bangla}, sentence.patterns
 
 
 def test_every_form_that_a_pattern_asks_for_exists():
-    for language in LANGUAGES:
-        for sentence in every_sentence():
-            for name, form in SLOT.findall(sentence.patterns[LANGUAGES.index(language)]):
-                role = STORIES.roles[name[0].lower() + name[1:]]
-                if not role.parents or role.parents[0] in ("who", "spot", "thing", "food", "animal", "dish", "state"):
-                    for option in role.options(*[None] * len(role.parents)) if role.parents else role.options():
-                        if option is not None:
-                            assert form in option.forms[language], (name, form, option)
+    """Tell 4,000 stories in every language: a form that the lexicon lacks would be a KeyError."""
+    source = random.Random(17)
+    told = set()
+    for _ in range(4000):
+        story = STORIES.derive(source)
+        for language in LANGUAGES:
+            told |= {sentence for sentence, _ in story.sentences(language)}
+    assert told == set(every_sentence())
 
 
 def test_parallel_sentences_are_distinct_and_in_step():
@@ -338,10 +332,10 @@ def test_parallel_sentences_are_distinct_and_in_step():
 
 
 def test_the_sentence_of_the_course_is_in_the_corpus():
-    story = "One day, Ada saw a small dog near the river. The dog drank the water because it was "
+    story = "One day, Ada saw a small dog and two fat hens near the river. The dog drank the water because it was "
     following = next_character_distribution(story)
     assert {"t", "c"} <= set(following)  # thirsty (the dog was) or cold (the water was)
-    assert math.isfinite(true_nll(story + "thirsty. Who was thirsty? The dog was."))
+    assert math.isfinite(true_nll(story + "thirsty. Who was thirsty? The dog was. The hens"))
     assert math.isfinite(true_nll(story + "cold. What was cold? The water was."))
     assert true_nll(story + "cold. Who was cold?") == math.inf
 
@@ -373,8 +367,3 @@ def test_every_story_of_the_files_is_possible_and_the_floor_is_their_mean(langua
     assert floor["characters"] == len(text)
     assert floor["floor"] == pytest.approx(math.fsum(losses) / len(text), rel=1e-12)
     assert 0.25 < floor["floor"] / math.log(2) < 0.4  # bits per character
-
-
-def test_a_block_of_choices_is_used_once_in_a_story():
-    """`Derivation` counts turns in order of telling, in every language alike: forks must hold sentences, not words."""
-    assert all(isinstance(node, Say | Either) for node in STORIES.story)

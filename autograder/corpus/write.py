@@ -1,0 +1,68 @@
+"""The files that the corpus puts into the assignments' folders, so that a student's notebook just reads a text."""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from . import LANGUAGES, parallel, sample, true_nll
+
+SEEDS = {"train": 1, "validation": 2, "parallel": 3}
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def text(language: str, part: str, characters: int) -> str:
+    return sample(language, characters=characters, seed=SEEDS[part])
+
+
+@cache
+def floor(language: str, part: str, characters: int) -> dict:
+    """How long the text is and the best loss that any model of characters can expect on it, in nats per character."""
+    story = text(language, part, characters)
+    return {"characters": len(story), "floor": true_nll(story, language) / len(story)}
+
+
+def stories(language: str = "english", train: int = 300_000, validation: int = 30_000) -> dict[str, Callable[[], str]]:
+    """stories.txt, stories-validation.txt and stories.json, each as a recipe; 0 characters for none."""
+    name = "stories" if language == "english" else f"stories-{language}"
+    sizes = {part: size for part, size in (("train", train), ("validation", validation)) if size}
+    files = {
+        f"{name}{'' if part == 'train' else '-' + part}.txt": lambda part=part, size=size: text(language, part, size)
+        for part, size in sizes.items()
+    }
+    return files | {
+        f"{name}.json": lambda: (
+            json.dumps({part: floor(language, part, sizes[part]) for part in sizes}, indent=2) + "\n"
+        )
+    }
+
+
+def sentences(rows: int) -> dict[str, Callable[[], str]]:
+    """stories-parallel.tsv: the same sentence in every language on each line."""
+    return {
+        "stories-parallel.tsv": lambda: "".join(
+            "\t".join(row) + "\n" for row in [LANGUAGES, *parallel(rows, seed=SEEDS["parallel"])]
+        )
+    }
+
+
+# Which assignment reads what
+ASSIGNMENTS: dict[str, dict[str, Callable[[], str]]] = {
+    "01": stories(),
+    "02": stories() | stories("igbo", 100_000, 0) | stories("bangla", 100_000, 0) | sentences(200),
+    "03": stories(validation=0),
+    "09": stories() | stories("bangla"),
+    "11": sentences(6_000),
+}
+
+
+def write(solutions: Path = ROOT / "solutions") -> list[Path]:
+    """Write each assignment's files into its folder, if it has one; return what was written."""
+    written = []
+    for number, files in ASSIGNMENTS.items():
+        for folder in sorted(solutions.glob(f"{number}-*/")):
+            for name, make in files.items():
+                (folder / name).write_bytes(make().encode())  # bytes: the same newlines on every system
+                written.append(folder / name)
+    return written
