@@ -72,13 +72,11 @@ def test_a_mistake_costs_nothing_in_the_other_exercises(exercise):
     """With every answer right but one, only that one loses marks, though the others may be built on it."""
     others = [other for other in exercises(exercise.notebook) if other.name != exercise.name]
     for mistake in exercise.mistakes:
-        namespace = namespace_with(exercise, "")
         for other in others:
-            exec(other.source, namespace)
-        exec(mistake.source, namespace)
-        student = in_process(namespace)
-        for other in others:
-            verdict = mark(other.name, student, [other.source])
+            namespace = namespace_with(exercise, "")
+            for source in (*(each.source for each in others), mistake.source):
+                exec(source, namespace)
+            verdict = mark(other.name, in_process(namespace), [other.source])
             assert verdict.full, f"{mistake.name} costs marks in {other.name}: {explain(verdict)}"
 
 

@@ -228,3 +228,27 @@ def test_what_a_cell_takes_from_the_notebook(cell, needed):
 )
 def test_what_a_cell_defines_or_changes(cell, changed):
     assert changed_by(cell) == changed
+
+
+SOFTMAX_ANSWER = SOFTMAX.source
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        SOFTMAX_ANSWER.replace("    shifted", '    print("softmax", scores.shape)\n    shifted', 1),
+        "from torch.nn.functional import softmax\n" + SOFTMAX_ANSWER,
+    ],
+)
+def test_a_ban_is_about_use_not_about_words(harmless):
+    verdict = mark("softmax", in_process(namespace_with(SOFTMAX, harmless)), [harmless])
+    assert verdict.full, verdict
+
+
+def test_an_error_that_pytorch_calls_not_implemented_is_not_an_unanswered_exercise():
+    source = SOFTMAX_ANSWER.replace(
+        "    shifted", "    if scores.dtype == torch.float64:\n        raise NotImplementedError\n    shifted", 1
+    )
+    verdict = mark("softmax", in_process(namespace_with(SOFTMAX, source)), [source])
+    assert len(verdict.lines) == len(SOFTMAX.checks)
+    assert 0 < verdict.earned < verdict.points

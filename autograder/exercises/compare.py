@@ -73,7 +73,7 @@ def same_tensor(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
 
 
 def _shape_hint(got: torch.Tensor, expected: torch.Tensor) -> str:
-    if got.dim() >= 2 and got.shape == expected.mT.shape:
+    if got.dim() == expected.dim() >= 2 and got.shape == expected.mT.shape:
         return " The last two dimensions are the wrong way round."
     if sorted(got.shape) == sorted(expected.shape):
         return " The dimensions are there, but not in this order."

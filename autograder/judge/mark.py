@@ -121,7 +121,7 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
             _ask(exercise, check, student)
         except Wrong as wrong:
             lines.append(Line(check.title, check.weight, False, str(wrong), wrong.symptom))
-            if str(wrong) == UNANSWERED:
+            if str(wrong) == UNANSWERED and len(lines) == 1:
                 break
         else:
             lines.append(Line(check.title, check.weight, True))

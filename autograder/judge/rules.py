@@ -140,22 +140,22 @@ INTERNALS = frozenset(
 def banned_in_source(name: str, ban: Ban, sources: Iterable[str], stop: Iterable[str]) -> set[str]:
     """Banned names that occur in the source: as an attribute, an import, a plain name or a string for getattr.
 
-    Ways of finding a function without writing its name count too, and so do ways into the judge, in whatever cell.
+    An import under the exercise's own name is none: the answer replaces it, and if not, the operations tell. Ways of
+    finding a function without writing its name count too, and so do ways into the judge, in whatever cell.
     """
     sources = list(sources)
     found = {word for tree in parse_cells(sources) for word in _words(tree) if word in INTERNALS}
     for statement in reachable(name, sources, stop):
         found |= {word for word in _words(statement) if word in LOOKUPS}
         found |= {"getattr" for node in ast.walk(statement) if _computed_getattr(node)}
-        docstrings = {id(node.value) for node in ast.walk(statement) if isinstance(node, ast.Expr)}
         for node in ast.walk(statement):
             match node:
                 case ast.Attribute(attr=word) if word in ban.names and not _is_self(node.value):
                     found.add(word)
                 case ast.ImportFrom(module=module, names=aliases) if (module or "").startswith("torch"):
-                    found |= {alias.name for alias in aliases} & ban.names
-                case ast.Constant(value=str(word)) if word in ban.names and id(node) not in docstrings:
-                    found.add(word)
+                    found |= {alias.name for alias in aliases if (alias.asname or alias.name) != name} & ban.names
+                case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(word)), *_]):
+                    found |= {word} & ban.names
     return found
 
 

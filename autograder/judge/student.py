@@ -154,7 +154,7 @@ def _sentence(facts: dict, where: str) -> str:
             )
         case "died":
             return f"Your code ended the Python process{place} (a crash, `os._exit`, or more memory than allowed)."
-        case "raised" if facts.get("type") == "NotImplementedError" and "meta" not in str(facts.get("text")):
+        case "raised" if facts.get("type") == "NotImplementedError" and _is_stub(facts):
             return "This exercise has not been answered yet."
         case "raised":
             line = f", at the line `{facts['line']}`" if facts.get("line") else ""
@@ -162,6 +162,12 @@ def _sentence(facts: dict, where: str) -> str:
             return f"Your code stopped with {facts.get('type')}{text}{place}{line}."
         case _:
             return f"The judge could not read the answer{place} ({facts.get('text', 'malformed data')})."
+
+
+def _is_stub(facts: dict) -> bool:
+    """The student's own `raise NotImplementedError`, and not one of PyTorch's."""
+    line, text = str(facts.get("line", "")), str(facts.get("text"))
+    return line.startswith("raise") if line else "meta" not in text and "implemented for" not in text
 
 
 def in_process(namespace: dict[str, Any]) -> Student:
