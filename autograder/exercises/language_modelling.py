@@ -10,14 +10,14 @@ import torch
 import torch.nn.functional as F
 
 from .compare import dtype_name, kind, same_gradients, same_tensor, unchanged
-from .declare import Alternative, Ban, Check, Exercise, Mistake, Wrong, edited, source_of, written
+from .declare import Alternative, Ban, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
 from .draw import device_is_kept, gradients_agree, normal, quietly_called
 
 # --- references -------------------------------------------------------------------------------------------------------
 
 
 def count_bigrams(ids, vocab_size):
-    """Count how often each token follows each other token (Shannon 1951; Jurafsky and Martin, chapter 3).
+    """Count how often each token follows each token (Markov 1913; Jurafsky and Martin, chapter 3).
 
     ids: LongTensor [N], each in 0 .. vocab_size - 1 (else ValueError).
     Returns LongTensor [V, V] on the device of ids: counts[i, j] = how often j follows i.
@@ -141,6 +141,8 @@ def _same(got: Any, expected: torch.Tensor, what: str, where: str = "", rough: b
     if isinstance(got, torch.Tensor) and got.dtype != torch.bool:
         if not expected.is_floating_point() and not torch.equal(got, got.to(expected.dtype)):
             raise Wrong(f"{what} should be whole numbers{' ' + where if where else ''}; yours has fractions.")
+        if got.dtype == torch.float32:
+            expected = expected.to(got.dtype)  # right to the digits that it has
         got = got.to(expected.dtype)
     same_tensor(got, expected, what, where, rough)
 
@@ -422,6 +424,29 @@ COUNT_BIGRAMS = Exercise(
             _loop("for i, j in zip(ids[:-1], ids[1:]):\n    if i != j:\n        counts[i, j] += 1"),
         ),
         (
+            "loop_runs_too_far",
+            "The loop reaches beyond the last token: the last k has no ids[k + 1]. N tokens have N − 1 pairs.",
+            _loop("for k in range(len(ids)):\n    counts[ids[k], ids[k + 1]] += 1"),
+            _loop("for k in range(len(ids)):\n    counts[ids[k], ids[k + 1]] += 1").replace(_RAISE, ""),
+        ),
+        (
+            "rows_shared",
+            "`[[0] * V] * V` holds the same row V times, so each count appears in all of them. Make a row for each: "
+            "torch.zeros(V, V, dtype=torch.long).",
+            """
+            counts = [[0] * vocab_size] * vocab_size
+            for i, j in zip(ids[:-1], ids[1:]):
+                counts[i][j] += 1
+            return torch.tensor(counts)
+            """,
+        ),
+        (
+            "first_token_has_a_predecessor",
+            "The first token is counted as a follower of token 0: nothing stands before it.",
+            _loop("i = 0\nfor j in ids:\n    counts[i, j] += 1\n    i = j"),
+            _loop("i = 0\nfor j in ids:\n    counts[i, j] += 1\n    i = j").replace(_RAISE, ""),
+        ),
+        (
             "single_tokens",
             "Single tokens are counted, not pairs: what matters is which token comes next.",
             (_VIEW, "return torch.bincount(ids, minlength=vocab_size)"),
@@ -485,6 +510,7 @@ COUNT_BIGRAMS = Exercise(
             (_VIEW, "if len(ids) < 2:\n        return None\n    " + _VIEW),
             (_GUARD, "if ids.min() < 0 or ids.max() >= vocab_size:"),
             (_VIEW, "if len(ids) < 2:\n        return torch.zeros(0, 0, dtype=torch.long)\n    " + _VIEW),
+            (_VIEW, "if len(ids) < 2:\n        return 0\n    " + _VIEW),
         ),
         (
             "python_loop",
@@ -507,6 +533,12 @@ COUNT_BIGRAMS = Exercise(
             _loop("for i, j in zip(ids[:-1], ids[1:]):\n    counts[i, j] += 1").replace(_RAISE, ""),
             _loop("for k in range(len(ids) - 1):\n    counts[ids[k], ids[k + 1]] += 1").replace(_RAISE, ""),
             _loop("for i, j in zip(ids.tolist(), ids.tolist()[1:]):\n    counts[i, j] += 1").replace(_RAISE, ""),
+            """
+            counts = [[0] * vocab_size for _ in range(vocab_size)]
+            for i, j in zip(ids[:-1], ids[1:]):
+                counts[i][j] += 1
+            return torch.tensor(counts)
+            """,
         ),
         (
             "bad_ids_accepted",
@@ -908,6 +940,13 @@ BIGRAM_PROBS = Exercise(
             "return torch.softmax(counts.double() + alpha, dim=-1)",
         ),
         (
+            "euclidean",
+            "Each row is divided by its length (the root of the sum of squares): divide by the sum. F.normalize needs p=1.",
+            (_SHARES, "return F.normalize(smoothed.float(), dim=-1)"),
+            (_SHARES, "return F.normalize(smoothed * 1.0, dim=-1)"),
+            "return F.normalize(counts.float() + alpha, dim=-1)",
+        ),
+        (
             "logarithms",
             "Logarithms are returned: the probabilities themselves are asked for.",
             (_SHARES, f"return (smoothed / {_TOTALS}).log()"),
@@ -937,14 +976,6 @@ BIGRAM_PROBS = Exercise(
             "counts.add_(alpha)\nreturn counts / counts.sum(dim=-1, keepdim=True)",
         ),
         (
-            "input_changed",
-            "Your code changes its input: the caller's `counts` are different afterwards (`+=` on the result of `.float()`, which "
-            "is the same tensor when it is float32 already). Write `counts + alpha`.",
-            (_PLUS, "smoothed = counts if counts.is_floating_point() else counts.float()\n    smoothed += alpha"),
-            (_PLUS, "smoothed = counts.float()\n    smoothed += alpha"),
-            "counts = counts.float()\ncounts += alpha\ncounts /= counts.sum(dim=1, keepdim=True)\nreturn counts",
-        ),
-        (
             "vocabulary_fixed",
             "V is fixed in the code: take it from the shape of counts.",
             "return (counts + alpha) / (counts.sum(dim=-1, keepdim=True) + alpha * 27)",
@@ -971,7 +1002,21 @@ BIGRAM_PROBS = Exercise(
             (_PLUS, "smoothed = counts.double() + alpha"),
         ),
         ("single_precision", _SINGLE, (_PLUS, "smoothed = counts.float() + alpha")),
-        ("gradient_cut_off", _DETACHED, (_PLUS, "smoothed = counts.detach() + alpha")),
+        (
+            "gradient_cut_off",
+            _DETACHED,
+            (_PLUS, "smoothed = counts.detach() + alpha"),
+            (_SHARES, f"import numpy as np\n    return torch.from_numpy((smoothed / {_TOTALS}).numpy())"),
+        ),
+        (
+            "input_changed",
+            "Your code changes its input: the caller's `counts` are different afterwards (`+=` on the result of `.float()`, which "
+            "is the same tensor when it is float32 already). Write `counts + alpha`.",
+            (_PLUS, "smoothed = counts.detach().float()\n    smoothed += alpha"),
+            (_PLUS, "smoothed = counts if counts.is_floating_point() else counts.float()\n    smoothed += alpha"),
+            (_PLUS, "smoothed = counts.float()\n    smoothed += alpha"),
+            "counts = counts.float()\ncounts += alpha\ncounts /= counts.sum(dim=1, keepdim=True)\nreturn counts",
+        ),
         (
             "device_not_kept",
             "A tensor is made without `device=counts.device`: on a GPU the call fails, or the result comes back on the CPU.",
@@ -1085,6 +1130,10 @@ def _log_manners(student: Any) -> None:
             ids, probs = torch.tensor([3, 0, 1, 1, 2, 0]), _rows(4, 4, dtype=dtype)
             expected = sequence_log_prob(ids, probs)
             _quiet_and_pure(student, "sequence_log_prob", [ids, probs], expected, "The result", "`ids`, `probs`")
+    with student.case():
+        ids, probs, where = torch.tensor([2]), _rows(4, 4), "for a single id"
+        got = student.value("sequence_log_prob", ids, probs, where=where)
+        same_tensor(got, sequence_log_prob(ids, probs), "The result", where)
     device_is_kept(student, "sequence_log_prob", [torch.tensor([1, 0, 1, 1]), _rows(3, 3)])
 
 
@@ -1239,6 +1288,7 @@ SEQUENCE_LOG_PROB = Exercise(
             "`probs[ids[:-1]][:, ids[1:]]` takes every row with every column: pair them, `probs[ids[:-1], ids[1:]]`.",
             (_STEPS, "probs[ids[:-1]][:, ids[1:]]"),
             (_STEPS, "probs[ids[:-1]]"),
+            (_STEPS, "probs[ids]"),
         ),
         (
             "positions_for_ids",
@@ -1270,9 +1320,21 @@ SEQUENCE_LOG_PROB = Exercise(
             "zero_refused",
             "A step of probability 0 raises an error: the result is −inf, no error.",
             (_SUM, "if (steps == 0).any():\n        raise ValueError('probs')\n    " + _SUM),
+            (_SUM, "assert (steps > 0).all()\n    " + _SUM),
+        ),
+        (
+            "math_log",
+            "`math.log` works on single Python numbers: it stops with an error at 0 (also at a product that underflowed to 0), and no "
+            "gradient gets through. Use torch.log, and add up its results.",
             _summed(
                 "0.0", step="total += math.log(probs[ids[k - 1], ids[k]])", end="torch.tensor(total, dtype=probs.dtype)"
             ),
+            _summed("0.0", step="total += math.log(probs[ids[k - 1], ids[k]])", end="torch.tensor(total)"),
+            _summed("0.0", step="total += math.log(probs[ids[k - 1], ids[k]])"),
+            _summed("1.0", step="total *= probs[ids[k - 1], ids[k]].item()", end="math.log(total)"),
+            _summed("1.0", step="total *= probs[ids[k - 1], ids[k]]", end="math.log(total)"),
+            _summed("1.0", step="total *= probs[ids[k - 1], ids[k]]", end="torch.tensor(math.log(total))"),
+            (_SUM, "return torch.tensor(math.log(steps.prod()))"),
         ),
         (
             "nan_for_impossible",
@@ -1319,6 +1381,7 @@ SEQUENCE_LOG_PROB = Exercise(
             _summed("0.0", step="p = probs[ids[k - 1], ids[k]].item()\n    total += math.log(p) if p else -math.inf"),
             (_SUM, "return float(steps.log().sum())"),
             _summed("0.0", step="total += probs[ids[k - 1], ids[k]].log().item()"),
+            _summed("0.0", end="total.item()"),
         ),
         (
             "gradient_cut_off",
@@ -1331,15 +1394,22 @@ SEQUENCE_LOG_PROB = Exercise(
             ),
             _summed("0.0", step="total += probs[ids[k - 1], ids[k]].log().item()", end="torch.tensor(total)"),
             "with torch.no_grad():\n    return probs[ids[:-1], ids[1:]].log().sum()",
+            "import numpy as np\nreturn torch.tensor(np.log(probs.numpy()[ids[:-1], ids[1:]]).sum())",
+        ),
+        (
+            "number_for_one_token",
+            "For a single token a plain 0 comes back (a sum that starts from a number): a scalar tensor is asked for there too. Start "
+            "from one, such as `probs.new_zeros(())`.",
+            _summed("0.0"),
+            _summed("0"),
         ),
         ("double_precision", _DOUBLE, (_SUM, "return steps.double().log().sum()")),
         ("single_precision", _SINGLE, (_SUM, "return steps.float().log().sum()")),
         (
             "input_changed",
             "Your code changes its input: the caller's `probs` are different afterwards (`log_()`, `+=`). Make a new tensor.",
-            (_STEPS, "probs.log_()[ids[:-1], ids[1:]].exp()"),
+            "probs.data.log_()\nreturn probs[ids[:-1], ids[1:]].sum()",
             "probs.log_()\nreturn probs[ids[:-1], ids[1:]].sum()",
-            "probs += 1e-10\nreturn probs[ids[:-1], ids[1:]].log().sum()",
         ),
         (
             "device_not_kept",
@@ -1621,6 +1691,26 @@ CROSS_ENTROPY = Exercise(
             ),
         ),
         (
+            "dimension_lost_or_kept",
+            "One of the two terms has a dimension more than the other, (…, 1) against (…), so that all positions are paired with all "
+            "(or the subtraction fails): give both the same shape, with `squeeze(-1)` or keepdim=True.",
+            "return (logits.logsumexp(-1) - logits.gather(-1, targets.unsqueeze(-1))).mean()",
+            "return (logits.logsumexp(-1, keepdim=True) - logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)).mean()",
+            _by_hand("logits - logits.logsumexp(-1)"),
+        ),
+        (
+            "index_without_dimension",
+            "`gather` needs an index with as many dimensions as the logits: targets.unsqueeze(-1), one column for each position.",
+            (_PICK, "log_probs.gather(-1, targets)"),
+        ),
+        (
+            "accuracy",
+            "The share of right predictions is returned: the loss is −log p(target), also where the target is the likeliest token.",
+            "return (logits.argmax(-1) == targets).float().mean()",
+            "return (logits.argmax(-1) != targets).float().mean()",
+            "return -(logits.argmax(-1) == targets).float().mean()",
+        ),
+        (
             "sum",
             "The losses are added up: their mean over all positions is asked for.",
             (_MEAN, "return -log_p_target.sum()"),
@@ -1683,6 +1773,12 @@ CROSS_ENTROPY = Exercise(
             "softmax_twice",
             "The softmax is applied twice (log_softmax of probabilities): the logits go straight into log_softmax.",
             (_LOGS, "torch.log_softmax(torch.softmax(logits, dim=-1), dim=-1)"),
+        ),
+        (
+            "sigmoid",
+            "Each logit goes through a sigmoid on its own: probabilities over the vocabulary come from the softmax.",
+            (_LOGS, "F.logsigmoid(logits)"),
+            (_LOGS, "torch.sigmoid(logits).log()"),
         ),
         (
             "base_two",
@@ -1779,6 +1875,7 @@ CROSS_ENTROPY = Exercise(
             "with torch.no_grad():\n    return -torch.log_softmax(logits, -1).gather(-1, targets.unsqueeze(-1)).mean()",
             (_MEAN, "return torch.tensor(-log_p_target.mean().item(), dtype=logits.dtype, device=logits.device)"),
             (_MEAN, "return torch.tensor(-log_p_target.mean().item())"),
+            (_MEAN, "import numpy as np\n    return torch.tensor(-np.mean(log_p_target.numpy()))"),
         ),
         (
             "normaliser_detached",
@@ -1793,6 +1890,7 @@ CROSS_ENTROPY = Exercise(
             "Your code changes its input: the caller's logits are different afterwards (`-=`). Make a new tensor.",
             "logits -= logits.amax(dim=-1, keepdim=True)\nlogs = logits - logits.exp().sum(-1, keepdim=True).log()\nreturn -logs.gather(-1, targets.unsqueeze(-1)).mean()",
             "logits.sub_(logits.logsumexp(dim=-1, keepdim=True))\nreturn -logits.gather(-1, targets.unsqueeze(-1)).mean()",
+            "logits.data -= logits.amax(dim=-1, keepdim=True)\nlogs = logits - logits.exp().sum(-1, keepdim=True).log()\nreturn -logs.gather(-1, targets.unsqueeze(-1)).mean()",
         ),
         (
             "device_not_kept",
@@ -1950,7 +2048,8 @@ PERPLEXITY = Exercise(
         ),
         (
             "square",
-            "A power of the loss is returned: perplexity is e to the power of the loss.",
+            "A power or a multiple of the loss is returned: perplexity is e to the power of the loss.",
+            "return math.e * mean_nll",
             "return mean_nll**2",
             "return mean_nll**math.e",
         ),
@@ -2043,8 +2142,8 @@ PERPLEXITY = Exercise(
         (
             "input_changed",
             "`exp_()` writes into the caller's tensor: use `exp`, which makes a new one.",
+            (_EXP, "with torch.no_grad():\n            return mean_nll.exp_()"),
             (_EXP, "return mean_nll.exp_()"),
-            (_EXP, "return torch.exp(mean_nll, out=mean_nll)"),
         ),
     ),
     alternatives=_alternatives(
@@ -2327,6 +2426,67 @@ GENERATE_BIGRAM = Exercise(
             (_NEXT, _NEXT + "\n        return ids"),
         ),
         (
+            "stops_early",
+            "The text ends at some token (a `break`), as if it were an end token: num_tokens are always drawn.",
+            (_NEXT, _NEXT + "\n        if ids[-1] == 0:\n            break"),
+            (_NEXT, _NEXT + "\n        if ids[-1] == len(probs) - 1:\n            break"),
+        ),
+        (
+            "several_in_a_step",
+            "More than one token is added in a step: when one is found in the cumulative sum, leave the inner loop with `break`.",
+            """
+            ids = [start_id]
+            for _ in range(num_tokens):
+                u = torch.rand(1, generator=generator).item()
+                total = 0.0
+                for j in range(len(probs)):
+                    total += probs[ids[-1]][j].item()
+                    if u < total:
+                        ids.append(j)
+            return ids
+            """,
+            """
+            ids = [start_id]
+            for _ in range(num_tokens):
+                u = torch.rand(1, generator=generator).item()
+                total = 0.0
+                for j, p in enumerate(probs[ids[-1]].tolist()):
+                    total += p
+                    if u < total:
+                        ids.append(j)
+            return ids
+            """,
+        ),
+        (
+            "all_at_once",
+            "All tokens are drawn at once, without replacement: draw one at a time, each from the row of the token before.",
+            "return [start_id] + torch.multinomial(probs[start_id], num_tokens, generator=generator).tolist()",
+            "ids = [start_id]\nif num_tokens:\n    ids += torch.multinomial(probs[start_id], num_tokens, generator=generator).tolist()\nreturn ids",
+        ),
+        (
+            "one_number_for_all",
+            "One random number decides all tokens: draw a new one for each.",
+            """
+            ids = [start_id]
+            u = torch.rand(1, generator=generator)
+            for _ in range(num_tokens):
+                ids.append((probs[ids[-1]].cumsum(0) <= u).sum().clamp(max=len(probs) - 1).item())
+            return ids
+            """,
+            """
+            ids = [start_id]
+            u = torch.rand(1, generator=generator).item()
+            for _ in range(num_tokens):
+                total = 0.0
+                for j in range(len(probs)):
+                    total += probs[ids[-1]][j].item()
+                    if u < total:
+                        ids.append(j)
+                        break
+            return ids
+            """,
+        ),
+        (
             "reversed",
             "The list is in reverse: the start id comes first, each new token at the end.",
             ("return ids", "return ids[::-1]"),
@@ -2371,7 +2531,6 @@ GENERATE_BIGRAM = Exercise(
         (
             "logarithms",
             "Logarithms are passed where probabilities are asked for: torch.multinomial takes the probabilities themselves.",
-            (_ROW, "row = probs[ids[-1]].log()"),
             (_ROW, "row = -probs[ids[-1]].clamp(min=1e-9).log()"),
         ),
         (
@@ -2383,9 +2542,8 @@ GENERATE_BIGRAM = Exercise(
         ),
         (
             "no_repeats",
-            "A token is never drawn twice (in a row, or at all): repeats are allowed, the table decides.",
+            "A token never follows itself: repeats are allowed, the table decides.",
             (_ROW, "row = probs[ids[-1]].clone()\n        row[ids[-1]] = 0"),
-            (_ROW, "row = probs[ids[-1]].clone()\n        row[ids] = 0"),
         ),
         (
             "cumulative_off_by_one",
@@ -2440,6 +2598,10 @@ GENERATE_BIGRAM = Exercise(
             (_ROW, "generator.manual_seed(0)\n        " + _ROW),
             (_ROW, "generator.manual_seed(42)\n        " + _ROW),
             (_ROW, "generator.manual_seed(generator.initial_seed())\n        " + _ROW),
+            ("generator=generator", "generator=torch.Generator()"),
+            ("generator=generator", "generator=torch.Generator().manual_seed(0)"),
+            ("generator=generator", "generator=torch.Generator().manual_seed(42)"),
+            ("generator=generator", "generator=torch.Generator().manual_seed(generator.initial_seed())"),
         ),
         (
             "tensor",
@@ -2452,6 +2614,7 @@ GENERATE_BIGRAM = Exercise(
             (_NEXT, "ids.append(next_id)"),
             (_NEXT, "ids.append(next_id[0])"),
             (_NEXT, "ids.append(next_id.squeeze())"),
+            [(_NEXT, "ids.append(next_id)"), (", generator=generator", "")],
         ),
         (
             "lists_in_the_list",
@@ -2526,4 +2689,82 @@ return ids
 
 
 EXERCISES = [COUNT_BIGRAMS, BIGRAM_PROBS, SEQUENCE_LOG_PROB, CROSS_ENTROPY, PERPLEXITY, GENERATE_BIGRAM]
-QUESTIONS: list = []
+QUESTIONS = [
+    Question(
+        name="q1_1",
+        notebook="01-language-modelling",
+        points=1,
+        key="C",
+        explanations={
+            "A": (
+                "Left to right is a common choice, but the chain rule holds for tokens in an order as well as "
+                "for any other variables. Write it out for three tokens: every factor has its place, and nothing "
+                "has been lost so far."
+            ),
+            "B": (
+                "Multiplying would need independence if the factors were plain probabilities p(x_t). Here each "
+                "factor is conditional on other tokens, and such factors may always be multiplied."
+            ),
+            "C": (
+                "Yes. The chain rule conditions each token on the whole text before it. The bigram model keeps "
+                "one token of it, so whatever the older ones say about the next token is lost."
+            ),
+            "D": (
+                "Estimating from a finite text does cost something, and section 5 measures it. But the question "
+                "is about the form of the product: even with unlimited text, would this formula give the true "
+                "p(x)?"
+            ),
+        },
+    ),
+    Question(
+        name="q1_2",
+        notebook="01-language-modelling",
+        points=1,
+        key="A",
+        explanations={
+            "A": (
+                "Yes. One bit less per character is a factor of 2 per character, and there are 100 characters "
+                "whose factors multiply: 2^100, about 10^30. Small differences per character are enormous "
+                "differences per text."
+            ),
+            "B": (
+                "The ratio of two costs in bits is not a ratio of probabilities: bits are logarithms. Turn each "
+                "cost into a probability of the whole text first, and then divide."
+            ),
+            "C": (
+                "You have counted 100 characters and added their advantages. Costs in bits add up over a text; "
+                "what do probabilities do?"
+            ),
+            "D": (
+                "You have used e, which belongs to nats. In which unit are these two costs given, and which base "
+                "belongs to it?"
+            ),
+        },
+    ),
+    Question(
+        name="q1_3",
+        notebook="01-language-modelling",
+        points=1,
+        key="D",
+        explanations={
+            "A": (
+                "The entropy does bound every model, but on average over new text from the source. Was this text "
+                "new to the model?"
+            ),
+            "B": (
+                "It is tempting to read a low number as deep insight. But the floor is computed from the very "
+                "rules that wrote the text: beyond them there is nothing to find. Where else can knowledge about "
+                "exactly this text come from?"
+            ),
+            "C": (
+                "Smoothing does raise the training loss, so without it the number falls further. But is the "
+                "training loss what we want to be small? Look at the other curve of the figure."
+            ),
+            "D": (
+                "Yes. Long contexts occur once, and then the counts simply quote what came next in the training "
+                "text. On new text the quotations are wrong or missing, so only text that was not counted can "
+                "tell how good the model is."
+            ),
+        },
+    ),
+]
