@@ -266,6 +266,8 @@ def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[st
     restored = copy.deepcopy(released)
     if _is_answer(released):
         restored.source = cell.source
+    elif released.cell_type == "code" and not released.metadata.nbgrader.grade:
+        restored.metadata.tags = [*restored.metadata.get("tags", []), GIVEN]
     return restored
 
 
@@ -281,7 +283,7 @@ def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[s
             position = cells.index(present[name])
             continue
         position += 1
-        cells.insert(position, copy.deepcopy(released))
+        cells.insert(position, _restored(_cell(released.cell_type, released.source, name), {name: released}, set()))
         notes.append(f"The cell “{name}” was missing and has been put back.")
 
 
