@@ -13,6 +13,7 @@ from autograder.exercises.attention import scaled_dot_product_attention, simple_
 from autograder.exercises.declare import Exercise
 from autograder.exercises.masking import causal_mask, masked_softmax
 from autograder.judge.mark import Verdict, mark, namespace_with
+from autograder.judge.rules import uses
 from autograder.judge.student import in_process
 
 MISTAKES = [
@@ -68,11 +69,12 @@ def test_the_working_version_made_of_pytorchs_parts_agrees_with_the_reference(ex
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_a_mistake_costs_nothing_in_the_other_exercises(exercise):
-    """With every answer right but one, only that one loses marks, though the others may be built on it."""
+def test_a_mistake_costs_nothing_in_the_exercises_built_on_it(exercise):
+    """With every answer right but one, only that one loses marks, though others call it."""
     others = [other for other in exercises(exercise.notebook) if other.name != exercise.name]
+    built_on_it = [other for other in others if exercise.name in uses(other.name, [other.source])]
     for mistake in exercise.mistakes:
-        for other in others:
+        for other in built_on_it:
             namespace = namespace_with(exercise, "")
             for source in (*(each.source for each in others), mistake.source):
                 exec(source, namespace)
