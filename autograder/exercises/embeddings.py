@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 from collections import Counter
@@ -11,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .compare import a_pair, a_tensor, dtype_name, kind, same_gradients, same_tensor, shape_name, unchanged
+from .compare import a_pair, a_tensor, dtype_name, kind, same_gradients, same_tensor, unchanged
 from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, written
 from .draw import device_is_kept, normal
 
@@ -157,9 +158,14 @@ def _gradients_agree(student: Any, name: str, reference: Any, args: list, names:
     same_gradients(answer["gradients"].get("inputs", []), list(expected), names, where)
 
 
+def _answers(student: Any) -> list:
+    """The answers recorded for the check that is running, by which a mistake is recognised."""
+    return list(student.record.values())[-1]
+
+
 def _stays_on_device(student: Any, target: Any, args: list) -> None:
     """What a failed attempt on the meta device leaves on the CPU is whatever was in memory: it is not kept."""
-    answers = list(student.record.values())[-1]
+    answers = _answers(student)
     before = len(answers)
     try:
         device_is_kept(student, target, args)
@@ -168,14 +174,6 @@ def _stays_on_device(student: Any, target: Any, args: list) -> None:
             if isinstance(answer.get("value"), torch.Tensor) and answer["value"].device.type != "meta":
                 answer["value"] = "not on the device"
         raise
-
-
-def _same(got: Any, expected: torch.Tensor, what: str, where: str = "", rough: bool = False) -> None:
-    """same_tensor, also where there is no dimension, or one, that two could be compared with."""
-    if isinstance(got, torch.Tensor) and got.dim() >= 2 > expected.dim():
-        sizes = f"should have shape {shape_name(expected)}, yours has {shape_name(got)}"
-        raise Wrong(f"{what} {where}".rstrip() + f" {sizes}: it has too many dimensions.", "wrong_shape")
-    same_tensor(got, expected, what, where, rough)
 
 
 def _is_float(value: Any) -> bool:
@@ -210,13 +208,15 @@ PRODUCTS = {
 def _lookup_values(student: Any) -> None:
     for shape, V, C in (
         *(((5,), 7, 3), ((2, 3), 4, 6), ((2, 3, 4), 5, 2), ((), 6, 4), ((1,), 3, 5), ((3, 1), 2, 1)),
-        *(((4,), 4, 4), ((1, 1), 1, 3), ((0,), 3, 2), ((2, 0), 4, 3), ((30,), 6, 5)),
+        *(((4,), 4, 4), ((1, 1), 1, 3), ((30,), 6, 5), ((3,), 10, 2), ((2, 2), 100, 3)),
     ):
         with student.case():
             weight, ids = normal(V, C), _ids(shape, V)
             where = f"for ids of shape {tuple(shape)}, V = {V}, C = {C}"
             got = student.value("one_hot_lookup", ids, weight, where=where)
-            _same(got, weight[ids], "The result", where)
+            same_tensor(got, weight[ids], "The result", where)
+    with contextlib.suppress(Wrong):  # a table of whole numbers is nobody's duty, but it tells mistakes apart
+        student.value("one_hot_lookup", torch.tensor([1, 0]), torch.tensor([[1, 2, 3], [4, 5, 6]]))
 
 
 def _ids(shape: tuple, V: int) -> torch.Tensor:
@@ -231,7 +231,7 @@ def _lookup_product(student: Any) -> None:
     """
     ids, weight = torch.tensor([[0, 3, 1], [4, 4, 0]]), normal(5, 3)
     got = student.value("one_hot_lookup", ids, weight)
-    _same(got, weight[ids], "The result")
+    same_tensor(got, weight[ids], "The result")
     weight[2] = math.inf
     answer = student.call("one_hot_lookup", [ids, weight], trace=True)
     got = a_tensor(answer["value"], "The result")
@@ -254,13 +254,18 @@ def _lookup_manners(student: Any) -> None:
             ids, weight = _ids((2, 3), V), normal(V, C, dtype=dtype)
             where = f"in {dtype_name(weight)}"
             answer = student.call("one_hot_lookup", [ids, weight], where=where)
-            _same(answer["value"], weight[ids], "The result", where)
+            same_tensor(answer["value"], weight[ids], "The result", where)
             unchanged(answer["inputs"], [ids, weight], "ids, weight")
+    for shape, V, C in (((0,), 3, 2), ((2, 0), 4, 3)):
+        with student.case():
+            weight, ids = normal(V, C), _ids(shape, V)
+            where = f"for no ids, of shape {tuple(shape)}"
+            same_tensor(student.value("one_hot_lookup", ids, weight, where=where), weight[ids], "The result", where)
 
 
 def _lookup_device(student: Any) -> None:
     ids, weight = torch.tensor([[1, 0], [3, 3]]), normal(4, 3)
-    _same(student.value("one_hot_lookup", ids, weight), weight[ids], "The result")
+    same_tensor(student.value("one_hot_lookup", ids, weight), weight[ids], "The result")
     _stays_on_device(student, "one_hot_lookup", [ids, weight])
 
 
@@ -283,7 +288,7 @@ ONE_HOT_LOOKUP = Exercise(
         Check("the rows of the ids, for ids of any shape", 1.0, _lookup_values),
         Check("by a matrix product", 0.4, _lookup_product),
         Check("gradients reach the table", 0.25, _lookup_gradient),
-        Check("float64, inputs unchanged", 0.25, _lookup_manners),
+        Check("float64, no ids at all, inputs unchanged", 0.25, _lookup_manners),
         Check("stays on the inputs' device", 0.1, _lookup_device),
     ],
     working=written(
@@ -329,6 +334,30 @@ ONE_HOT_LOOKUP = Exercise(
             edited(
                 one_hot_lookup,
                 (_HOT, "torch.eye(int(ids.max()) + 1, dtype=weight.dtype, device=weight.device)[ids]"),
+            ),
+        ),
+        _mistake(
+            "fixed_vocabulary",
+            "The number of ids is a fixed number in the code: it is weight.shape[0], whatever table comes.",
+            edited(one_hot_lookup, ("weight.shape[0]", "10")),
+            edited(one_hot_lookup, ("weight.shape[0]", "100")),
+            edited(one_hot_lookup, ("weight.shape[0]", "7")),
+        ),
+        _mistake(
+            "numpy",
+            "NumPy or plain lists are used on the way: the result is cut off from weight (or the call fails while it is being trained), and it works on the CPU "
+            "only. PyTorch has F.one_hot and `@`.",
+            _lookup(
+                "one_hot = F.one_hot(ids, len(weight)).to(weight.dtype).numpy()",
+                "return torch.from_numpy(one_hot @ weight.numpy())",
+            ),
+            _lookup(
+                "one_hot = F.one_hot(ids, len(weight)).float().numpy()",
+                "return torch.tensor(one_hot @ weight.numpy())",
+            ),
+            _lookup(
+                "one_hot = F.one_hot(ids, len(weight)).to(weight.dtype).numpy()",
+                "return torch.from_numpy(one_hot @ weight.detach().numpy())",
             ),
         ),
         _mistake(
@@ -509,6 +538,19 @@ def put(module, value):
 """
 
 
+def _state(student: Any, module: Any) -> dict:
+    """The module's state. How the table begins, and what it is called if not `weight`, says nothing about other mistakes."""
+    state = student.state(module)
+    called = {"weight": "weight"}
+    kinds = [
+        (called.get(name, "inside" if "." in str(name) else "other"), dtype_name(p), list(p.shape))
+        for name, p in state["parameters"].items()
+        if isinstance(p, torch.Tensor)
+    ]
+    _answers(student)[-1] = {"value": [kinds, len(state["trainable"])]}
+    return state
+
+
 def _table(student: Any, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Tensor, str]:
     """A built module, the numbers put into its table, and the name of the parameter that is its table.
 
@@ -518,7 +560,7 @@ def _table(student: Any, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Te
     if dtype:
         student.move(module, dtype)
     weight = normal(V, C, dtype=torch.float64 if dtype else torch.float32)
-    parameters = student.state(module)["parameters"]
+    parameters = _state(student, module)["parameters"]
     tables = [n for n, p in parameters.items() if isinstance(p, torch.Tensor) and tuple(p.shape) == (V, C)]
     name = "weight" if "weight" in tables or not tables else tables[0]
     if tables:
@@ -534,7 +576,7 @@ def _table(student: Any, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Te
 def _embedding_parameters(student: Any) -> None:
     for V, C in ((7, 3), (4, 9)):
         with student.case():
-            state = student.state(student.build("Embedding", V, C))
+            state = _state(student, student.build("Embedding", V, C))
             parameters = state["parameters"]
             weight = parameters.get("weight")
             if not isinstance(weight, torch.Tensor):
@@ -555,39 +597,42 @@ def _embedding_parameters(student: Any) -> None:
                 raise Wrong(
                     f"There should be one parameter, `weight`; yours has {', '.join(map(str, parameters))[:120]}."
                 )
-    named = student.state(student.build("Embedding", num_embeddings=5, embedding_dim=2))["parameters"].get("weight")
-    if not isinstance(named, torch.Tensor) or tuple(named.shape) != (5, 2):
-        raise Wrong("Embedding(num_embeddings=5, embedding_dim=2) should build the same as Embedding(5, 2).")
+    with student.case():
+        built = student.build("Embedding", num_embeddings=5, embedding_dim=2)
+        named = _state(student, built)["parameters"].get("weight")
+        if not isinstance(named, torch.Tensor) or tuple(named.shape) != (5, 2):
+            raise Wrong("Embedding(num_embeddings=5, embedding_dim=2) should build the same as Embedding(5, 2).")
 
 
 def _embedding_values(student: Any) -> None:
-    for shape, V, C, dtype in (
-        *(((5,), 7, 3, torch.int64), ((2, 3), 4, 6, torch.int64), ((2, 3, 4), 5, 2, torch.int64)),
-        *(
-            ((), 6, 4, torch.int64),
-            ((1, 1), 1, 3, torch.int64),
-            ((3, 1), 5, 1, torch.int64),
-            ((4, 4), 4, 4, torch.int64),
-        ),
-        *(((0,), 3, 2, torch.int64), ((2, 0), 4, 3, torch.int64), ((6,), 5, 3, torch.int32)),
-        *(((2, 5), 8, 4, torch.int32), ((40,), 6, 2, torch.int64)),
+    for shape, V, C in (
+        *(((5,), 7, 3), ((2, 3), 4, 6), ((2, 3, 4), 5, 2), ((), 6, 4), ((1, 1), 1, 3), ((3, 1), 5, 1)),
+        *(((4, 4), 4, 4), ((40,), 6, 2), ((1,), 9, 5)),
     ):
         with student.case():
-            module, weight, _ = _table(student, V, C)
-            ids = _ids(shape, V).to(dtype)
-            where = f"for {dtype_name(ids)} ids of shape {tuple(shape)}, Embedding({V}, {C})"
-            _same(student.value(module, ids, where=where), weight[ids.long()], "The result", where)
+            _look_up(student, _ids(shape, V), V, C, f"for ids of shape {tuple(shape)}, Embedding({V}, {C})")
+
+
+def _look_up(student: Any, ids: torch.Tensor, V: int, C: int, where: str) -> None:
+    module, weight, _ = _table(student, V, C)
+    same_tensor(student.value(module, ids, where=where), weight[ids.long()], "The result", where)
 
 
 def _embedding_fresh(student: Any) -> None:
     """Properties of 6,000 draws from N(0, 1), each about six standard errors wide: a right table fails one in 10^8."""
-    weight = student.state(student.build("Embedding", 120, 50))["parameters"].get("weight")
-    if not isinstance(weight, torch.Tensor) or weight.numel() != 6000:
-        raise Wrong("There is no parameter `weight` of the right size, whose first values could be looked at.")
+    parameters = _state(student, student.build("Embedding", 120, 50))["parameters"].values()
+    weight = next((p for p in parameters if isinstance(p, torch.Tensor) and tuple(p.shape) == (120, 50)), None)
+    if weight is None or weight.device.type != "cpu":
+        raise Wrong(
+            "There is no parameter of shape (num_embeddings, embedding_dim), whose first values could be looked at."
+        )
     weight = weight.double()
     if not weight.isfinite().all():
         raise Wrong("The fresh `weight` holds values that are not finite: is its memory left as it was (torch.empty)?")
     mean, std, far = weight.mean().item(), weight.std().item(), (weight.abs() > 2).double().mean().item()
+    alike = max(weight.mean(0).std().item(), weight.mean(1).std().item()) > 0.3 * std or std == 0
+    tails = ((weight - mean) ** 4).mean().item() / max(std, 1e-9) ** 4  # 1.8 if uniform, 3 if normal
+    _answers(student)[-1] = {"value": [alike, "uniform" if tails < 2.2 else "normal", abs(std - 1) < 0.06]}
     if abs(mean) > 0.08 or abs(std - 1) > 0.06:
         raise Wrong(
             f"`weight` should start as draws from N(0, 1); the mean of yours is {mean:.2g} and the standard deviation {std:.2g}."
@@ -596,7 +641,7 @@ def _embedding_fresh(student: Any) -> None:
         raise Wrong(
             "`weight` starts with mean 0 and variance 1, but it is not normal: too few or too many values beyond ±2."
         )
-    if max(weight.mean(0).std().item(), weight.mean(1).std().item()) > 0.3:
+    if alike:
         raise Wrong("The rows or columns of the fresh `weight` are alike: every number is a draw of its own.")
 
 
@@ -604,7 +649,7 @@ def _refused(student: Any, bad: tuple, V: int = 5) -> None:
     """Ids that must raise an IndexError; right ones do not, before and after."""
     module, weight, _ = _table(student, V, 3)
     for ids in (torch.arange(V), torch.tensor([V - 1, 0])):
-        _same(student.value(module, ids), weight[ids], "The result for ids in range")
+        same_tensor(student.value(module, ids), weight[ids], "The result for ids in range")
     for ids in bad:
         with student.case():
             shown = ids.tolist()
@@ -640,9 +685,10 @@ def _embedding_gradient(student: Any) -> None:
             where = f"for ids of shape {tuple(shape)}"
             upstream = normal(*shape, C)
             answer = student.call(module, [ids], where=where, upstream=[upstream])
-            _same(answer["value"], weight[ids], "The result", where)
+            same_tensor(answer["value"], weight[ids], "The result", where)
             expected = torch.zeros_like(weight).index_put((ids,), upstream, accumulate=True)
             mine = answer["gradients"].get("parameters", {}).get(name)
+            answer["gradients"]["parameters"] = {"weight": mine}  # in the record too, whatever its name
             if isinstance(mine, torch.Tensor) and mine.shape == expected.shape:
                 unused = expected.abs().sum(-1) == 0
                 if mine[unused].abs().sum() > 0:
@@ -655,16 +701,22 @@ def _embedding_manners(student: Any) -> None:
     other, other_weight, _ = _table(student, 6, 3)
     ids = torch.tensor([[2, 5, 2], [0, 1, 5]])
     answer = student.call(module, [ids], training=True)
-    _same(answer["value"], weight[ids], "The result", "in training mode")
+    same_tensor(answer["value"], weight[ids], "The result", "in training mode")
     unchanged(answer["inputs"], [ids], "ids")
-    _same(student.call(module, [ids], training=False)["value"], weight[ids], "The result", "in evaluation mode")
-    _same(student.value(other, ids), other_weight[ids], "The result", "of a second module")
-    after = student.state(module)["parameters"].get(name)
+    same_tensor(student.call(module, [ids], training=False)["value"], weight[ids], "The result", "in evaluation mode")
+    same_tensor(student.value(other, ids), other_weight[ids], "The result", "of a second module")
+    after = _state(student, module)["parameters"].get(name)
     if isinstance(after, torch.Tensor) and not torch.equal(after, weight):
         raise Wrong("A call changes the table: only training may do that.")
+    for ids32 in (_ids((6,), 5).int(), _ids((2, 3), 5).int()):
+        with student.case():
+            _look_up(student, ids32, 5, 3, f"for int32 ids of shape {tuple(ids32.shape)}")
+    for shape in ((0,), (2, 0)):
+        with student.case():
+            _look_up(student, _ids(shape, 4), 4, 3, f"for no ids, of shape {shape}")
     with student.case():
         module, weight, _ = _table(student, 5, 3, "float64")
-        _same(student.value(module, ids % 5, where="in float64"), weight[ids % 5], "The result", "in float64")
+        same_tensor(student.value(module, ids % 5, where="in float64"), weight[ids % 5], "The result", "in float64")
     with student.case():
         module, _, _ = _table(student, 6, 3)
         _stays_on_device(student, module, [ids])
@@ -686,6 +738,7 @@ def _class(*edits: tuple[str, str]) -> str:
 
 
 _PARAMETER = "self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim))"
+_EMPTY = "self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))"
 _DRAW = "torch.randn(num_embeddings, embedding_dim)"
 _RANGE = "((ids < 0) | (ids >= V)).any()"
 _LOOK = "return self.weight[ids]"
@@ -702,7 +755,7 @@ EMBEDDING = Exercise(
         Check("`weight` starts as draws from N(0, 1)", 0.5, _embedding_fresh),
         Check("an id beyond the last row is an IndexError", 0.3, _embedding_beyond),
         Check("a negative id is an IndexError", 0.3, _embedding_negative),
-        Check("float64, inputs unchanged, modules independent", 0.4, _embedding_manners),
+        Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _embedding_manners),
     ],
     working=written(
         """
@@ -745,6 +798,24 @@ EMBEDDING = Exercise(
                 "one_hot = ids[..., None] == torch.arange(len(self.weight), device=ids.device)",
                 "return one_hot.to(self.weight.dtype) @ self.weight",
             ),
+        ),
+        _mistake(
+            "error_not_raised",
+            "For an id out of range something is printed or returned (None, NaN, zeros): raise an IndexError, so that nobody goes on with it.",
+            _class(("raise IndexError(", "return print(")),
+            _class(
+                (
+                    'raise IndexError(f"ids must lie in 0 … {V - 1}")',
+                    "return torch.full((*ids.shape, self.weight.shape[1]), math.nan)",
+                )
+            ),
+            _class(
+                (
+                    'raise IndexError(f"ids must lie in 0 … {V - 1}")',
+                    "return torch.zeros(*ids.shape, self.weight.shape[1])",
+                )
+            ),
+            _class(("raise IndexError(", "return IndexError(")),
         ),
         _mistake(
             "last_id_refused",
@@ -830,12 +901,22 @@ EMBEDDING = Exercise(
         ),
         _mistake(
             "uniform",
-            "The table starts uniform (torch.rand): N(0, 1) is asked for (torch.randn or nn.init.normal_).",
+            "The table starts uniform (torch.rand, or xavier_uniform_ and the like): N(0, 1) is asked for (torch.randn or "
+            "nn.init.normal_).",
             _class((_DRAW, _DRAW.replace("randn", "rand"))),
             _class((_DRAW, f"2 * {_DRAW.replace('randn', 'rand')} - 1")),
-            _class((_PARAMETER, f"{_PARAMETER}\n        nn.init.uniform_(self.weight, -0.1, 0.1)")),
-            _class((_PARAMETER, f"{_PARAMETER}\n        nn.init.xavier_uniform_(self.weight)")),
-            _class((_PARAMETER, f"{_PARAMETER}\n        nn.init.kaiming_uniform_(self.weight, a=5**0.5)")),
+            *[
+                _class((_PARAMETER, f"{_EMPTY}\n        nn.init.{fill}"))
+                for fill in (
+                    *("uniform_(self.weight)", "uniform_(self.weight, -1, 1)", "uniform_(self.weight, -0.1, 0.1)"),
+                    *(
+                        "uniform_(self.weight, -1.0, 1.0)",
+                        "xavier_uniform_(self.weight)",
+                        "kaiming_uniform_(self.weight)",
+                    ),
+                    "kaiming_uniform_(self.weight, a=math.sqrt(5))",
+                )
+            ],
         ),
         _mistake(
             "other_spread",
@@ -851,7 +932,10 @@ EMBEDDING = Exercise(
                     "embedding_dim**0.5",
                 )
             ],
-            _class((_PARAMETER, f"{_PARAMETER}\n        nn.init.xavier_normal_(self.weight)")),
+            *[
+                _class((_PARAMETER, f"{_EMPTY}\n        nn.init.{fill}"))
+                for fill in ("xavier_normal_(self.weight)", "kaiming_normal_(self.weight)")
+            ],
         ),
         _mistake(
             "all_alike",
@@ -958,9 +1042,9 @@ EMBEDDING = Exercise(
         ),
         _mistake(
             "not_a_module",
-            "The class is no nn.Module, or its `__init__` does not call super().__init__() first.",
+            "The class is no nn.Module: write `class Embedding(nn.Module)`, and call super().__init__() first.",
+            _class(("class Embedding(nn.Module)", "class Embedding"), ("        super().__init__()\n", "")),
             _class(("class Embedding(nn.Module)", "class Embedding")),
-            _class(("        super().__init__()\n", "")),
         ),
     ],
     alternatives=[
@@ -1095,10 +1179,16 @@ EMBEDDING_COST = Exercise(
             _costs("return parameters, parameters * 4"),
         ),
         _mistake(
+            "power_written_as_xor",
+            "`^` is not a power in Python (it compares bits): write 2**20.",
+            _costs("return parameters, parameters * 4 / (2 ^ 20)"),
+        ),
+        _mistake(
             "whole_mebibytes",
             "The mebibytes are rounded to whole ones (`//`, int, round): keep the fraction, a float is asked for.",
             _costs("return parameters, parameters * 4 // 2**20"),
             _costs("return parameters, int(parameters * 4 / 2**20)"),
+            _costs("return parameters, math.ceil(parameters * 4 / 2**20)"),
             _costs("return parameters, round(parameters * 4 / 2**20)"),
             _costs("return parameters, round(parameters * 4 / 2**20, 1)"),
             _costs("return parameters, float(parameters * 4 // 2**20)"),
@@ -1130,6 +1220,12 @@ EMBEDDING_COST = Exercise(
             _costs("return float(parameters), parameters * 4 / 2**20"),
             _costs("return parameters / 1, parameters * 4 / 2**20"),
             _costs("return torch.tensor(parameters), parameters * 4 / 2**20"),
+        ),
+        _mistake(
+            "millions",
+            "The parameters are counted in millions: return their number as it is, an int.",
+            _costs("return parameters / 1e6, parameters * 4 / 2**20"),
+            _costs("return round(parameters / 1e6, 2), parameters * 4 / 2**20"),
         ),
         _mistake(
             "tensors",
@@ -1213,11 +1309,11 @@ def _cosine_values(student: Any) -> None:
             a, b = _vectors(*shape), _vectors(*shape)
             where = f"for a and b of shape {tuple(shape)}"
             got = student.value("cosine_similarity", a, b, where=where)
-            _same(got, cosine_similarity(a, b), "The result", where)
+            same_tensor(got, cosine_similarity(a, b), "The result", where)
     a = torch.tensor([[3.0, 4.0], [1.0, 0.0], [2.0, -1.0], [0.5, 0.5]])
     b = torch.tensor([[30.0, 40.0], [0.0, 2.0], [-2.0, 1.0], [7.0, 0.0]])
     where = "for parallel, perpendicular, opposite vectors and such as are 45° apart"
-    _same(student.value("cosine_similarity", a, b, where=where), cosine_similarity(a, b), "The result", where)
+    same_tensor(student.value("cosine_similarity", a, b, where=where), cosine_similarity(a, b), "The result", where)
 
 
 def _cosine_broadcast(student: Any) -> None:
@@ -1229,7 +1325,7 @@ def _cosine_broadcast(student: Any) -> None:
             a, b = _vectors(*one), _vectors(*other)
             where = f"for a of shape {tuple(one)} and b of shape {tuple(other)}"
             got = student.value("cosine_similarity", a, b, where=where)
-            _same(got, cosine_similarity(a, b), "The result", where)
+            same_tensor(got, cosine_similarity(a, b), "The result", where)
 
 
 def _with_zeros() -> list[tuple[torch.Tensor, torch.Tensor, str]]:
@@ -1249,7 +1345,7 @@ def _cosine_zeros(student: Any) -> None:
     for a, b, where in _with_zeros():
         with student.case():
             got = student.value("cosine_similarity", a, b, where=where)
-            _same(got, cosine_similarity(a, b), "The result", where)
+            same_tensor(got, cosine_similarity(a, b), "The result", where)
 
 
 def _cosine_zero_gradients(student: Any) -> None:
@@ -1257,7 +1353,7 @@ def _cosine_zero_gradients(student: Any) -> None:
         with student.case():
             expected = cosine_similarity(a, b)
             answer = student.call("cosine_similarity", [a, b], where=where, upstream=[torch.ones_like(expected)])
-            _same(answer["value"], expected, "The result", where)
+            same_tensor(answer["value"], expected, "The result", where)
             for name, gradient in zip(("a", "b"), answer["gradients"].get("inputs", []), strict=False):
                 if gradient is None:
                     raise Wrong(
@@ -1285,7 +1381,7 @@ def _cosine_lengths(student: Any) -> None:
             got, expected = student.value("cosine_similarity", a, b, where=where), cosine_similarity(a, b)
             if a_tensor(got, "The result").shape == expected.shape and (got - expected).abs().max() < digits:
                 continue
-            _same(got, expected, "The result", where)
+            same_tensor(got, expected, "The result", where)
 
 
 def _cosine_gradient(student: Any) -> None:
@@ -1307,7 +1403,7 @@ def _cosine_manners(student: Any) -> None:
             a, b = 100 * _vectors(*one, dtype=dtype), 100 * _vectors(*other, dtype=dtype)
             where = f"in {dtype_name(a)}"
             answer = student.call("cosine_similarity", [a, b], where=where)
-            _same(answer["value"], cosine_similarity(a, b), "The result", where)
+            same_tensor(answer["value"], cosine_similarity(a, b), "The result", where)
             unchanged(answer["inputs"], [a, b], "a, b")
     with student.case():
         _stays_on_device(student, "cosine_similarity", [_vectors(5, 3), _vectors(5, 3)])
@@ -1377,7 +1473,10 @@ COSINE_SIMILARITY = Exercise(
             _cosine(_DOTS, f"return ({_RAW}).nan_to_num(nan=1.0)"),
             _cosine(_DOTS, f"return ({_RAW}).nan_to_num(nan=-1.0)"),
             _cosine("a, b = a + 1e-8, b + 1e-8", _DOTS, f"return {_RAW}"),
-            _cosine("a, b = a + 1e-6, b + 1e-6", _DOTS, f"return {_RAW}"),
+            *[
+                _cosine(f"a, b = a + {eps}, b + {eps}", _DOTS, f"return {_RAW}")
+                for eps in ("1e-6", "1e-9", "1e-10", "1e-12")
+            ],
         ),
         _mistake(
             "epsilon_too_large",
@@ -1404,6 +1503,30 @@ COSINE_SIMILARITY = Exercise(
             "dot_product",
             "This is the dot product: it still has to be divided by both lengths.",
             _cosine("return (a * b).sum(dim=-1)"),
+        ),
+        _mistake(
+            "mean_for_sum",
+            "The products are averaged: a dot product is their sum.",
+            edited(cosine_similarity, ("(a * b).sum", "(a * b).mean")),
+        ),
+        _mistake(
+            "numpy",
+            "NumPy is used on the way: the call fails for tensors that are being trained, and on a GPU. PyTorch can do all of it.",
+            _cosine(
+                "dots = (a.numpy() * b.numpy()).sum(-1)",
+                "a_norm, b_norm = (((t.numpy() ** 2).sum(-1) ** 0.5).clip(1e-8) for t in (a, b))",
+                "return torch.as_tensor(dots / (a_norm * b_norm))",
+            ),
+            _cosine(
+                "dots = (a.numpy() * b.numpy()).sum(-1)",
+                "a_norm, b_norm = ((t.numpy() ** 2).sum(-1) ** 0.5 for t in (a, b))",
+                "return torch.tensor(dots / (a_norm * b_norm + 1e-8))",
+            ),
+            _cosine(
+                "dots = (a.numpy() * b.numpy()).sum(-1)",
+                "a_norm, b_norm = ((t.numpy() ** 2).sum(-1) ** 0.5 for t in (a, b))",
+                "return torch.tensor(dots / (a_norm * b_norm))",
+            ),
         ),
         _mistake(
             "one_length",
@@ -1452,6 +1575,7 @@ COSINE_SIMILARITY = Exercise(
             "The result is turned into an angle or rescaled: the cosine itself is asked for, from −1 to 1.",
             _around(cosine_similarity, "return (1 + RIGHT) / 2"),
             _around(cosine_similarity, "return torch.acos(RIGHT.clamp(-1, 1))"),
+            _around(cosine_similarity, "return torch.cos(RIGHT)"),
             _around(cosine_similarity, "return torch.softmax(RIGHT, dim=-1)"),
         ),
         _mistake(
@@ -1489,12 +1613,25 @@ COSINE_SIMILARITY = Exercise(
             _cosine(
                 "dots = a @ b.T", _NORMS.replace(")", ").clamp(min=1e-8)"), "return dots / (a_norm[..., None] * b_norm)"
             ),
+            _cosine("return (a @ b.T) / (a.norm() * b.norm() + 1e-8)"),
         ),
         _mistake(
             "only_vectors",
             "It works for single vectors only (torch.dot, `a @ b`): leading dimensions and broadcasting are asked for.",
             _cosine("return torch.dot(a, b) / (a.norm().clamp(min=1e-8) * b.norm().clamp(min=1e-8))"),
             _cosine("return a @ b / (a.norm().clamp(min=1e-8) * b.norm().clamp(min=1e-8))"),
+        ),
+        _mistake(
+            "rows_in_a_loop",
+            "A loop over the first dimension works for two matrices only: single vectors, more dimensions and broadcasting are asked for.",
+            _cosine(
+                "rows = [(x @ y) / (x.norm() * y.norm()).clamp(min=1e-8) for x, y in zip(a, b)]",
+                "return torch.stack(rows)",
+            ),
+            _cosine(
+                "rows = [torch.dot(x, y) / (x.norm() * y.norm() + 1e-8) for x, y in zip(a, b)]",
+                "return torch.stack(rows)",
+            ),
         ),
         _mistake(
             "same_shape_only",
@@ -1537,13 +1674,12 @@ COSINE_SIMILARITY = Exercise(
         _mistake(
             "branch_on_batch",
             "`if` looks at the whole batch: one zero vector makes all the results 0. Decide for each vector, with clamp or torch.where.",
-            _cosine(
-                _DOTS,
-                _NORMS,
-                "if (a_norm == 0).any() or (b_norm == 0).any():",
-                "    return torch.zeros_like(dots)",
-                _QUOTIENT,
-            ),
+            *[
+                _cosine(
+                    _DOTS, _NORMS, "if (a_norm == 0).any() or (b_norm == 0).any():", f"    return {result}", _QUOTIENT
+                )
+                for result in ("torch.zeros_like(dots)", "torch.tensor(0.0)", "0.0", "0")
+            ],
         ),
         _mistake(
             "branch_on_one",
@@ -1584,11 +1720,6 @@ COSINE_SIMILARITY = Exercise(
                 "    a /= a.norm(dim=-1, keepdim=True).clamp(min=1e-8)",
                 "    b /= b.norm(dim=-1, keepdim=True).clamp(min=1e-8)",
                 "return result",
-            ),
-            _cosine(
-                "a /= a.norm(dim=-1, keepdim=True).clamp(min=1e-8)",
-                "b /= b.norm(dim=-1, keepdim=True).clamp(min=1e-8)",
-                "return (a * b).sum(dim=-1)",
             ),
         ),
         _mistake(
@@ -1645,8 +1776,12 @@ def _neighbours(student: Any, args: list, where: str, kwargs: dict | None = None
     """The ids that came back, checked against the reference's; an `exclude` may be in args or in kwargs."""
     kwargs = kwargs or {}
     got = student.call("nearest_neighbours", args, kwargs, where=where)["value"]
+    if isinstance(got, (list, tuple)) and all(type(i) is int for i in got):
+        got = torch.tensor(got, dtype=torch.int64)  # a list of ids is marked elsewhere, as is another dtype
+    if isinstance(got, torch.Tensor) and got.device.type == "cpu" and torch.equal(got, got.long()):
+        got = got.long()
     expected = nearest_neighbours(*args, **kwargs)
-    _same(got, expected, "The result", where)
+    same_tensor(got, expected, "The result", where)
     return expected
 
 
@@ -1706,7 +1841,7 @@ def _neighbours_manners(student: Any) -> None:
     exclude = [5, 2]
     with student.case():
         answer = student.call("nearest_neighbours", [query, weight, 2, exclude], after=True)
-        _same(answer["value"], nearest_neighbours(query, weight, 2, exclude), "The result")
+        same_tensor(answer["value"], nearest_neighbours(query, weight, 2, exclude), "The result")
         unchanged(answer["inputs"], [query, weight], "query, weight")
         if len(answer["after"]) == 4 and answer["after"][3] != exclude:
             raise Wrong("Your code changes the caller's list `exclude`: make one of your own.", "input_changed")
@@ -1714,11 +1849,11 @@ def _neighbours_manners(student: Any) -> None:
         wide, table = query.double(), weight.double()
         where = "in float64"
         got = student.value("nearest_neighbours", wide, table, 3, where=where)
-        _same(got, nearest_neighbours(wide, table, 3), "The result", where)
+        same_tensor(got, nearest_neighbours(wide, table, 3), "The result", where)
     with student.case():
         where = "when weight is a parameter that is being trained"
         answer = student.call("nearest_neighbours", [query, weight, 3, (1,)], where=where, upstream=[None])
-        _same(answer["value"], nearest_neighbours(query, weight, 3, (1,)), "The result", where)
+        same_tensor(answer["value"], nearest_neighbours(query, weight, 3, (1,)), "The result", where)
     with student.case():
         _stays_on_device(student, "nearest_neighbours", [query, weight, 3])
 
@@ -1742,7 +1877,7 @@ NEAREST_NEIGHBOURS = Exercise(
         Check("excluded ids are left out, as a list, tuple or set", 1.25, _neighbours_exclude),
         Check("excluded ids stay out when all others are dissimilar", 0.35, _neighbours_negative),
         Check("a row of zeros has cosine 0", 0.4, _neighbours_zero_rows),
-        Check("inputs unchanged, float64, device", 0.5, _neighbours_manners),
+        Check("a LongTensor, inputs unchanged, float64, device", 0.5, _neighbours_manners),
     ],
     working=written(
         """
@@ -1826,6 +1961,21 @@ NEAREST_NEIGHBOURS = Exercise(
             edited(nearest_neighbours, (_LOOP, '    similarity[exclude] = float("-inf")\n')),
         ),
         _mistake(
+            "tuple_as_index",
+            "A tuple as an index is one index for each dimension, so that `similarity[(1, 2)]` fails: make it a list or a tensor, or use a loop.",
+            edited(
+                nearest_neighbours, (_LOOP, '    if len(exclude) > 0:\n        similarity[exclude] = float("-inf")\n')
+            ),
+            edited(nearest_neighbours, (_LOOP, '    if exclude:\n        similarity[exclude] = float("-inf")\n')),
+        ),
+        _mistake(
+            "empty_exclude_fails",
+            "With nothing to exclude (the default), torch.tensor(exclude) is an empty tensor of floats, which is no index: say dtype=torch.long, "
+            "or use a loop.",
+            edited(nearest_neighbours, (_LOOP, '    similarity[torch.tensor(exclude)] = float("-inf")\n')),
+            edited(nearest_neighbours, (_LOOP, '    similarity[torch.tensor(list(exclude))] = float("-inf")\n')),
+        ),
+        _mistake(
             "sets_fail",
             "It works for a list or tuple only: `exclude` may be any iterable of ids, a set too.",
             edited(
@@ -1856,18 +2006,34 @@ NEAREST_NEIGHBOURS = Exercise(
             "Only one of the excluded ids is left out: `exclude` may hold several.",
             edited(nearest_neighbours, ("for id in exclude", "for id in list(exclude)[:1]")),
             edited(nearest_neighbours, ("for id in exclude", "for id in list(exclude)[-1:]")),
+            edited(nearest_neighbours, (_LOOP, '    if exclude:\n        similarity[exclude[0]] = float("-inf")\n')),
         ),
         _mistake(
             "filtered_too_late",
-            "The k best are taken first and the excluded ids removed from them afterwards, so fewer than k are left: exclude first.",
-            edited(
-                nearest_neighbours,
-                (_LOOP, ""),
-                (
-                    _TOP,
-                    "top = similarity.topk(k).indices.tolist()\n    return torch.tensor([i for i in top if i not in exclude], dtype=torch.long, device=weight.device)",
-                ),
-            ),
+            "The k (or k + 1) best are taken first and the excluded ids removed from them afterwards, so that fewer than k may be left: exclude first.",
+            *[
+                edited(
+                    nearest_neighbours,
+                    (_LOOP, ""),
+                    (
+                        _TOP,
+                        f"top = similarity.topk({k}).indices.tolist()\n    left = [i for i in top if i not in exclude][:k]\n"
+                        "    return torch.tensor(left, dtype=torch.long, device=weight.device)",
+                    ),
+                )
+                for k in ("k", "min(k + 1, len(weight))")
+            ],
+            *[
+                edited(
+                    nearest_neighbours,
+                    (_LOOP, ""),
+                    (
+                        _TOP,
+                        f"top = similarity.topk({k}).indices.tolist()\n    return torch.tensor([i for i in top if i not in exclude][:k])",
+                    ),
+                )
+                for k in ("k", "min(k + 1, len(weight))")
+            ],
         ),
         _mistake(
             "renumbered",
@@ -1965,6 +2131,16 @@ NEAREST_NEIGHBOURS = Exercise(
             ),
             edited(
                 nearest_neighbours,
+                (_LOOP, ""),
+                ("    similarity =", "    for i in exclude:\n        weight[i] = 0\n    similarity ="),
+            ),
+            edited(
+                nearest_neighbours,
+                (_LOOP, ""),
+                ("    similarity =", "    for i in exclude:\n        weight[i] = -weight[i]\n    similarity ="),
+            ),
+            edited(
+                nearest_neighbours,
                 (
                     "    similarity =",
                     "    weight /= weight.norm(dim=-1, keepdim=True).clamp(min=1e-8)\n    similarity =",
@@ -2050,18 +2226,21 @@ NEAREST_NEIGHBOURS = Exercise(
 # --- analogy ----------------------------------------------------------------------------------------------------------
 
 
-def _analogy_case(V: int, C: int, equal: bool = True) -> tuple[int, int, int, torch.Tensor]:
-    """Three ids and a table in which the answer is clear. With `equal`, the three rows have one length, so that it does not
-    matter whether they are normalised first; the other rows always have very different lengths."""
+def _analogy_case(V: int, C: int, equal: bool = True, nearest: str = "") -> tuple[int, int, int, torch.Tensor]:
+    """Three ids and a table in which the answer is clear: none of the three is nearer, unless one is named as `nearest`.
+
+    With `equal`, their rows have one length, so that it does not matter whether they are normalised first; otherwise it
+    does. The other rows always have very different lengths.
+    """
     while True:
         weight = _vectors(V, C)
         a, b, c = torch.argsort(normal(V))[:3].tolist()
         if equal:
             weight[[a, b, c]] = 1.7 * F.normalize(weight[[a, b, c]], dim=-1)
-        best = _ranked(a, b, c, weight)
-        unit = _ranked(a, b, c, F.normalize(weight, dim=-1))
+        best, unit = _ranked(a, b, c, weight), _ranked(a, b, c, F.normalize(weight, dim=-1))
         clear = len(best) < 2 or best[0][0] - best[1][0] > 5e-3
-        if clear and (best[0][1] == unit[0][1]) is equal:
+        top = cosine_similarity(weight[b] - weight[a] + weight[c], weight).argmax().item()
+        if clear and (best[0][1] == unit[0][1]) is equal and top == {"a": a, "b": b, "c": c}.get(nearest, best[0][1]):
             return a, b, c, weight
 
 
@@ -2071,9 +2250,13 @@ def _ranked(a: int, b: int, c: int, weight: torch.Tensor) -> list[tuple[float, i
 
 
 def _an_id(got: Any, where: str) -> int:
-    """The id, also when it comes as a tensor of one number: that is marked elsewhere."""
-    if isinstance(got, torch.Tensor) and got.numel() == 1 and not got.is_floating_point():
+    """The id, also when it comes as a tensor, list or float: that is marked elsewhere."""
+    if isinstance(got, (list, tuple)) and len(got) == 1:
+        got = got[0]
+    if isinstance(got, torch.Tensor) and got.numel() == 1:
         got = got.item()
+    if type(got) is float and got.is_integer():
+        got = int(got)
     return _whole(got, f"The result {where}")
 
 
@@ -2097,8 +2280,14 @@ def _analogy_never(student: Any) -> None:
     """Tables in which a, b or c would be nearest; and the same id twice."""
     for nearest in ("a", "b", "c"):
         with student.case():
-            a, b, c, weight = _never_case(nearest)
+            a, b, c, weight = _analogy_case(8, 3, nearest=nearest)
             _analogy_asked(student, a, b, c, weight, f"where {nearest} itself would be nearest")
+    with student.case():
+        a, b, c, weight = _analogy_case(8, 4)
+        cosines = cosine_similarity(weight[b] - weight[a] + weight[c], weight)
+        others = [i for i in range(8) if i not in (a, b, c)]
+        weight[others] *= -cosines[others].sign()[:, None]
+        _analogy_asked(student, a, b, c, weight, "where all the other rows are dissimilar to b − a + c")
     for twice, where in (((0, 1, 0), "for a = c"), ((2, 2, 1), "for a = b"), ((3, 1, 1), "for b = c")):
         with student.case():
             while True:
@@ -2108,14 +2297,6 @@ def _analogy_never(student: Any) -> None:
                 if best[0][0] - best[1][0] > 5e-3:
                     break
             _analogy_asked(student, *twice, weight, where)
-
-
-def _never_case(nearest: str) -> tuple[int, int, int, torch.Tensor]:
-    while True:
-        a, b, c, weight = _analogy_case(8, 3)
-        cosines = cosine_similarity(weight[b] - weight[a] + weight[c], weight)
-        if cosines.argmax().item() == {"a": a, "b": b, "c": c}[nearest]:
-            return a, b, c, weight
 
 
 def _analogy_raw(student: Any) -> None:
@@ -2264,6 +2445,10 @@ ANALOGY = Exercise(
             "float_returned",
             "A float is returned: an id is an int.",
             edited(analogy, (f"return {_ASK}.item()", f"return float({_ASK})")),
+        ),
+        _mistake(
+            "similarity_returned",
+            "A similarity is returned: the id of the nearest row is asked for (argmax, not max).",
             _analogies(
                 f"scores = cosine_similarity({_SUM}, weight).detach().clone()",
                 "scores[[a, b, c]] = -math.inf",
@@ -2323,11 +2508,6 @@ ANALOGY = Exercise(
             ),
         ),
         _mistake(
-            "order_of_arguments",
-            "The arguments are in another order: it is analogy(a, b, c, weight).",
-            edited(analogy, ("def analogy(a, b, c, weight)", "def analogy(weight, a, b, c)")),
-        ),
-        _mistake(
             "nothing_returned",
             "Nothing is returned (None): `return` the id.",
             edited(analogy, (f"return {_ASK}", f"{_ASK}")),
@@ -2377,11 +2557,13 @@ ANALOGY = Exercise(
 
 
 def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool = False) -> None:
-    """The same pairs as often, in any order; pairs may be lists unless `exact`: that is marked elsewhere."""
+    """The same pairs as often, in any order; pairs may be lists or a tensor unless `exact`: that is marked elsewhere."""
+    if isinstance(got, torch.Tensor) and not exact:
+        got = got.tolist()
     if not isinstance(got, (list, tuple)):
-        raise Wrong(f"A list of pairs is asked for {where}; yours is {kind(got)}.")
+        raise Wrong(f"A list of pairs is asked for; {where} yours is {kind(got)}.")
     if exact and type(got) is not list:
-        raise Wrong(f"A list is asked for {where}; yours is {kind(got)}.")
+        raise Wrong(f"A list is asked for; {where} yours is {kind(got)}.")
     pairs = []
     for pair in got:
         if isinstance(pair, torch.Tensor) and not exact:
@@ -2614,24 +2796,26 @@ SKIPGRAM_PAIRS = Exercise(
         _mistake(
             "grouped",
             "The contexts of a centre are grouped together: one pair (centre, context) for each of them is asked for.",
-            _pairs(
-                *_EACH,
-                "    context = ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window]",
-                "    pairs.append((ids[i], context))",
-                "return pairs",
-            ),
-            _pairs(
-                *_EACH,
-                "    context = ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window]",
-                "    pairs.append([(ids[i], c) for c in context])",
-                "return pairs",
-            ),
-            _pairs(
-                *_EACH,
-                "    context = ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window]",
-                "    pairs.append((context, ids[i]))",
-                "return pairs",
-            ),
+            *[
+                _pairs(
+                    *_EACH,
+                    "    context = ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window]",
+                    f"    {add}",
+                    "return pairs",
+                )
+                for add in (
+                    "pairs.append((ids[i], context))",
+                    "pairs.append([(ids[i], c) for c in context])",
+                    "pairs.append((context, ids[i]))",
+                )
+            ],
+            _pairs("return {c: ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window] for i, c in enumerate(ids)}"),
+        ),
+        _mistake(
+            "two_lists",
+            "Centres and contexts are returned in two lists: one list of pairs (centre, context) is asked for.",
+            _around(skipgram_pairs, "pairs = RIGHT", "return [c for c, _ in pairs], [o for _, o in pairs]"),
+            _around(skipgram_pairs, "return list(zip(*RIGHT))"),
         ),
         _mistake(
             "flat",
@@ -2777,11 +2961,11 @@ def _sgns_values(student: Any) -> None:
         with student.case():
             args = _sgns_inputs(B, K, C)
             where = f"for B = {B}, K = {K}, C = {C}"
-            _same(student.value("sgns_loss", *args, where=where), sgns_loss(*args), "The loss", where)
+            same_tensor(student.value("sgns_loss", *args, where=where), sgns_loss(*args), "The loss", where)
     with student.case():
         args = [torch.zeros_like(t) for t in _sgns_inputs(3, 4, 2)]
         where = "when all vectors are zero"
-        _same(student.value("sgns_loss", *args, where=where), sgns_loss(*args), "The loss", where)
+        same_tensor(student.value("sgns_loss", *args, where=where), sgns_loss(*args), "The loss", where)
 
 
 def _sgns_extreme(B: int, K: int, C: int, positive: float, negative: float) -> list[torch.Tensor]:
@@ -2804,7 +2988,7 @@ def _sgns_stable(student: Any) -> None:
         with student.case():
             args = _sgns_extreme(2, 3, 4, positive, negative)
             where = f"when the scores with contexts are {positive:g} and with negatives {negative:g}"
-            _same(student.value("sgns_loss", *args, where=where), sgns_loss(*args), "The loss", where, rough=True)
+            same_tensor(student.value("sgns_loss", *args, where=where), sgns_loss(*args), "The loss", where, rough=True)
     with student.case():
         args = _sgns_extreme(2, 3, 4, -1e4, 1e4)
         _gradients_agree(student, "sgns_loss", sgns_loss, args, SGNS_NAMES, "for scores of ±1e4")
@@ -2823,7 +3007,7 @@ def _sgns_manners(student: Any) -> None:
             args = _sgns_inputs(3, 4, 5, dtype)
             where = f"in {dtype_name(args[0])}"
             answer = student.call("sgns_loss", args, where=where)
-            _same(answer["value"], sgns_loss(*args), "The loss", where)
+            same_tensor(answer["value"], sgns_loss(*args), "The loss", where)
             unchanged(answer["inputs"], args, "centre, context, negatives")
     with student.case():
         _stays_on_device(student, "sgns_loss", _sgns_inputs(3, 4, 5))
@@ -3012,6 +3196,40 @@ SGNS_LOSS = Exercise(
             edited(sgns_loss, ("-F.logsigmoid(positive) - ", "-")),
         ),
         _mistake(
+            "sum_over_the_wrong_dimension",
+            "The terms of the negatives are summed over the batch and averaged over K: sum over the K negatives (dim=1), average over B.",
+            edited(sgns_loss, ("F.logsigmoid(-negative).sum(dim=-1)", "F.logsigmoid(-negative).sum(dim=0).mean()")),
+        ),
+        _mistake(
+            "positive_counted_for_each_negative",
+            "The term of the true pair is counted K times, once for each negative: it belongs to the loss once.",
+            edited(sgns_loss, ("-F.logsigmoid(positive) -", "-negatives.shape[1] * F.logsigmoid(positive) -")),
+        ),
+        _mistake(
+            "squeezed",
+            "`squeeze()` removes every dimension of size 1, so that B = 1 or K = 1 fails or changes the shape: name the dimension, squeeze(-1).",
+            edited(sgns_loss, (_NEGATIVE, "torch.bmm(negatives, centre[:, :, None]).squeeze()")),
+            edited(
+                sgns_loss,
+                (_POSITIVE, "torch.bmm(context[:, None], centre[:, :, None]).squeeze()"),
+                (_NEGATIVE, "torch.bmm(negatives, centre[:, :, None]).squeeze()"),
+            ),
+            edited(sgns_loss, (_NEGATIVE, f"{_NEGATIVE}.squeeze()")),
+            edited(
+                sgns_loss, (_NEGATIVE, f"{_NEGATIVE}.squeeze()"), ("(-negative).sum(dim=-1)", "(-negative).sum(dim=1)")
+            ),
+        ),
+        _mistake(
+            "numpy",
+            "NumPy or plain numbers are used on the way: nothing could be trained through them, and they fail on a GPU.",
+            _sgns(
+                "import numpy as np",
+                "positive = (centre * context).sum(-1).numpy()",
+                "negative = (negatives * centre[:, None]).sum(-1).numpy()",
+                "return torch.tensor((np.logaddexp(0, -positive) + np.logaddexp(0, negative).sum(-1)).mean())",
+            ),
+        ),
+        _mistake(
             "one_negative",
             "Only one of the K negatives counts: their terms are summed.",
             edited(sgns_loss, ("F.logsigmoid(-negative).sum(dim=-1)", "F.logsigmoid(-negative)[:, 0]")),
@@ -3148,16 +3366,6 @@ SGNS_LOSS = Exercise(
             "input_changed",
             "The caller's tensors are changed (`*=`, `neg_()`): make new ones.",
             _around(sgns_loss, "result = RIGHT", "with torch.no_grad():", "    negatives.neg_()", "return result"),
-            edited(
-                sgns_loss,
-                ("    negative =", "    negatives *= -1\n    negative ="),
-                ("logsigmoid(-negative)", "logsigmoid(negative)"),
-            ),
-            edited(
-                sgns_loss,
-                ("    negative =", "    negatives.neg_()\n    negative ="),
-                ("logsigmoid(-negative)", "logsigmoid(negative)"),
-            ),
         ),
         _mistake(
             "nothing_returned",
