@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -79,33 +80,34 @@ def demo(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
     """Release the course, hand in a sample class, mark it through nbgrader, write feedback, and check the marks."""
+    from .grading.classreport import collect, show
+    from .sample_class import hand_in, sample_class
+
     classroom = ROOT / "classroom" / "demo"
     shutil.rmtree(classroom, ignore_errors=True)
+    _nbgrader("generate_assignment", "--assignment", "*", "--force")
+    classes = {notebook: sample_class(notebook) for notebook in MODULES}
+    for notebook, submissions in classes.items():
+        for submission in submissions:
+            hand_in(submission, ROOT / "course" / notebook / f"{notebook}.ipynb", classroom / "submitted")
+
+    def process(notebook: str) -> None:
+        _nbgrader("autograde", notebook, *(["--Judge.sandbox=False"] if no_sandbox else []))
+        _nbgrader("generate_feedback", notebook)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # one nbgrader for each core
+        list(pool.map(process, classes))
     wrong = 0
-    for notebook in MODULES:
-        wrong += _demo_of(notebook, classroom, ["--Judge.sandbox=False"] if no_sandbox else [])
+    for notebook, submissions in classes.items():
+        results = collect(classroom, notebook)
+        show(results, notebook, console)
+        wrong += _compare(submissions, results)
     pages = len(list(classroom.glob("feedback/*/*/*.html")))
     console.print(f"{pages} feedback pages are in {classroom.relative_to(ROOT)}/feedback/")
     if wrong:
         console.print(f"[bold red]{wrong} marks are not what the sample class deserves.[/]")
         raise typer.Exit(1)
     console.print("[bold green]Every mark is what the sample class deserves.[/]")
-
-
-def _demo_of(notebook: str, classroom: Path, options: list[str]) -> int:
-    from .grading.classreport import collect, show
-    from .sample_class import hand_in, sample_class
-
-    _nbgrader("generate_assignment", notebook, "--force")
-    release = ROOT / "course" / notebook / f"{notebook}.ipynb"
-    submissions = sample_class(notebook)
-    for submission in submissions:
-        hand_in(submission, release, classroom / "submitted")
-    _nbgrader("autograde", notebook, *options)
-    _nbgrader("generate_feedback", notebook)
-    results = collect(classroom, notebook)
-    show(results, notebook, console)
-    return _compare(submissions, results)
 
 
 def _compare(submissions: list, results: list) -> int:
@@ -128,7 +130,6 @@ def _compare(submissions: list, results: list) -> int:
 
 def _nbgrader(*command: str) -> None:
     """A plain nbgrader command, as an instructor would give it."""
-    console.print(f"$ nbgrader {' '.join(command)}", highlight=False)
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *command],
@@ -140,7 +141,7 @@ def _nbgrader(*command: str) -> None:
     if done.returncode:
         console.print(done.stdout + done.stderr, markup=False)
         raise typer.Exit(done.returncode)
-    console.print(f"  {time.monotonic() - started:.1f} s")
+    console.print(f"$ nbgrader {' '.join(command)}    {time.monotonic() - started:.1f} s", highlight=False)
 
 
 if __name__ == "__main__":

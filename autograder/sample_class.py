@@ -44,7 +44,7 @@ def sample_class(notebook: str) -> list[Submission]:
         Submission("blank", {}, dict.fromkeys(full, 0.0)),
         _alternatives("alternative", notebook, best, full, 0),
         _alternatives("other-alternative", notebook, best, full, 1),
-        *(_mistaken(f"mistaken-{n + 1}", notebook, best, full, 5 * n) for n in range(5)),
+        *(_mistaken(f"mistaken-{n + 1}", notebook, best, full, 5 * n) for n in range(3)),
         Submission(
             "guesser",
             best | {name: f'{name} = "{letter}"' for name, letter in wrong_letters.items()},

@@ -918,6 +918,12 @@ BIGRAM_PROBS = Exercise(
             (_UNIFORM, "smoothed = smoothed + unseen.any().long()"),
         ),
         (
+            "zero_entries_uniform",
+            "With alpha = 0 every probability of 0 becomes 1 / V: only a row without any count is uniform; in the other rows a "
+            "pair that was never seen keeps 0.",
+            (_SHARES, f"probs = smoothed / {_TOTALS}\n    return torch.where(probs == 0, 1 / len(counts), probs)"),
+        ),
+        (
             "zero_refused",
             "alpha = 0 is refused: it is allowed, and means no smoothing.",
             (_PLUS, "if alpha <= 0:\n        raise ValueError('alpha')\n    " + _PLUS),
@@ -2023,6 +2029,11 @@ PERPLEXITY = Exercise(
             ],
         ),
         (
+            "bits_multiplied",
+            "To turn nats into bits, divide by ln 2 instead of multiplying: 2 ** (mean_nll / ln 2) is the same as e ** mean_nll.",
+            "return 2 ** (mean_nll * math.log(2))",
+        ),
+        (
             "negative",
             "The sign is turned: mean_nll is negative log-likelihood already, so perplexity is exp of it, at least 1. exp(−loss) is "
             "a probability.",
@@ -2083,11 +2094,13 @@ PERPLEXITY = Exercise(
         ),
         (
             "number_from_tensor",
-            "A tensor in gives a Python number out (`.item()`): the result should be of the same type.",
+            "A tensor is turned into a Python number on the way (`.item()`): compute with the tensor itself (torch.exp), which "
+            "keeps its shape and its gradient.",
             (_EXP, "return torch.exp(mean_nll).item()"),
             (_EXP, "return math.exp(mean_nll.item())"),
             (_EXP, "return torch.exp(mean_nll).tolist()"),
             (_EXP, "return math.exp(mean_nll.mean())"),
+            (_EXP, "return torch.tensor(math.exp(mean_nll.item()), dtype=mean_nll.dtype)"),
             "return math.exp(mean_nll.item() if isinstance(mean_nll, torch.Tensor) else mean_nll)",
             "import numpy as np\nreturn float(np.exp(mean_nll))",
         ),
@@ -2117,6 +2130,7 @@ PERPLEXITY = Exercise(
             (_MATH, "return int(math.exp(mean_nll))"),
             (_MATH, "return round(math.exp(mean_nll), 3)"),
             (_MATH, "return round(math.exp(mean_nll))"),
+            [(_EXP, "return torch.exp(mean_nll).round()"), (_MATH, "return float(round(math.exp(mean_nll)))")],
         ),
         ("nothing_returned", _NOTHING, [(_EXP, "print(torch.exp(mean_nll))"), (_MATH, "print(math.exp(mean_nll))")]),
         (

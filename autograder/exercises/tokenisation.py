@@ -1039,11 +1039,18 @@ DECODE = Exercise(
             edited(decode, (_RAISE_ID, 'return f"{i} is unknown"')),
         ),
         _mistake(
+            "zero_skipped",
+            "The id 0 is skipped (`if i`), as if it were padding: 0 is an id like any other.",
+            edited(decode, ("for i in ids)", "for i in ids if i)")),
+            edited(decode, ("for i in ids)", "for i in ids if i > 0)")),
+        ),
+        _mistake(
             "range_checked",
             "Ids are compared with the size of the vocabulary. What counts is whether `itos` knows the id, and negative ids are "
             "unknown too.",
             edited(decode, ("i not in itos", "i >= len(itos)")),
             edited(decode, ("i not in itos", "i < 0 or i >= len(itos)")),
+            edited(decode, ("i not in itos", "i not in range(len(itos))")),
             edited(decode, ("i not in itos", "i > max(itos)")),
             edited(decode, ("i not in itos", "i < 0 or i > max(itos)")),
         ),
@@ -1358,8 +1365,8 @@ SPLIT_WORDS = Exercise(
     mistakes=[
         _mistake(
             "word_class_of_re",
-            r"`\w` of `re` does not match combining marks (categories Mn and Mc), so words of Bangla, Hindi or written-out accents "
-            "fall to pieces: ask `unicodedata.category`.",
+            r"`\w` of `re` and `isalnum` leave out combining marks (categories Mn and Mc), so words of Bangla, Hindi or written-out "
+            "accents fall to pieces: ask `unicodedata.category`.",
             _found(r'r"\w+|[^\w\s]"'),
             _found(r'r"\w+|\S"'),
             _found(r'r"[^\W_]+|[^\w\s]|_"'),
@@ -1455,9 +1462,8 @@ SPLIT_WORDS = Exercise(
             _with(
                 split_words,
                 """
-                spaced = "".join(f" {c} " if unicodedata.category(c).startswith("P") else c for c in text)
-                spaced = re.sub(r"  ", "", "".join(f"\\x00{c}\\x00" if unicodedata.category(c).startswith("P") else c for c in text).replace("\\x00\\x00", ""))
-                return spaced.replace("\\x00", " ").split()
+                spaced = "".join(f"\\x00{c}\\x00" if unicodedata.category(c).startswith("P") else c for c in text)
+                return spaced.replace("\\x00\\x00", "").replace("\\x00", " ").split()
                 """,
             ),
         ),
@@ -1538,8 +1544,8 @@ SPLIT_WORDS = Exercise(
         ),
         _mistake(
             "normalised",
-            "The text is normalised (NFC, NFD, NFKC), so the pieces are no longer made of its characters, and marks without a "
-            "composed form are still torn off: leave the characters as they are.",
+            "The text is normalised (NFC, NFD, NFKC), so the pieces are no longer made of its characters (and not every mark has a "
+            "composed form): leave the characters as they are.",
             _found(r'r"\w+|[^\w\s]"', 'unicodedata.normalize("NFC", text)'),
             _found(r'r"\w+|[^\w\s]"', 'unicodedata.normalize("NFKC", text)'),
             _found(r'r"\w+|[^\w\s]"', 'unicodedata.normalize("NFD", text)'),
@@ -1571,6 +1577,7 @@ SPLIT_WORDS = Exercise(
             _accumulated('symbol.isalnum() or unicodedata.category(symbol)[0] == "M"'),
             _accumulated('unicodedata.category(symbol)[0] in "LMN"'),
             _parted('unicodedata.category(symbol)[0] not in "LMNZ" and not symbol.isspace()'),
+            _parted('unicodedata.category(symbol)[0] in "PC" and not symbol.isspace()'),
         ),
         _mistake(
             "joiners_lost",
@@ -1645,6 +1652,26 @@ SPLIT_WORDS = Exercise(
                         pieces += [word[:-1], word[-1]]
                     else:
                         pieces.append(word)
+                return pieces
+                """,
+            ),
+        ),
+        _mistake(
+            "ends_only",
+            "Punctuation is split off at the two ends of a word only: inside a word each mark is a piece of its own too.",
+            _with(
+                split_words,
+                """
+                pieces = []
+                for word in text.split():
+                    after = []
+                    while word and unicodedata.category(word[0])[0] == "P":
+                        pieces.append(word[0])
+                        word = word[1:]
+                    while word and unicodedata.category(word[-1])[0] == "P":
+                        after.insert(0, word[-1])
+                        word = word[:-1]
+                    pieces += [word] * bool(word) + after
                 return pieces
                 """,
             ),
@@ -1735,6 +1762,16 @@ SPLIT_WORDS = Exercise(
         Alternative(
             "letters_marks_and_numbers",
             _accumulated('unicodedata.category(symbol)[0] in "LMN" or symbol in "\\u200c\\u200d"'),
+        ),
+        Alternative(
+            "translated",
+            _with(
+                split_words,
+                """
+                table = {ord(c): f" {c} " for c in text if unicodedata.category(c).startswith("P")}
+                return text.translate(table).split()
+                """,
+            ),
         ),
         Alternative(
             "pattern_made_of_the_text",
@@ -1834,6 +1871,13 @@ def _count_repeated(student: Any) -> None:
             _counted(student, words, where)
 
 
+IS_COUNTER = """
+def is_counter(counts):
+    from collections import Counter
+    return isinstance(counts, Counter)
+"""
+
+
 def _count_manners(student: Any) -> None:
     for words, where in (
         ({}, "for no words at all"),
@@ -1846,6 +1890,9 @@ def _count_manners(student: Any) -> None:
             if answer["value"] != dict(count_pairs(words)):
                 raise Wrong(f"The counts {where} are not right.")
             _as_before(answer["after"], [words], "words")
+    counts = student.call("count_pairs", [dict(LOWER)], keep=True)["value"]
+    if student.value(student.probe("is_counter", IS_COUNTER), counts) is not True:
+        raise Wrong("A Counter is asked for; yours is another kind of dictionary.", "plain_dictionary")
 
 
 _ADD = "counts[pair] += frequency"
@@ -1865,7 +1912,7 @@ COUNT_PAIRS = Exercise(
         Check("adjacent pairs, weighted by the frequency of their word", 1.0, _count_values),
         Check("symbols of several characters", 0.4, _count_symbols),
         Check("pairs that occur several times in a word", 0.4, _count_repeated),
-        Check("no words, very short words, input unchanged", 0.2, _count_manners),
+        Check("no words, very short words, a Counter, input unchanged", 0.2, _count_manners),
     ],
     working=written(
         """
@@ -2078,6 +2125,12 @@ COUNT_PAIRS = Exercise(
             edited(count_pairs, ("return counts", "return sorted(counts.items())")),
         ),
         _mistake(
+            "plain_dictionary",
+            "A plain dictionary is returned: a Counter is asked for, which says 0 for a pair that it does not hold.",
+            edited(count_pairs, ("return counts", "return dict(counts)")),
+            edited(count_pairs, ("Counter()", "defaultdict(int)")),
+        ),
+        _mistake(
             "best_only",
             "Only the most frequent pair is returned: the counts of all pairs are asked for.",
             edited(count_pairs, ("return counts", "return max(counts, key=counts.get, default=None)")),
@@ -2134,7 +2187,7 @@ COUNT_PAIRS = Exercise(
                 for w, f in words.items():
                     for a, b in zip(w[:-1], w[1:]):
                         result[a, b] = result.get((a, b), 0) + f
-                return result
+                return Counter(result)
                 """,
             ),
         ),
@@ -2363,6 +2416,29 @@ MERGE_PAIR = Exercise(
                         merged.append(pair[0] + pair[1])
                     elif i == 0 or symbols[i - 1:i + 1] != pair:
                         merged.append(symbol)
+                return tuple(merged)
+                """,
+            ),
+        ),
+        _mistake(
+            "grows_on",
+            "A symbol that was just made takes in the next one as well (a a a gives aaa): each merge joins two symbols.",
+            _stepping(
+                _AT,
+                "merged.append(symbols[i])\n        while symbols[i + 1:i + 2] == pair[1:]:\n"
+                "            merged[-1] += pair[1]\n            i += 1\n        i += 1",
+            ),
+        ),
+        _mistake(
+            "in_couples",
+            "The symbols are cut into couples (steps of two) first: a pair may begin at every symbol.",
+            _with(
+                merge_pair,
+                """
+                merged = []
+                for i in range(0, len(symbols), 2):
+                    couple = symbols[i:i + 2]
+                    merged += [couple[0] + couple[1]] if couple == pair else couple
                 return tuple(merged)
                 """,
             ),
@@ -3616,7 +3692,7 @@ BPE_ENCODE = Exercise(
         ),
         _mistake(
             "only_known",
-            "Characters that no merge knows are lost, or become an unknown token: they stay single.",
+            "Characters that no merge knows are lost or refused, or become an unknown token: they stay single.",
             _ranked(
                 "return list(symbols)",
                 "known = {s for pair in merges for s in (*pair, ''.join(pair))}\nreturn [s for s in symbols if s in known]",
@@ -3628,6 +3704,12 @@ BPE_ENCODE = Exercise(
             _ranked(
                 "return list(symbols)",
                 "known = {''.join(pair) for pair in merges}\nreturn [s for s in symbols if s in known]",
+            ),
+            _ranked(
+                "symbols = tuple(word)\n",
+                "symbols = tuple(word)\n"
+                "if not {*symbols} <= {c for pair in merges for c in ''.join(pair)}:\n"
+                "    raise ValueError('word has an unknown character')\n",
             ),
         ),
         _mistake(
@@ -4014,7 +4096,7 @@ TRAIN_TOKENIZER = Exercise(
     mistakes=[
         _mistake(
             "bytes_missing",
-            "Only the bytes of the training texts are in the vocabulary, so unseen characters vanish without a word: give the "
+            "Not all of the 256 bytes are in the vocabulary, so characters that were not seen vanish without a word: give the "
             "trainer initial_alphabet=pre_tokenizers.ByteLevel.alphabet().",
             _trainer((_BYTES, "")),
             _trainer(("pre_tokenizers.ByteLevel.alphabet()", "[chr(i) for i in range(256)]")),
@@ -4201,7 +4283,7 @@ TRAIN_TOKENIZER = Exercise(
         ),
         _mistake(
             "first_texts_only",
-            "Only the first text, or the first few, are learned from: all of them count.",
+            "Only one text, or the first few, are learned from: all of them count. (Each call of a `train` method begins anew.)",
             _trainer((_TRAIN, "tokenizer.train_from_iterator([next(iter(texts))], trainer)")),
             _trainer((_TRAIN, "tokenizer.train_from_iterator(texts[0], trainer)")),
             _trainer((_TRAIN, "tokenizer.train_from_iterator([texts[0]], trainer)")),
@@ -4550,6 +4632,7 @@ FERTILITY = Exercise(
             "whole_numbers",
             "The result is rounded or divided with `//`: keep the exact quotient.",
             _rating("len(tokenizer.encode(text).ids) // len(words)"),
+            _rating("float(len(tokenizer.encode(text).ids) // len(words))"),
             _rating("round(len(tokenizer.encode(text).ids) / len(words))"),
             _rating("round(len(tokenizer.encode(text).ids) / len(words), 2)"),
             _rating("round(len(tokenizer.encode(text).ids) / len(words), 1)"),
@@ -4661,7 +4744,9 @@ FERTILITY = Exercise(
         ),
         _mistake(
             "division_by_zero",
-            "A text without words ends in a ZeroDivisionError: look first, and raise a ValueError that names the language.",
+            "A text without words ends in a ZeroDivisionError: look first (white space alone holds no words either), and raise a "
+            "ValueError that names the language.",
+            edited(fertility, ("if not words", "if not text")),
             _with(
                 fertility,
                 "return {language: len(tokenizer.encode(text).ids) / len(text.split()) for language, text in texts.items()}",
