@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lab kill-table notebooks release format lint clean
+.PHONY: help demo test bench lab kill-table notebooks corpus release format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,8 +22,9 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadgroup tests solutions
 
-bench: $(READY) ## what a notebook costs: cold, warm and caged, and at the least
+bench: $(READY) ## what marking a notebook costs, cold and warm; what learning byte-pair merges costs
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/bpe.py
 
 lab: $(READY) ## open the course in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir course
@@ -34,6 +35,9 @@ kill-table: $(READY) ## print how many catalogued wrong answers the checks catch
 notebooks: $(READY) ## run all solution notebooks and keep their outputs, then release them
 	$(BIN)/autograder run-solutions
 	$(MAKE) release
+
+corpus: $(READY) ## write the stories into the assignments' folders
+	$(BIN)/python -m autograder.corpus
 
 release: $(READY) ## generate course/ from solutions/
 	$(BIN)/python -m nbgrader generate_assignment --assignment "*" --force

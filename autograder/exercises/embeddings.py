@@ -321,7 +321,8 @@ ONE_HOT_LOOKUP = Exercise(
         ),
         _mistake(
             "float32_only",
-            "The one-hot rows are always float32 (`.float()`), so a table in float64 cannot be used: `.to(weight.dtype)`.",
+            "The one-hot rows are always float32 (`.float()`), so a table in float64 fails, or comes back as float32: "
+            "`.to(weight.dtype)`.",
             edited(one_hot_lookup, (_HOT_FLOAT, "one_hot.float()")),
             edited(one_hot_lookup, (f"return {_HOT_FLOAT} @ weight", "return one_hot.float() @ weight.float()")),
         ),
@@ -821,7 +822,12 @@ EMBEDDING = Exercise(
             "last_id_refused",
             "The last id is refused: with V rows, ids from 0 to V − 1 are right.",
             _class(("ids >= V)", "ids >= V - 1)")),
+        ),
+        _mistake(
+            "first_id_refused",
+            "Id 0 is refused: with V rows, ids from 0 to V − 1 are right.",
             _class(("(ids < 0)", "(ids <= 0)")),
+            _class((_RANGE, "not ((ids > 0) & (ids < V)).all()")),
         ),
         _mistake(
             "one_too_many_allowed",
@@ -1145,7 +1151,7 @@ EMBEDDING_COST = Exercise(
     mistakes=[
         _mistake(
             "megabytes",
-            "These are megabytes (10**6 bytes): a mebibyte is 2**20 = 1,048,576 bytes.",
+            "These are megabytes (10**6 bytes, or 1000 · 1024): a mebibyte is 2**20 = 1,048,576 bytes.",
             _costs("return parameters, parameters * 4 / 1e6"),
             _costs("return parameters, round(parameters * 4 / 1e6, 2)"),
             _costs("return parameters, parameters * 4 / (1000 * 1024)"),
@@ -1455,8 +1461,9 @@ COSINE_SIMILARITY = Exercise(
         ),
         _mistake(
             "nan_gradient",
-            "Zero vectors give 0, but their gradients are NaN: the slope of a square root at 0 is infinite, and 0 · inf is NaN on "
-            "the way back; torch.where does not stop it. Keep the number away from 0 before the root (clamp), or use `.norm()`.",
+            "Zero vectors give 0, but their gradients are NaN: a division by 0 that is only covered afterwards (torch.where, "
+            "nan_to_num), or the slope of a square root at 0, is infinite, and 0 · inf is NaN on the way back. Take the lengths with "
+            "`.norm()` and keep them away from 0 before dividing (clamp).",
             _cosine(_DOTS, "a_norm, b_norm = ((t * t).sum(-1).sqrt().clamp(min=1e-8) for t in (a, b))", _QUOTIENT),
             _cosine(_DOTS, "norms = ((a * a).sum(-1) * (b * b).sum(-1)).sqrt()", "return dots / norms.clamp(min=1e-8)"),
             _cosine(
@@ -2470,6 +2477,10 @@ ANALOGY = Exercise(
             "second_best",
             "The second best is returned, as if the best were one of a, b and c: they are excluded already.",
             edited(analogy, ("k=1", "k=min(2, len(weight) - 3)"), (".item()", "[-1].item()")),
+        ),
+        _mistake(
+            "always_the_fourth",
+            "The fourth nearest row is returned, as if a, b and c were always the first three: exclude them, and take the nearest.",
             edited(
                 analogy,
                 (
@@ -2477,6 +2488,7 @@ ANALOGY = Exercise(
                     "ids = nearest_neighbours(target, weight, k=min(4, len(weight)))\n    return ids[-1].item()",
                 ),
             ),
+            _analogies(f"return nearest_neighbours({_SUM}, weight, 4)[3].item()"),
         ),
         _mistake(
             "renumbered",
