@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .compare import a_tensor, close, kind, same_gradients, same_tensor, unchanged
-from .declare import Alternative, Check, Exercise, Mistake, Wrong, edited, source_of, written
+from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
 from .draw import device_is_kept, gradients_of, normal, quietly_called
 
 # --- given by a locked cell of the notebook ---------------------------------------------------------------------------
@@ -126,18 +126,29 @@ def _mistake(name: str, sentence: str, *sources: str) -> Mistake:
     return Mistake(name, sentence, sources[0], sources[1:])
 
 
-def _loaded(student: Any, name: str, args: list, layout: Any, dtype: str = "") -> tuple[Any, dict[str, torch.Tensor]]:
-    """A module and the new weights that were put into it. `layout(parameters, dtype)` gives them from the parameters it has."""
-    module = student.build(name, *args)
-    if dtype:
-        student.move(module, dtype)
-    state = layout(student.state(module)["parameters"], torch.float64 if dtype else torch.float32)
-    student.load(module, state)
-    return module, state
+_OUTLINE = """
+def outline(module, depth):
+    if not isinstance(module, nn.Module):
+        raise TypeError("not a module")
+    return sorted(
+        [".".join(name.split(".")[:depth]), list(p.shape), p.requires_grad, bool((p == p.flatten()[:1]).all())]
+        for name, p in module.named_parameters()
+    )
+"""
+
+
+def _outline(student: Any, module: Any, depth: int) -> None:
+    """Put on record what parameters there are, without the names below `depth`, so that mistakes are known whatever the names."""
+    student.value(student.probe("outline", _OUTLINE), module, depth)
+
+
+def _state(student: Any, module: Any) -> dict:
+    """A module's state, off the record: names that may be chosen freely must not hide a mistake."""
+    return student._request("", record=False, do="state", target=module)
 
 
 def _parameters_unchanged(student: Any, module: Any, state: dict[str, torch.Tensor]) -> None:
-    after = student.state(module)["parameters"]
+    after = _state(student, module)["parameters"]
     if any(name in after and not torch.equal(after[name], state[name]) for name in state):
         raise Wrong("A call changes the module's parameters: only training may do that.")
 
@@ -160,7 +171,12 @@ def _norm_weights(dim: int, dtype: torch.dtype = torch.float32) -> dict[str, tor
 
 
 def _norm(student: Any, *args: Any, dtype: str = "") -> tuple[Any, dict[str, torch.Tensor]]:
-    return _loaded(student, "LayerNorm", list(args), lambda _, of: _norm_weights(args[0], of), dtype)
+    """A module and the new weights that were put into it."""
+    module, state = student.build("LayerNorm", *args), _norm_weights(args[0], torch.float64 if dtype else torch.float32)
+    if dtype:
+        student.move(module, dtype)
+    student.load(module, state)
+    return module, state
 
 
 def _normed(state: dict[str, torch.Tensor], x: torch.Tensor, eps: float = 1e-5) -> torch.Tensor:
@@ -258,8 +274,8 @@ def _norm_gradient(student: Any) -> None:
             expected, upstream = gradients_of(
                 lambda x, w, b: _normed({"weight": w, "bias": b}, x), [x, *state.values()]
             )
+            same_tensor(student.value(module, x, where=where), _normed(state, x), _OUTPUT, where)
             answer = student.call(module, [x], where=where, upstream=upstream)
-            a_tensor(answer["value"], _OUTPUT)
             same_gradients(
                 answer["gradients"].get("inputs", []), expected[:1], ["x"], where, rough=dtype == torch.float32
             )
@@ -395,6 +411,18 @@ LAYER_NORM = Exercise(
             _l((" / torch.sqrt(variance + self.eps)", "")),
         ),
         _mistake(
+            "brackets",
+            "Brackets are missing: (x − mean) as a whole is divided by the root, and then multiplied with weight.",
+            _l((_SCALED, "return self.weight * x - mean / torch.sqrt(variance + self.eps) + self.bias")),
+            _l((_NORMALISED, "normalised = x - mean / torch.sqrt(variance + self.eps)")),
+            _l((_ROOT, "torch.sqrt(variance) + self.eps")),
+        ),
+        _mistake(
+            "multiplied",
+            "x − mean is multiplied by the root: it is divided by it.",
+            _l(("(x - mean) / ", "(x - mean) * ")),
+        ),
+        _mistake(
             "mean_square",
             "The mean of x² is not the variance: subtract the mean before squaring.",
             _l((_VARIANCE, "x.pow(2).mean(dim=-1, keepdim=True)")),
@@ -408,6 +436,7 @@ LAYER_NORM = Exercise(
             "absolute_deviation",
             "The deviations are averaged without being squared: the variance is the mean of (x − mean)².",
             _l((_VARIANCE, "(x - mean).abs().mean(dim=-1, keepdim=True)")),
+            _l((_ROOT, "(x.amax(dim=-1, keepdim=True) - x.amin(dim=-1, keepdim=True) + self.eps)")),
         ),
         _mistake(
             "cancellation",
@@ -432,6 +461,7 @@ LAYER_NORM = Exercise(
             _l((_MEAN, "mean = x.mean()"), (_VARIANCE, "x.var(unbiased=False)")),
             _l((_MEAN, "mean = x.mean()"), (_VARIANCE, "x.var()")),
             _over("(-2, -1)"),
+            _over("(1, 2)"),
             _l((_MEAN, "mean = x.mean()")),
             _l((_VARIANCE, "x.var(unbiased=False)")),
         ),
@@ -689,7 +719,11 @@ def _ff(
     module = student.call("FeedForward", [C, F_, *args], kwargs, "while building it", keep=True)["value"]
     if dtype:
         student.move(module, dtype)
-    names = _layer_names(student.state(module)["parameters"], C, F_)
+    try:
+        names = _layer_names(_state(student, module)["parameters"], C, F_)
+    except Wrong:
+        _outline(student, module, 0)
+        raise
     state = _layer_weights(C, F_, torch.float64 if dtype else torch.float32)
     student.load(module, {names[role]: value for role, value in state.items()})
     return module, state, names
@@ -703,7 +737,9 @@ def _fed(state: dict[str, torch.Tensor], x: torch.Tensor, activation: Any = F.re
 def _ff_parameters(student: Any) -> None:
     for C, F_ in ((6, 9), (5, 2), (4, 16)):
         with student.case():
-            state = student.state(student.build("FeedForward", C, F_))
+            module = student.build("FeedForward", C, F_)
+            _outline(student, module, 0)
+            state = _state(student, module)
             names = _layer_names(state["parameters"], C, F_)
             frozen = sorted(set(names.values()) - set(state["trainable"]))
             if frozen:
@@ -715,8 +751,8 @@ def _ff_parameters(student: Any) -> None:
             if any(not w.isfinite().all() or w.std() < 1e-4 for w in weights):
                 raise Wrong("A layer starts with all its weights alike: every hidden feature would learn the same.")
     with student.case():
-        named = student.state(student.build("FeedForward", embed_dim=3, ff_dim=4, dropout=0.1))["parameters"]
-        _layer_names(named, 3, 4)
+        named = student.build("FeedForward", embed_dim=3, ff_dim=4, dropout=0.1)
+        _layer_names(_state(student, named)["parameters"], 3, 4)
 
 
 def _ff_values(student: Any) -> None:
@@ -803,20 +839,26 @@ def _ff_dropout(student: Any) -> None:
             dropped = got == 0
             share = dropped.float().mean().item()
             if share < 0.005:
-                raise Wrong(f"Nothing is dropped {where}: nn.Dropout(dropout) belongs after the second linear layer.")
+                raise Wrong(
+                    f"No number of the result is dropped {where}: nn.Dropout(dropout) belongs after the second linear layer."
+                )
             if not close(got[~dropped], full[~dropped] / (1 - p)):
                 raise Wrong(
-                    f"{where.capitalize()}, each number of the result should be 0 or 1/(1 − p) times what it is without dropout; yours are not: "
+                    f"{_begin(where)}, each number of the result should be 0 or 1/(1 − p) times what it is without dropout; yours are not: "
                     "dropout comes last, after the second linear layer."
                 )
             if abs(share - p) > 0.1:
                 raise Wrong(
-                    f"{where.capitalize()}, a share of {share:.2f} of the result is dropped: `dropout` is the probability of dropping."
+                    f"{_begin(where)}, a share of {share:.2f} of the result is dropped: `dropout` is the probability of dropping."
                 )
             if dropped.all(dim=-1).any() or dropped.flatten(0, 1).all(dim=0).any():
                 raise Wrong(
                     f"Whole tokens or whole columns are dropped {where}: each number is dropped on its own (nn.Dropout)."
                 )
+
+
+def _begin(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _ff_modes(student: Any) -> None:
@@ -845,8 +887,8 @@ def _ff_gradient(student: Any) -> None:
             expected, upstream = gradients_of(
                 lambda x, *leaves: _fed(dict(zip(LAYERS, leaves, strict=True)), x), [x, *state.values()]
             )
+            same_tensor(student.value(module, x, where=where), _fed(state, x), _OUTPUT, where)
             answer = student.call(module, [x], where=where, upstream=upstream)
-            a_tensor(answer["value"], _OUTPUT)
             same_gradients(answer["gradients"].get("inputs", []), expected[:1], ["x"], where)
             mine = [answer["gradients"].get("parameters", {}).get(names[role]) for role in LAYERS]
             same_gradients(mine, expected[1:], [f"`{names[role]}`" for role in LAYERS], where)
@@ -1047,12 +1089,13 @@ FEED_FORWARD = Exercise(
         ),
         _mistake(
             "widths_swapped",
-            "The two widths are swapped: the first layer goes from embed_dim to ff_dim, the second back.",
+            "The two widths are swapped, or the layers are used in the wrong order: the first goes from embed_dim to ff_dim, the second back.",
             _f(
                 (_UP, "self.linear1 = nn.Linear(ff_dim, embed_dim)"),
                 (_DOWN, "self.linear2 = nn.Linear(embed_dim, ff_dim)"),
             ),
             _f(("embed_dim, ff_dim, dropout", "ff_dim, embed_dim, dropout")),
+            _f(("self.linear2(hidden)", "self.linear1(hidden)")),
         ),
         _mistake(
             "ff_dim_ignored",
@@ -1103,9 +1146,8 @@ FEED_FORWARD = Exercise(
         ),
         _mistake(
             "second_layer_unused",
-            "One of the two layers is never used, or the first is used twice.",
+            "One of the two layers is never used: embed_dim → ff_dim → embed_dim.",
             _f((_HIDDEN, "hidden = x"), ("self.linear2(hidden)", "(hidden + 0 * self.linear2(self.linear1(hidden)))")),
-            _f(("self.linear2(hidden)", "self.linear1(hidden)")),
             _f((_RESULT, "return self.dropout(hidden)")),
         ),
         _mistake(
@@ -1151,6 +1193,38 @@ FEED_FORWARD = Exercise(
             "A layer norm is applied: it belongs to the block.",
             _f((_HIDDEN, "hidden = self.activation(self.linear1(F.layer_norm(x, x.shape[-1:])))")),
             _f((_RESULT, "return F.layer_norm(self.dropout(self.linear2(hidden)), x.shape[-1:])")),
+            _f(
+                (_DROP, _DROP + "\n        self.norm = nn.LayerNorm(embed_dim)"),
+                (_HIDDEN, "hidden = self.activation(self.linear1(self.norm(x)))"),
+            ),
+            _f(
+                (_DROP, _DROP + "\n        self.norm = nn.LayerNorm(embed_dim)"),
+                (_RESULT, "return self.norm(self.dropout(self.linear2(hidden)))"),
+            ),
+            _f(
+                (_DROP, _DROP + "\n        self.norm = nn.LayerNorm(embed_dim)"),
+                (_RESULT, "return self.norm(x + self.dropout(self.linear2(hidden)))"),
+            ),
+        ),
+        _mistake(
+            "bare_parameters",
+            "The layers are bare matrices (nn.Parameter): nn.Linear(embed_dim, ff_dim) and nn.Linear(ff_dim, embed_dim) hold weight and bias, start "
+            "them well, and are called as `self.linear1(x)`.",
+            *[
+                _f(
+                    (
+                        _UP,
+                        f"self.w1, self.b1 = nn.Parameter(torch.{start}(embed_dim, ff_dim)), nn.Parameter(torch.zeros(ff_dim))",
+                    ),
+                    (
+                        _DOWN,
+                        f"self.w2, self.b2 = nn.Parameter(torch.{start}(ff_dim, embed_dim)), nn.Parameter(torch.zeros(embed_dim))",
+                    ),
+                    ("self.linear1(x)", "x @ self.w1 + self.b1"),
+                    ("self.linear2(hidden)", "hidden @ self.w2 + self.b2"),
+                )
+                for start in ("randn", "zeros")
+            ],
         ),
         _mistake(
             "layers_made_in_forward",
@@ -1358,7 +1432,11 @@ def _block(student: Any, C: int, H: int, F_: int, *args: Any, dtype: str = "", *
     module = student.call("TransformerBlock", [C, H, F_, *args], kwargs, "while building it", keep=True)["value"]
     if dtype:
         student.move(module, dtype)
-    makers = _layout(student.state(module)["parameters"], C, F_)
+    try:
+        makers = _layout(_state(student, module)["parameters"], C, F_)
+    except Wrong:
+        _outline(student, module, 1)
+        raise
     state = _block_weights(C, F_, torch.float64 if dtype else torch.float32)
     student.load(module, {name: maker(state) for name, maker in makers.items()})
     return module, state, makers
@@ -1442,7 +1520,9 @@ def _some_mask(*shape: int) -> torch.Tensor:
 def _block_parts(student: Any) -> None:
     for C, H, F_, norm_first in ((6, 3, 9, False), (4, 1, 7, True)):
         with student.case():
-            state = student.state(student.build("TransformerBlock", C, H, F_, norm_first=norm_first))
+            module = student.build("TransformerBlock", C, H, F_, norm_first=norm_first)
+            _outline(student, module, 1)
+            state = _state(student, module)
             parameters = state["parameters"]
             for name in ("attn", "ff", "norm1", "norm2"):
                 if name not in state["children"] and not any(str(p).startswith(name + ".") for p in parameters):
@@ -1479,9 +1559,9 @@ def _block_masks(student: Any) -> None:
         for mask, training, where in (
             (_future(T), True, "with a causal mask (T, T)"),
             (_some_mask(T, T), False, "with a mask (T, T), in evaluation mode"),
+            (torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
             (_some_mask(B, 1, T, T), True, "with a mask (B, 1, T, T), one for each sequence"),
             (_some_mask(B, 1, T, T), False, "with a mask (B, 1, T, T), in evaluation mode"),
-            (torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
             (None, True, "without a mask, after calls with one"),
         ):
             with student.case():
@@ -1529,14 +1609,21 @@ class Plugged(nn.Module):
         masks += [v.isinf() for v in [kwargs.get("attn_mask")] if isinstance(v, torch.Tensor) and v.is_floating_point()]
         tokens = [v for v in args if isinstance(v, torch.Tensor) and v.is_floating_point()]
         output = 0.5 * x.roll(1, -1) + 1
+        pair = len(tokens) > 1 or "key" in kwargs
         if masks:
             mask = masks[0]
-            while mask.dim() > 3:
-                mask = mask[:, 0]
-            if mask.dim() == 3 and len(mask) not in (1, len(x)):
-                mask = mask[:: len(mask) // len(x)]
-            output = output + (~mask).to(x.dtype) @ x
-        return (output, None) if len(tokens) > 1 or "key" in kwargs else output
+            if pair and x.shape[1] != mask.shape[-1]:  # (T, B, C), as nn.MultiheadAttention takes it by default
+                x, output = x.transpose(0, 1), output.transpose(0, 1)
+                return (self.masked(x, output, mask).transpose(0, 1), None)
+            output = self.masked(x, output, mask)
+        return (output, None) if pair else output
+
+    def masked(self, x, output, mask):
+        while mask.dim() > 3:
+            mask = mask[:, 0]
+        if mask.dim() == 3 and len(mask) not in (1, len(x)):
+            mask = mask[:: len(mask) // len(x)]
+        return output + (~mask).to(x.dtype) @ x
 
 def plug(block):
     block.attn = Plugged()
@@ -1583,7 +1670,7 @@ def _block_dropout(student: Any) -> None:
             got = student.call(module, [x], training=True, where=where)["value"]
             if _shape(got) == _shape(expected) and not close(got, expected):
                 raise Wrong(
-                    f"{where.capitalize()}, only the residual stream should be left; yours gives something else. Dropout acts on what attention "
+                    f"{_begin(where)}, only the residual stream should be left; yours gives something else. Dropout acts on what attention "
                     "gives and on what ff gives, each before it is added, and nowhere on the stream itself."
                 )
             _same_block(got, expected, where)
@@ -1614,15 +1701,20 @@ def _block_gradient(student: Any) -> None:
     ):
         with student.case():
             module, state, makers = _block(
-                student, 6, 3, 8, norm_first=norm_first, dtype="float64" if dtype == torch.float64 else ""
+                student, 8, 2, 5, norm_first=norm_first, dtype="float64" if dtype == torch.float64 else ""
             )
-            x, where, names = normal(2, 5, 6, dtype=dtype), _order(norm_first), list(state)
+            x, where, names = normal(2, 5, 8, dtype=dtype), _order(norm_first), list(state)
+            kwargs = {} if mask is None else {"mask": mask}
+            _same_block(
+                student.call(module, [x], kwargs, where=where)["value"],
+                _torchs_output(state, 2, norm_first, x, mask),
+                where,
+            )
             expected, upstream = gradients_of(
-                lambda x, *leaves: _blocked_out(dict(zip(names, leaves, strict=True)), 3, norm_first, x, mask),
+                lambda x, *leaves: _blocked_out(dict(zip(names, leaves, strict=True)), 2, norm_first, x, mask),
                 [x, *state.values()],
             )
-            answer = student.call(module, [x], {} if mask is None else {"mask": mask}, upstream=upstream, where=where)
-            a_tensor(answer["value"], _OUTPUT)
+            answer = student.call(module, [x], kwargs, upstream=upstream, where=where)
             rough = dtype == torch.float32
             same_gradients(answer["gradients"].get("inputs", []), expected[:1], ["x"], where, rough)
             ours = dict(zip(names, expected[1:], strict=True))
@@ -1648,10 +1740,10 @@ def _block_manners(student: Any) -> None:
             )
             _parameters_unchanged(student, module, {name: maker(state) for name, maker in makers.items()})
     with student.case():
-        wide, wide_state, _ = _block(student, 6, 3, 4, dtype="float64")
-        x = normal(2, 4, 6, dtype=torch.float64)
+        wide, wide_state, _ = _block(student, 8, 2, 4, dtype="float64")
+        x = normal(2, 4, 8, dtype=torch.float64)
         got = student.value(wide, x, _future(4), where="in float64")
-        _same_block(got, _torchs_output(wide_state, 3, False, x, _future(4)), "in float64")
+        _same_block(got, _torchs_output(wide_state, 2, False, x, _future(4)), "in float64")
     with student.case():
         module = student.build("TransformerBlock", 6, 2, 9)
         device_is_kept(student, module, [normal(2, 5, 6)])
@@ -1674,6 +1766,10 @@ _POST_FF = "return self.norm2(x + self.ff(x))"
 _BLOCK_SUPER = "        super().__init__()\n"
 _BLOCK_FORWARD = "    def forward(self, x, mask=None):\n"
 _BLOCK_INIT = "embed_dim, num_heads, ff_dim, dropout=0.0, norm_first=False"
+_MASK_FOR_TORCH = (
+    "        if mask is not None and mask.dim() == 4:\n"
+    "            mask = mask.expand(len(x), self.num_heads, *mask.shape[2:]).flatten(0, 1)\n"
+)
 _CALLS = ("self.attn(self.norm1(x), mask)", "self.attn(x, mask)")
 
 
@@ -1820,6 +1916,27 @@ TRANSFORMER_BLOCK = Exercise(
                 (_PRE_FF, "return self.norm3(x + self.ff(self.norm2(x)))"),
             ),
         ),
+        _mistake(
+            "norm_elsewhere",
+            "A norm stands in the wrong place. Post-norm is norm1(x + attn(x)), then norm2(x + ff(x)); pre-norm is x + attn(norm1(x)), then x + ff(norm2(x)).",
+            _b((_POST_FF, "return self.norm2(x) + self.ff(x)")),
+            _b(
+                (_POST, "x = self.norm1(x) + self.dropout(self.attn(x, mask))"),
+                (_POST_FF, "return self.norm2(x) + self.ff(x)"),
+            ),
+            _b(
+                (_POST, "x = x + self.dropout(self.attn(x, mask))"),
+                (_POST_FF, "return self.norm2(self.norm1(x + self.ff(x)))"),
+            ),
+            _b(
+                (_PRE, "x = x + self.dropout(self.attn(x, mask))"),
+                (_PRE_FF, "return x + self.ff(self.norm2(self.norm1(x)))"),
+            ),
+            _b((_PRE_FF, "return self.norm2(x + self.ff(x))")),
+            _b((_PRE, "x = self.norm1(x + self.dropout(self.attn(x, mask)))")),
+            _b((_POST, _PRE.replace("            ", "        "))),
+            _b((_POST_FF, _PRE_FF)),
+        ),
         # --- residual connections
         _mistake(
             "no_residual",
@@ -1911,6 +2028,13 @@ TRANSFORMER_BLOCK = Exercise(
                 (
                     _BLOCK_FORWARD,
                     _BLOCK_FORWARD
+                    + "        mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)\n",
+                )
+            ),
+            _b(
+                (
+                    _BLOCK_FORWARD,
+                    _BLOCK_FORWARD
                     + "        if mask is None:\n            mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)\n",
                 )
             ),
@@ -1949,11 +2073,20 @@ TRANSFORMER_BLOCK = Exercise(
             _masked_by("None if mask is None else mask[0, 0]"),
             _masked_by("None if mask is None else mask.expand(x.shape[1], x.shape[1])"),
             _masked_by("None if mask is None else mask.squeeze(1)"),
+            _masked_by("None if mask is None else mask.squeeze()"),
+            _masked_by("None if mask is None else mask.unsqueeze(0)"),
+            _masked_by("None if mask is None else mask[None, None]"),
             _b(
                 (_ATTN, "self.attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)"),
                 (_CALLS[0], "self.attn(*[self.norm1(x)] * 3, attn_mask=mask)[0]"),
                 (_CALLS[1], "self.attn(x, x, x, attn_mask=mask)[0]"),
             ),
+        ),
+        _mistake(
+            "truth_of_a_tensor",
+            "`if mask:` asks whether a tensor is true, which fails for more than one number: write `if mask is not None:`.",
+            _b((_BLOCK_FORWARD, _BLOCK_FORWARD + "        if mask:\n            mask = mask.bool()\n")),
+            _masked_by("mask if mask else None"),
         ),
         _mistake(
             "mask_as_padding",
@@ -1986,11 +2119,7 @@ TRANSFORMER_BLOCK = Exercise(
             "nn.MultiheadAttention takes (T, B, C) by default, so that sequences of a batch attend to one another: batch_first=True.",
             _b(
                 (_ATTN, "self.attn = nn.MultiheadAttention(embed_dim, num_heads)\n        self.num_heads = num_heads"),
-                (
-                    _BLOCK_FORWARD,
-                    _BLOCK_FORWARD
-                    + "        if mask is not None and mask.dim() == 4:\n            mask = mask.expand(len(x), self.num_heads, *mask.shape[2:]).flatten(0, 1)\n",
-                ),
+                (_BLOCK_FORWARD, _BLOCK_FORWARD + _MASK_FOR_TORCH),
                 (_CALLS[0], "self.attn(*[self.norm1(x)] * 3, attn_mask=mask)[0]"),
                 (_CALLS[1], "self.attn(x, x, x, attn_mask=mask)[0]"),
             ),
@@ -2027,20 +2156,20 @@ TRANSFORMER_BLOCK = Exercise(
         ),
         _mistake(
             "values_not_normed",
-            "In pre-norm only the queries are normalised: queries, keys and values are all made of norm1(x).",
-            _b(
-                (
-                    _ATTN,
-                    "self.attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)\n        self.num_heads = num_heads",
-                ),
-                (
-                    _BLOCK_FORWARD,
-                    _BLOCK_FORWARD
-                    + "        if mask is not None and mask.dim() == 4:\n            mask = mask.expand(len(x), self.num_heads, *mask.shape[2:]).flatten(0, 1)\n",
-                ),
-                (_CALLS[0], "self.attn(self.norm1(x), x, x, attn_mask=mask)[0]"),
-                (_CALLS[1], "self.attn(x, x, x, attn_mask=mask)[0]"),
-            ),
+            "In pre-norm only some of queries, keys and values are normalised: all three are made of norm1(x).",
+            *[
+                _b(
+                    (
+                        _ATTN,
+                        "self.attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)\n        self.num_heads = num_heads",
+                    ),
+                    (_BLOCK_FORWARD, _BLOCK_FORWARD + flatten),
+                    (_CALLS[0], f"self.attn({given}, attn_mask=mask)[0]"),
+                    (_CALLS[1], "self.attn(x, x, x, attn_mask=mask)[0]"),
+                )
+                for given in ("self.norm1(x), x, x", "x, self.norm1(x), self.norm1(x)", "x, x, self.norm1(x)")
+                for flatten in (_MASK_FOR_TORCH, "")
+            ],
         ),
         _mistake(
             "num_heads_ignored",
@@ -2082,6 +2211,7 @@ TRANSFORMER_BLOCK = Exercise(
                 ("self.norm2", "self.ln2"),
             ),
             _b(("self.ff", "self.mlp"), ("self.norm1", "self.ln_1"), ("self.norm2", "self.ln_2")),
+            _b(("self.ff", "self.mlp")),
             _b(("self.attn", "self.self_attn"), ("self.ff", "self.ffn")),
             _b(("self.ff", "self.ffn")),
             _b(("self.ff", "self.feed_forward")),
@@ -2109,7 +2239,13 @@ TRANSFORMER_BLOCK = Exercise(
             "The hidden width of ff is not ff_dim (4 · embed_dim is common, but here it is given).",
             _b((_FF, "self.ff = FeedForward(embed_dim, 4 * embed_dim, dropout)")),
             _b((_FF, "self.ff = FeedForward(embed_dim, 2048, dropout)")),
+        ),
+        _mistake(
+            "shapes_do_not_fit",
+            "A part is of the wrong kind or size, so that shapes do not fit when the block is called: FeedForward(embed_dim, ff_dim, dropout), "
+            "LayerNorm(embed_dim) (not nn.BatchNorm1d), Attention(embed_dim, num_heads).",
             _b((_FF, "self.ff = FeedForward(ff_dim, embed_dim, dropout)")),
+            _b((_NORM1, "self.norm1 = nn.BatchNorm1d(embed_dim)"), (_NORM2, "self.norm2 = nn.BatchNorm1d(embed_dim)")),
         ),
         _mistake(
             "ff_is_one_layer",
@@ -2166,7 +2302,6 @@ TRANSFORMER_BLOCK = Exercise(
                     for call, inner in (("self.norm1(x)", "x"), ("self.norm2(x)", "x"))
                 ]
             ),
-            _b((_NORM1, "self.norm1 = nn.BatchNorm1d(embed_dim)"), (_NORM2, "self.norm2 = nn.BatchNorm1d(embed_dim)")),
             _b((_NORM1, "self.norm1 = LayerNorm(ff_dim)"), (_NORM2, "self.norm2 = LayerNorm(ff_dim)")),
         ),
         # --- dropout
@@ -2178,6 +2313,15 @@ TRANSFORMER_BLOCK = Exercise(
                 ("self.dropout(self.attn(x, mask))", "self.attn(x, mask)"),
             ),
             _b((_FF, "self.ff = FeedForward(embed_dim, ff_dim)")),
+            _b(
+                (
+                    _ATTN,
+                    "self.attn = nn.MultiheadAttention(embed_dim, num_heads, dropout=dropout, batch_first=True)\n        self.num_heads = num_heads",
+                ),
+                (_BLOCK_FORWARD, _BLOCK_FORWARD + _MASK_FOR_TORCH),
+                ("self.dropout(self.attn(self.norm1(x), mask))", "self.attn(*[self.norm1(x)] * 3, attn_mask=mask)[0]"),
+                ("self.dropout(self.attn(x, mask))", "self.attn(x, x, x, attn_mask=mask)[0]"),
+            ),
             _b(
                 (_FF, "self.ff = FeedForward(embed_dim, ff_dim)"),
                 ("self.dropout(self.attn(self.norm1(x), mask))", "self.attn(self.norm1(x), mask)"),
@@ -2647,4 +2791,82 @@ BLOCK_PARAMETERS = Exercise(
 
 
 EXERCISES = [LAYER_NORM, FEED_FORWARD, TRANSFORMER_BLOCK, BLOCK_PARAMETERS]
-QUESTIONS: list = []
+QUESTIONS = [
+    Question(
+        name="q9_1",
+        notebook="08-blocks",
+        points=1,
+        key="C",
+        explanations={
+            "A": (
+                "One mean for each feature, over everything else, is what batch normalisation takes. Then a "
+                "word's result would depend on its neighbours in the batch: did the experiment with the two "
+                "neighbours show that for LayerNorm?"
+            ),
+            "B": (
+                "A sentence does feel like the natural unit. But a mean over its positions would mix early words "
+                "with late ones, and the future would leak into the past. Look again at the dimension that "
+                "LayerNorm(64) names."
+            ),
+            "C": (
+                "Yes. Each of the 8 × 20 word vectors has its own mean and variance over its 64 features. No "
+                "word needs to know about any other, so the layer works for any batch size, length or mask."
+            ),
+            "D": (
+                "That would bring the batch as a whole to mean 0 and leave long and short vectors as different "
+                "as they were. Take the formula and count: how many numbers go into one of its means?"
+            ),
+        },
+    ),
+    Question(
+        name="q9_2",
+        notebook="08-blocks",
+        points=1,
+        key="B",
+        explanations={
+            "A": (
+                "The stream itself does hold both at full length. But a sublayer does not work with the stream "
+                "as it stands: follow the thin line from the stream to the feed-forward network in the drawing "
+                "of pre-norm."
+            ),
+            "B": (
+                "Yes. The norm brings what is read to a fixed length, whatever the stream holds. If one term is "
+                "100 times as long as the rest, the rest keeps about a hundredth of that length. Nothing was "
+                "erased, but a long write drowns the short ones for all who read later."
+            ),
+            "C": (
+                "A norm has no notion of what is usual. It takes one vector, subtracts one number and divides by "
+                "another. Does that change which term of the sum is the longest?"
+            ),
+            "D": (
+                "Dividing by a large number leaves little if what is divided is ordinary. Here it is itself as "
+                "large. How long is a vector after layer normalisation, whatever it was before?"
+            ),
+        },
+    ),
+    Question(
+        name="q9_3",
+        notebook="08-blocks",
+        points=1,
+        key="D",
+        explanations={
+            "A": (
+                "That rule belongs to models that write from left to right: there the next word stands in the "
+                "input and could be copied. What stands in this input where the answer should be?"
+            ),
+            "B": (
+                "Then a blot could use nothing of what follows it, although that text is there, in training and "
+                "in use. A mask takes away what would be cheating: which part of this input would be?"
+            ),
+            "C": (
+                "The mask should be the same in training and in use, or the model meets a situation it was never "
+                "trained for. And do the inputs of training really show the answers here?"
+            ),
+            "D": (
+                "Yes. The blotted words are not in the input, so there is nothing to copy, and what stands to "
+                "the right helps as much as what stands to the left. BERT is trained like this: an encoder, with "
+                "attention to all sides."
+            ),
+        },
+    ),
+]

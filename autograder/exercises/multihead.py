@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .compare import a_tensor, close, kind, same_gradients, same_tensor, unchanged
-from .declare import Alternative, Check, Exercise, Mistake, Wrong, edited, written
+from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, written
 from .draw import device_is_kept, gradients_agree, gradients_of, normal, quietly_called
 
 # --- references -------------------------------------------------------------------------------------------------------
@@ -181,6 +182,7 @@ def _split_gradient(student: Any) -> None:
         with student.case():
             where = _heads_sizes(B, T, H, d_k)
             x = normal(B, T, H * d_k, dtype=dtype)
+            same_tensor(student.value("split_heads", x, H, where=where), _split(x, H), "The result", where)
             gradients_agree(student, "split_heads", _split, [x], ["x"], (H,), where)
 
 
@@ -242,6 +244,8 @@ SPLIT_HEADS = Exercise(
             "The numbers are cut anew straight into (B, H, T, d_k), so that a head holds pieces of other tokens. view and reshape keep the "
             "order of the numbers in memory: cut into (B, T, H, d_k), then swap T and H with `transpose(1, 2)`.",
             edited(split_heads, (_CUT, "x = x.reshape(B, num_heads, T, C // num_heads)"), (_FORWARD, "return x")),
+            edited(split_heads, (_CUT, "x = x.mT.reshape(B, num_heads, T, C // num_heads)"), (_FORWARD, "return x")),
+            edited(split_heads, (_CUT, "x = x.reshape(B, num_heads, C // num_heads, T)"), (_FORWARD, "return x.mT")),
         ),
         _mistake(
             "tokens_first",
@@ -305,6 +309,11 @@ SPLIT_HEADS = Exercise(
             "every_head_everything",
             "Every head gets all C columns: each gets its own C / H of them.",
             edited(split_heads, (_CUT, "x = x[:, :, None].expand(B, T, num_heads, C)")),
+        ),
+        _mistake(
+            "heads_overlap",
+            "The heads overlap: head h begins at column h · d_k, where head h − 1 ends.",
+            edited(split_heads, (_CUT, "x = x.unfold(2, C // num_heads, 1)[:, :, :num_heads]")),
         ),
         _mistake(
             "heads_reversed",
@@ -486,6 +495,7 @@ def _merge_gradient(student: Any) -> None:
     for B, T, H, d_k, dtype in ((2, 5, 3, 4, torch.float32), (3, 2, 2, 3, torch.float64)):
         with student.case():
             x, where = normal(B, H, T, d_k, dtype=dtype), _heads_sizes(B, T, H, d_k)
+            same_tensor(student.value("merge_heads", x, where=where), _merge(x), "The result", where)
             gradients_agree(student, "merge_heads", _merge, [x], ["x"], (), where)
 
 
@@ -576,6 +586,8 @@ MERGE_HEADS = Exercise(
             edited(merge_heads, ("x.transpose(1, 2)", "x.transpose(1, 3)")),
             edited(merge_heads, ("x.transpose(1, 2)", "x.transpose(0, 1)")),
             edited(merge_heads, ("x.transpose(1, 2)", "x.transpose(0, 2)")),
+            edited(merge_heads, ("x.transpose(1, 2)", "x.permute(0, 3, 1, 2)")),
+            edited(merge_heads, (_JOIN, "return x.reshape(B, H * d_k, T).mT")),
         ),
         _mistake(
             "sizes_misread",
@@ -879,8 +891,8 @@ def _mha_mask(student: Any) -> None:
             (keys, True, "with a mask of shape (B, 1, 1, S), about keys"),
             (_some_mask(B, H, T, T), True, "with a mask of shape (B, H, T, S), one for each head"),
             (_some_mask(1, H, T, T), False, "with a mask of shape (1, H, T, S), in evaluation mode"),
-            (_some_mask(1, 1, T, T), True, "with a mask of shape (1, 1, T, S)"),
             (torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
+            (_some_mask(1, 1, T, T), True, "with a mask of shape (1, 1, T, S)"),
             (None, True, "without a mask, after calls with one"),
         )[0 if B == 2 else 2 :: 1 if B == 2 else 3]:
             with student.case():
@@ -960,8 +972,12 @@ def _mha_gradient(student: Any) -> None:
             expected, upstream = gradients_of(reference, [*tokens, *state.values()])
             kwargs = ({} if mask is None else {"mask": mask}) | ({"context": tokens[1]} if S else {})
             where = "with a context" if S else "with a mask" if mask is not None else ""
+            _same_output(
+                student.call(module, tokens[:1], kwargs, where=where)["value"],
+                reference(*tokens, *state.values()),
+                where,
+            )
             answer = student.call(module, tokens[:1], kwargs, upstream=upstream, where=where)
-            a_tensor(answer["value"], "The output")
             grads = answer["gradients"]
             same_gradients(grads.get("inputs", []), expected[: len(tokens)], ["x", "context"], where)
             mine = [grads.get("parameters", {}).get(name) for name in names]
@@ -989,11 +1005,11 @@ def _mha_manners(student: Any) -> None:
             )
             quietly_called(answer)
     with student.case():
-        wide, wide_state = _built(student, 8, 4, "float64")
+        wide, wide_state = _built(student, 8, 2, "float64")
         x = normal(2, 5, 8, dtype=torch.float64)
         _same_output(
             student.value(wide, x, _future(5), where="in float64"),
-            _expected(wide_state, 4, x, _future(5)),
+            _expected(wide_state, 2, x, _future(5)),
             "in float64",
         )
     with student.case():
@@ -1157,6 +1173,11 @@ MULTI_HEAD_ATTENTION = Exercise(
             "The heads are merged without a transpose, so that a row of the output mixes several tokens, later ones too, and the mask leaks. "
             "It even trains. Swap H and T first: that is what merge_heads does.",
             _m((_OUT, "return self.out_proj(heads.reshape(x.shape))")),
+        ),
+        _mistake(
+            "merge_by_view",
+            "`view` fails after a transpose, which moves no numbers in memory: merge with `reshape`, or with merge_heads.",
+            _m((_OUT, "return self.out_proj(heads.transpose(1, 2).view(x.shape))")),
         ),
         _mistake(
             "neither_transposed",
@@ -1338,6 +1359,27 @@ MULTI_HEAD_ATTENTION = Exercise(
             ),
         ),
         _mistake(
+            "renormalised_afterwards",
+            "The softmax is taken over all keys, then blocked weights are set to 0 and the rest is divided by its sum. Where a blocked score is "
+            "far above the others nothing is left, 0/0: set blocked scores to −inf before the softmax.",
+            _m(
+                _core(
+                    "weights = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1]), dim=-1)",
+                    "if mask is not None:",
+                    "    weights = weights.masked_fill(mask, 0.0)",
+                    "heads = weights / weights.sum(dim=-1, keepdim=True) @ V",
+                )
+            ),
+        ),
+        _mistake(
+            "truth_of_a_tensor",
+            "`if mask:` or `context or x` asks whether a tensor is true, which fails for more than one number: write `if mask is not None:`.",
+            _m((_ALLOWED, "allowed = ~mask if mask else None")),
+            _m((_SOURCE, "source = context or x")),
+            _m((_SOURCE, "source = context if context else x")),
+            _m((_ALLOWED, "allowed = ~mask if mask else None"), (_SOURCE, "source = context or x")),
+        ),
+        _mistake(
             "mask_transposed",
             "The mask is transposed: its rows are queries, its columns keys.",
             _m((_ALLOWED, "allowed = None if mask is None else ~mask.mT")),
@@ -1480,7 +1522,10 @@ MULTI_HEAD_ATTENTION = Exercise(
                     for n in PROJECTIONS[:3]
                 ]
             ),
-            _m((_LAST, "self.out_proj = nn.Linear(embed_dim, embed_dim, bias=False)")),
+            *[
+                _m((f"self.{n} = {_LINEAR}", f"self.{n} = nn.Linear(embed_dim, embed_dim, bias=False)"))
+                for n in PROJECTIONS
+            ],
         ),
         _mistake(
             "narrow_projections",
@@ -1490,6 +1535,31 @@ MULTI_HEAD_ATTENTION = Exercise(
                     (f"self.{n} = {_LINEAR}", f"self.{n} = nn.Linear(embed_dim, embed_dim // num_heads)")
                     for n in PROJECTIONS[:3]
                 ]
+            ),
+        ),
+        _mistake(
+            "split_before_projecting",
+            "x is split before it is projected, so that a head sees only its own columns of x: project first (embed_dim → embed_dim), then split.",
+            _m(
+                *[
+                    (f"self.{n} = {_LINEAR}", f"self.{n} = nn.Linear(embed_dim // num_heads, embed_dim // num_heads)")
+                    for n in PROJECTIONS[:3]
+                ],
+                (_Q, "Q = self.q_proj(split_heads(x, self.num_heads))"),
+                (_K, "K = self.k_proj(split_heads(source, self.num_heads))"),
+                (_V, "V = self.v_proj(split_heads(source, self.num_heads))"),
+            ),
+        ),
+        _mistake(
+            "out_proj_for_one_head",
+            "out_proj takes one head only (d_k features): the heads are merged first, and out_proj is nn.Linear(embed_dim, embed_dim).",
+            _m(
+                (_LAST, "self.out_proj = nn.Linear(embed_dim // num_heads, embed_dim)"),
+                (_OUT, "return self.out_proj(heads).sum(dim=1)"),
+            ),
+            _m(
+                (_LAST, "self.out_proj = nn.Linear(embed_dim // num_heads, embed_dim)"),
+                (_OUT, "return self.out_proj(heads.mean(dim=1))"),
             ),
         ),
         _mistake(
@@ -1999,29 +2069,31 @@ def _copy_values(student: Any) -> None:
     for C, H, batch_first in MODULES:
         with student.case():
             mine, theirs, state = _pair(student, C, H, batch_first)
-            _copy_and_look(student, mine, theirs, state, f"for embed_dim = {C}, num_heads = {H}")
-    with student.case():
-        mine, theirs, state = _pair(student, 6, 3, True)
-        for module in (mine, theirs):
-            student.call((module, "requires_grad_"), [False])
-        _copy_and_look(student, mine, theirs, state, "where both are frozen")
+            where = f"for embed_dim = {C}, num_heads = {H}"
+            _copy(student, mine, theirs, where)
+            student.state(theirs)  # what has become of theirs tells mistakes apart
+            _copied(student, mine, state, where)
 
 
-def _copy_and_look(student: Any, mine: Any, theirs: Any, state: dict[str, torch.Tensor], where: str) -> None:
-    """What has been copied before an error tells mistakes apart, and so does what has become of theirs."""
+def _copy(student: Any, mine: Any, theirs: Any, where: str = "") -> None:
+    """Copy. What was copied before an error, and what is copied where nothing needs gradients, tell mistakes apart."""
     try:
         student.value("copy_from_torch", mine, theirs, where=where)
-    finally:
-        student.state(theirs)
+    except Wrong:
         student.state(mine)
-    _copied(student, mine, state, where)
+        for module in (mine, theirs):
+            student.call((module, "requires_grad_"), [False])
+        with contextlib.suppress(Wrong):
+            student.value("copy_from_torch", mine, theirs)
+        student.state(mine)
+        raise
 
 
 def _copy_output(student: Any) -> None:
     for C, H, batch_first in MODULES:
         with student.case():
             mine, theirs, state = _pair(student, C, H, batch_first)
-            student.value("copy_from_torch", mine, theirs)
+            _copy(student, mine, theirs)
             x, context, where = normal(2, 5, C), normal(2, 5, C), f"for embed_dim = {C}, num_heads = {H}"
             for given, tokens in ((None, x), (context, context)):
                 expected = _torchs(state, H)(x, tokens, tokens, attn_mask=_future(5), need_weights=False)[0].detach()
@@ -2035,13 +2107,13 @@ def _copy_independent(student: Any) -> None:
     for C, H, batch_first in MODULES[:3]:
         with student.case():
             mine, theirs, state = _pair(student, C, H, batch_first)
-            student.value("copy_from_torch", mine, theirs)
+            _copy(student, mine, theirs)
             _copied(student, mine, state, "")
             _unmoved(student, theirs, _stacked(state), "theirs is changed by the copying: only mine should be.")
             student.load(mine, _weights_for(C))
             shared = "mine and theirs share their numbers: training mine changes theirs too. Copy values (`copy_`, or `clone` first)."
             _unmoved(student, theirs, _stacked(state), shared)
-            student.value("copy_from_torch", mine, theirs)
+            _copy(student, mine, theirs)
             student.load(theirs, _stacked(_weights_for(C)))
             _unmoved(student, mine, state, shared)
 
@@ -2056,7 +2128,7 @@ def _unmoved(student: Any, module: Any, state: dict[str, torch.Tensor], sentence
 
 def _copy_trainable(student: Any) -> None:
     mine, theirs, state = _pair(student, 6, 2, True)
-    student.value("copy_from_torch", mine, theirs)
+    _copy(student, mine, theirs)
     _copied(student, mine, state, "")
     for module, who, names in ((mine, "mine", state), (theirs, "theirs", _stacked(state))):
         after = student.state(module)
@@ -2076,15 +2148,14 @@ def _copy_trainable(student: Any) -> None:
 
 def _copy_manners(student: Any) -> None:
     mine, theirs, state = _pair(student, 6, 3, True, "float64")
-    answer = student.call("copy_from_torch", [mine, theirs])
+    _copy(student, mine, theirs)
     _copied(student, mine, state, "in float64")
-    quietly_called(answer)
     with student.case():
         mine, theirs, state = _pair(student, 4, 2, True)
         student.value("copy_from_torch", mine=mine, theirs=theirs)
         _copied(student, mine, state, "with the arguments given by name")
     with student.case():
-        student.value("copy_from_torch", mine, theirs)
+        _copy(student, mine, theirs)
         _copied(student, mine, state, "when copied a second time")
 
 
@@ -2136,6 +2207,25 @@ COPY_FROM_TORCH = Exercise(
                 _c((_ORDER, f"layers = (mine.{a}_proj, mine.{b}_proj, mine.{c}_proj)"))
                 for a, b, c in ("kqv", "qvk", "vkq", "kvq", "vqk")
             ],
+            _c(("theirs.in_proj_bias.chunk(3)", "[theirs.in_proj_bias.chunk(3)[n] for n in (0, 2, 1)]")),
+            _c(("theirs.in_proj_bias.chunk(3)", "[theirs.in_proj_bias.chunk(3)[n] for n in (1, 0, 2)]")),
+        ),
+        _mistake(
+            "one_forgotten",
+            "One of the projections is not copied: queries, keys and values each get their third of the stack.",
+            *[
+                _c((_ORDER, f"layers = (mine.{a}_proj, mine.{b}_proj)"), ("strict=True", "strict=False"))
+                for a, b in ("qk",)
+            ],
+            *[
+                _c(
+                    (
+                        _ORDER,
+                        f"import copy\n    layers = [mine.q_proj, mine.k_proj, mine.v_proj]\n    layers[{n}] = copy.deepcopy(layers[{n}])",
+                    )
+                )
+                for n in (0, 1)
+            ],
         ),
         _mistake(
             "transposed",
@@ -2148,8 +2238,9 @@ COPY_FROM_TORCH = Exercise(
             _c((_OUT_WEIGHT, _OUT_WEIGHT.replace("theirs.out_proj.weight", "theirs.out_proj.weight.T"))),
         ),
         _mistake(
-            "cut_elsewhere",
-            "The stack is cut in the wrong places: in_proj_weight is (3C, C), and each projection has C of its rows (dim=0), whatever C is.",
+            "shapes_do_not_fit",
+            "What is copied does not have the shape of the parameter it goes to. in_proj_weight is (3C, C) and holds three projections, C rows each: cut it "
+            "along its rows (dim=0), whatever C is.",
             _c(("in_proj_weight.chunk(3)", "in_proj_weight.chunk(3, dim=1)")),
             *[
                 _c(
@@ -2158,6 +2249,12 @@ COPY_FROM_TORCH = Exercise(
                 )
                 for n in (512, 64, 4, 8)
             ],
+            _copying(
+                "with torch.no_grad():",
+                "    for a, b in zip(mine.parameters(), theirs.parameters()):",
+                "        a.copy_(b)",
+            ),
+            _c((".chunk(3)  # three times (C, C)", ".chunk(4)"), (".chunk(3)  # three times (C,)", ".chunk(4)")),
         ),
         _mistake(
             "interleaved",
@@ -2238,6 +2335,11 @@ COPY_FROM_TORCH = Exercise(
             ),
             _c((".chunk(3)  # three times (C, C)", ".chunk(3)[:1] * 3")),
             _c((".chunk(3)  # three times (C,)", ".chunk(3)[:1] * 3")),
+            _c((".chunk(3)  # three times (C, C)", ".chunk(3)[0:2] + theirs.in_proj_weight.chunk(3)[1:2]")),
+            _c(
+                (".chunk(3)  # three times (C, C)", ".chunk(3)[0:2] + theirs.in_proj_weight.chunk(3)[1:2]"),
+                (".chunk(3)  # three times (C,)", ".chunk(3)[0:2] + theirs.in_proj_bias.chunk(3)[1:2]"),
+            ),
         ),
         _mistake(
             "shared",
@@ -2255,6 +2357,8 @@ COPY_FROM_TORCH = Exercise(
                 (_OUT_BIAS, "mine.out_proj.bias = theirs.out_proj.bias"),
             ),
             _c((_OUT_BOTH, "        mine.out_proj = theirs.out_proj\n")),
+            _c((_WEIGHT, "layer.weight.data = weight"), (_BIAS, "layer.bias.data = bias")),
+            _c((_WEIGHT, "layer.weight = nn.Parameter(weight)"), (_BIAS, "layer.bias = nn.Parameter(bias)")),
             _c(
                 (_OUT_WEIGHT, "mine.out_proj.weight = theirs.out_proj.weight"),
                 (_OUT_BIAS, "mine.out_proj.bias = theirs.out_proj.bias"),
@@ -2504,6 +2608,18 @@ ATTENTION_PARAMETERS = Exercise(
             _a(("embed_dim if bias else 0", "0 if bias else embed_dim")),
         ),
         _mistake(
+            "conditional_for_all",
+            "`a + b if bias else 0` means `(a + b) if bias else 0`: put the conditional in brackets, a + (b if bias else 0).",
+            _a((_SUM, "return 4 * weights + 4 * biases if bias else 0")),
+            _a((_SUM, "return 4 * weights + 4 * biases if bias else None")),
+        ),
+        _mistake(
+            "caret",
+            "`^` is no power in Python (it is exclusive or): write `embed_dim ** 2` or `embed_dim * embed_dim`.",
+            _a((_SUM, "return 4 * embed_dim ^ 2 + 4 * biases")),
+            _a(("embed_dim * embed_dim", "(embed_dim ^ 2)")),
+        ),
+        _mistake(
             "bias_default",
             "The default of `bias` is not True: the signature is attention_parameters(embed_dim, bias=True).",
             _a(("bias=True", "bias=False")),
@@ -2607,4 +2723,82 @@ ATTENTION_PARAMETERS = Exercise(
 
 
 EXERCISES = [SPLIT_HEADS, MERGE_HEADS, MULTI_HEAD_ATTENTION, COPY_FROM_TORCH, ATTENTION_PARAMETERS]
-QUESTIONS: list = []
+QUESTIONS = [
+    Question(
+        name="q7_1",
+        notebook="07-multi-head",
+        points=1,
+        key="B",
+        explanations={
+            "A": (
+                "That is what head 1 should hold first. But view does not know what a head is: it reads the "
+                "numbers in the order in which they lie in memory. How many numbers has head 0 used up before "
+                "head 1 begins?"
+            ),
+            "B": (
+                "Yes. Head 0 takes the first 6 x 4 = 24 numbers in memory, which are all eight features of "
+                "tokens 0, 1 and 2. Head 1 begins with number 24: token 3, feature 0. The heads have become two "
+                "halves of the text."
+            ),
+            "C": (
+                "So it would be if head 0 had used up a single token. But head 0 has T = 6 rows of 4 numbers: "
+                "count how many tokens of 8 numbers that is."
+            ),
+            "D": (
+                "The token is well chosen, but why should the first four features be skipped? Count how many "
+                "numbers head 0 takes, and divide by the 8 numbers of a token: what is left over?"
+            ),
+        },
+    ),
+    Question(
+        name="q7_2",
+        notebook="07-multi-head",
+        points=1,
+        key="A",
+        explanations={
+            "A": (
+                "Yes. The decoder asks, the source answers: one output per target word, each a mixture of source "
+                "values. The whole source is known before the first word is written, so no source word is a "
+                "forbidden future."
+            ),
+            "B": (
+                "Source and target have changed places. If the queries came from the source, there would be one "
+                "output for each source word: how many outputs does a decoder need that has written T words?"
+            ),
+            "C": (
+                "Keys and values must have the same length, since a weight computed from key s is applied to "
+                "value s. If the keys came from the target, which weight would belong to source word 7?"
+            ),
+            "D": (
+                "The roles are right. But ask what the mask is for: it hides what will not be known when the "
+                "model writes. Which words of the sentence to be translated are unknown at that moment?"
+            ),
+        },
+    ),
+    Question(
+        name="q7_3",
+        notebook="07-multi-head",
+        points=1,
+        key="C",
+        explanations={
+            "A": (
+                "Eight heads sound like eight layers, and eight full-width layers would cost that much. But each "
+                "head is only 8 wide here: count the rows of the query projection for one head, and then for all "
+                "of them."
+            ),
+            "B": (
+                "The columns are indeed divided, but look at what is divided: not x, but the queries, keys and "
+                "values, after the projections. On how many features of x does one number of a query depend?"
+            ),
+            "C": (
+                "Yes. The projections stay C x C and are merely cut into eight parts, so the cost does not "
+                "change. Each part has its own softmax, and the price is that each score is a product of 8 "
+                "numbers instead of 64."
+            ),
+            "D": (
+                "Dividing the work by positions sounds natural, and a wrong reshape does just that. But after a "
+                "right split the shape is (B, H, T, d_k): how many positions does each head hold?"
+            ),
+        },
+    ),
+]
