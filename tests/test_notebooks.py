@@ -69,14 +69,6 @@ CONTRACT = {
         "questions": ["q9_1", "q9_2", "q9_3"],
         "written": ["written_residual"],
     },
-    "09-gpt": {
-        "exercises": [
-            *("count_parameters", "GPT", "get_batch", "learning_rate", "train_step", "next_token_distribution"),
-            "generate",
-        ],
-        "questions": ["q10_1", "q10_2", "q10_3", "q10_4"],
-        "written": ["written_no_positions"],
-    },
 }
 
 
