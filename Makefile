@@ -20,7 +20,7 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 	$(BIN)/autograder demo
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
-	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadgroup tests solutions
+	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile tests solutions
 
 bench: $(READY) ## what marking a notebook costs, cold and warm; what learning byte-pair merges costs
 	$(BIN)/python benchmarks/startup.py

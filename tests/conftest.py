@@ -14,16 +14,6 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb"))
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What one worker must run: a notebook's cells in their order, a file's tests; but the exercises are shared out."""
-    for item in items:
-        parameters = getattr(item, "callspec", None)
-        exercise = parameters and parameters.params.get("exercise")
-        group = f"{item.path.name}-{exercise.name}" if exercise else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
