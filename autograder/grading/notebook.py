@@ -189,8 +189,9 @@ class NotebookMarker:
         """
         sources = [cell.source for cell in _answer_cells(self.notebook)]
         with session.questions() as ask:
-            verdict = mark(name, Student(ask), sources, own_parts=True)
-        if verdict.full or not follow_through(name, sources) or time.monotonic() > self._deadline:
+            student = Student(ask)
+            verdict = mark(name, student, sources, own_parts=True)
+        if verdict.full or not follow_through(name, sources, student.asked) or time.monotonic() > self._deadline:
             return verdict
         with Session(self.template, self.files, self.limits) as apart:
             self._replay(apart, index, uses(name, sources) | {name})

@@ -95,10 +95,10 @@ def mark(name: str, student: Student, sources: Sequence[str] = (), own_parts: bo
     return verdict
 
 
-def follow_through(name: str, sources: Sequence[str]) -> bool:
-    """Whether an answer mentions other exercises of its notebook, so that which version it meets can matter."""
+def follow_through(name: str, sources: Sequence[str], asked: set[str]) -> bool:
+    """Whether an answer, or what its checks `asked` for, involves other exercises of its notebook."""
     declared = question_or_exercise(name)
-    return bool(uses(name, sources) & (names_in(declared.notebook) - {name}))
+    return bool((uses(name, sources) | asked) & (names_in(declared.notebook) - {name}))
 
 
 def _run_checks(exercise: Exercise, student: Student) -> Verdict:

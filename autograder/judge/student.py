@@ -36,6 +36,7 @@ class Student:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self.record: dict[str, list[Any]] = {}
+        self.asked: set[str] = set()  # the names that checks called or built
         self._topic = ""
         self._failures: list[Wrong] = []
 
@@ -111,6 +112,8 @@ class Student:
             reply = {"problem": {"kind": "unreadable", "text": str(error)}}
         if not isinstance(reply, dict):
             reply = {"problem": {"kind": "unreadable", "text": "not an answer"}}
+        if isinstance(request.get("target"), str):
+            self.asked.add(request["target"])
         if record and self._topic:
             self.record[self._topic].append(reply)
         if "problem" in reply:
