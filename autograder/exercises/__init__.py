@@ -16,6 +16,7 @@ MODULES = {
     "06-masking": "masking",
     "07-multi-head": "multihead",
     "08-blocks": "blocks",
+    "09-gpt": "gpt",
 }
 
 
