@@ -244,6 +244,16 @@ def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
     return namespace
 
 
+@functools.cache
+def given_names(notebook: str) -> frozenset[str]:
+    """What a notebook's locked cells define for the answers and for the checks."""
+    namespace: dict[str, Any] = {"__name__": "notebook"}
+    exec(IMPORTS, namespace)
+    imported = set(namespace)
+    exec(given_in(notebook), namespace)
+    return frozenset(namespace) - imported
+
+
 IMPORTS = """
 import heapq
 import math
