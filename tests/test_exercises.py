@@ -30,7 +30,9 @@ ALTERNATIVES = [
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
 MANY = {
     *("scaled_dot_product_attention", "SelfAttention", "masked_softmax", "attention_mask", "sees_the_future"),
-    *("split_heads", "MultiHeadAttention", "LayerNorm", "TransformerBlock"),
+    *("split_heads", "MultiHeadAttention", "LayerNorm", "TransformerBlock", "GPT", "generate", "get_batch"),
+    *("next_token_distribution", "load_gpt2_weights", "attention_maps"),
+    *("DecoderBlock", "greedy_decode", "beam_search", "bleu"),
 }
 
 

@@ -17,6 +17,7 @@ MODULES = {
     "07-multi-head": "multihead",
     "08-blocks": "blocks",
     "09-gpt": "gpt",
+    "11-translation": "translation",
 }
 
 
