@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lab kill-table notebooks corpus release format lint clean
+.PHONY: help demo test bench lab kill-table notebooks corpus model translate release format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,9 +22,15 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile tests solutions
 
-bench: $(READY) ## what marking a notebook costs, cold and warm; what learning byte-pair merges costs
+# A corpus and sentence pairs of your own, if there are any: make bench CORPUS=tiny-shakespeare.txt, make translate PAIRS=news/
+CORPUS ?=
+PAIRS ?=
+MINUTES ?= 10
+
+bench: $(READY) ## what marking a notebook, learning merges, training a GPT and writing with it cost
 	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/bpe.py
+	$(BIN)/python benchmarks/bpe.py $(CORPUS)
+	$(BIN)/python benchmarks/gpt.py $(CORPUS)
 
 lab: $(READY) ## open the course in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir course
@@ -38,6 +44,12 @@ notebooks: $(READY) ## run all solution notebooks and keep their outputs, then r
 
 corpus: $(READY) ## write the stories into the assignments' folders
 	$(BIN)/python -m autograder.corpus
+
+model: $(READY) ## train the small GPT-2 that notebook 10 falls back to (about 20 minutes)
+	$(BIN)/python -m autograder.training.stories_gpt2
+
+translate: $(READY) ## train notebook 11's translator on PAIRS (a TSV or a folder), for MINUTES, and report BLEU
+	$(BIN)/python -m autograder.training.translate $(PAIRS) --minutes $(MINUTES)
 
 release: $(READY) ## generate course/ from solutions/
 	$(BIN)/python -m nbgrader generate_assignment --assignment "*" --force

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+
+# Notebook 10 takes the published model where it can be had; outputs that are kept and compared come from the small one.
+OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
 
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
 
@@ -16,7 +20,8 @@ def run(path: Path) -> float:
     """Execute a solution notebook in a fresh kernel and write it back. Returns the seconds it took."""
     notebook = nbformat.read(path, as_version=4)
     started = time.monotonic()
-    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}}).execute()
+    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
+    client.execute(env=os.environ | OFFLINE)
     nbformat.write(tidied(notebook), path)
     return time.monotonic() - started
 

@@ -209,7 +209,9 @@ def test_the_opening_and_closing_say_what_they_must(solution):
 def test_cells_are_short(solution):
     for cell in cells(solution, "code"):
         name = grade_id(cell) or ""
-        limit = 65 if name == "GPT" else 60 if name.startswith(("test_", "setup")) else 45  # one class is the whole model
+        limit = (
+            65 if name == "GPT" else 60 if name.startswith(("test_", "setup")) else 45
+        )  # one class is the whole model
         assert len(cell.source.splitlines()) <= limit, cell.id
 
 

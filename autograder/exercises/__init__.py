@@ -17,6 +17,7 @@ MODULES = {
     "07-multi-head": "multihead",
     "08-blocks": "blocks",
     "09-gpt": "gpt",
+    "10-hugging-face-gpt2": "huggingface",
     "11-translation": "translation",
 }
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .compare import a_tensor, close, kind, same_gradients, same_tensor, unchanged
-from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
+from .declare import Alternative, Ban, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
 from .draw import device_is_kept, gradients_of, normal, quietly_called
 
 # --- given by a locked cell of the notebook ---------------------------------------------------------------------------
@@ -310,6 +310,10 @@ def _l(*edits: tuple[str, str]) -> str:
     return edited(LayerNorm, *edits)
 
 
+def _norm_trial(student: Any) -> set[str]:
+    return set(student.call(student.build("LayerNorm", 4), [normal(3, 4)], trace=True)["operations"])
+
+
 _MEAN = "mean = x.mean(dim=-1, keepdim=True)  # (..., 1)"
 _VARIANCE = "x.var(dim=-1, keepdim=True, unbiased=False)"
 _ROOT = "torch.sqrt(variance + self.eps)"
@@ -339,6 +343,16 @@ LAYER_NORM = Exercise(
         Check("gradients reach x, weight and bias", 0.75, _norm_gradient),
         Check("the same in both modes, x unchanged, float64, device", 0.5, _norm_manners),
     ],
+    ban=Ban(
+        names=frozenset(
+            {"LayerNorm", "layer_norm", "native_layer_norm", "RMSNorm", "rms_norm", "GroupNorm", "group_norm"}
+        )
+        | {"InstanceNorm1d", "InstanceNorm2d", "instance_norm", "BatchNorm1d", "BatchNorm2d", "batch_norm"},
+        operations=frozenset({"native_layer_norm", "layer_norm", "_fused_rms_norm", "rms_norm", "group_norm"})
+        | {"native_group_norm", "instance_norm", "native_batch_norm", "batch_norm", "_native_batch_norm_legit"},
+        sentence="This exercise is to be written without nn.LayerNorm, F.layer_norm and their relatives, so it earns no points.",
+        trial=_norm_trial,
+    ),
     working=written(
         """
         from torch import nn
@@ -559,17 +573,8 @@ LAYER_NORM = Exercise(
             "The parameters have other names: `weight` and `bias` are asked for, as in nn.LayerNorm, so that weights can be loaded.",
             _l(("self.weight", "self.gamma"), ("self.bias", "self.beta")),
             _l(("self.weight", "self.scale"), ("self.bias", "self.shift")),
-            written(
-                """
-                class LayerNorm(nn.Module):
-                    def __init__(self, dim, eps=1e-5):
-                        super().__init__()
-                        self.norm = nn.LayerNorm(dim, eps=eps)
-
-                    def forward(self, x):
-                        return self.norm(x)
-                """
-            ),
+            _l(("self.weight", "self.a_2"), ("self.bias", "self.b_2")),
+            _l(("self.weight", "self.g"), ("self.bias", "self.b")),
         ),
         _mistake(
             "sizes_fixed",
@@ -607,6 +612,10 @@ LAYER_NORM = Exercise(
             "The dtype is not kept (a `.float()`, or a new tensor made without dtype): float64 goes in, float64 comes out.",
             _l((_SCALED, "return (self.weight * normalised + self.bias).float()")),
             _l((_MEAN, "x = x.float()\n        " + _MEAN)),
+            _l(
+                (_MEAN, "x = x.float()\n        " + _MEAN),
+                (_SCALED, f"return self.weight * (x - mean) / {_ROOT} + self.bias"),
+            ),
         ),
         _mistake(
             "device_dropped",
@@ -673,7 +682,11 @@ LAYER_NORM = Exercise(
             ),
         ),
         Alternative(
-            "functional", _l((_SCALED, "return F.layer_norm(x, (x.size(-1),), self.weight, self.bias, self.eps)"))
+            "moments",
+            _l(
+                (_VARIANCE, "torch.linalg.vecdot(x - mean, x - mean)[..., None] / x.size(-1)"),
+                (_SCALED, "return torch.einsum('...c,c->...c', normalised, self.weight) + self.bias"),
+            ),
         ),
     ],
 )
@@ -990,6 +1003,10 @@ FEED_FORWARD = Exercise(
             ),
             _f((_RESULT, "return self.dropout(self.activation(self.linear2(hidden)))")),
             _f((_RESULT, "return self.activation(self.dropout(self.linear2(hidden)))")),
+        ),
+        _mistake(
+            "activation_first",
+            "The activation is applied to x, before the first layer: it stands between the two layers.",
             _f((_HIDDEN, "hidden = self.linear1(self.activation(x))")),
         ),
         _mistake(
@@ -1143,6 +1160,7 @@ FEED_FORWARD = Exercise(
                 (f"        {_DOWN}\n", "        self.bias = nn.Parameter(torch.zeros(embed_dim))\n"),
                 ("self.linear2(hidden)", "(hidden @ self.linear1.weight + self.bias)"),
             ),
+            _f(("self.linear2(hidden)", "(hidden @ self.linear1.weight + self.linear2.bias)")),
         ),
         _mistake(
             "second_layer_unused",
@@ -1230,6 +1248,16 @@ FEED_FORWARD = Exercise(
             "layers_made_in_forward",
             "The layers are made anew in every forward pass, so nothing that is learned or loaded is ever used.",
             _f(("self.linear1(x)", "nn.Linear(x.shape[-1], self.linear1.out_features)(x)")),
+            _feed(
+                "self.embed_dim, self.ff_dim = embed_dim, ff_dim\nself.activation, self.dropout = activation, nn.Dropout(dropout)",
+                "self.linear1, self.linear2 = nn.Linear(self.embed_dim, self.ff_dim), nn.Linear(self.ff_dim, self.embed_dim)",
+                "return self.dropout(self.linear2(self.activation(self.linear1(x))))",
+            ),
+            _feed(
+                "self.embed_dim, self.ff_dim = embed_dim, ff_dim\nself.activation, self.dropout = activation, nn.Dropout(dropout)",
+                "hidden = self.activation(nn.Linear(self.embed_dim, self.ff_dim)(x))",
+                "return self.dropout(nn.Linear(self.ff_dim, self.embed_dim)(hidden))",
+            ),
         ),
         _mistake(
             "layers_in_a_list",
@@ -1674,6 +1702,35 @@ def _block_dropout(student: Any) -> None:
                     "gives and on what ff gives, each before it is added, and nowhere on the stream itself."
                 )
             _same_block(got, expected, where)
+    _dropped_once(student)
+
+
+def _dropped_once(student: Any) -> None:
+    """In pre-norm, with the other part silent, x comes out unchanged where the write is dropped: with probability p, if that is once.
+
+    Of 2400 numbers a share within p ± 0.1 is dropped: a right answer misses that with a probability below 1e-20.
+    """
+    x = normal(3, 20, 40)
+    for silent, part in (("out_proj", "ff"), ("down", "attention")):
+        with student.case():
+            module, state, makers = _block(student, 40, 4, 9, 0.5, True)
+            quiet = {
+                name: value if not name.startswith(silent) else torch.zeros_like(value) for name, value in state.items()
+            }
+            student.load(module, {name: maker(quiet) for name, maker in makers.items()})
+            where = f"in training with dropout = 0.5, of what {part} gives"
+            got = student.call(module, [x], training=True, where=where)["value"]
+            if _shape(got) != _shape(x):
+                same_tensor(got, x, _OUTPUT, where)
+            share = (got == x).float().mean().item()
+            if share > 0.6:
+                raise Wrong(
+                    f"{_begin(where)}, a share of {share:.2f} is dropped: dropout acts on it more than once (in the part itself and again in the "
+                    "block?).",
+                    "dropout_twice",
+                )
+            if share < 0.4:
+                raise Wrong(f"{_begin(where)}, a share of {share:.2f} is dropped.", "dropped_too_little")
 
 
 def _block_modes(student: Any) -> None:
@@ -2327,6 +2384,16 @@ TRANSFORMER_BLOCK = Exercise(
                 ("self.dropout(self.attn(self.norm1(x), mask))", "self.attn(self.norm1(x), mask)"),
                 ("self.dropout(self.attn(x, mask))", "self.attn(x, mask)"),
             ),
+        ),
+        _mistake(
+            "dropout_twice",
+            "Dropout acts twice on what a part gives: FeedForward has its own inside, so the block adds none for ff.",
+            _b(
+                (_PRE_FF, "return x + self.dropout(self.ff(self.norm2(x)))"),
+                (_POST_FF, "return self.norm2(x + self.dropout(self.ff(x)))"),
+            ),
+            _b((_PRE_FF, "return x + self.dropout(self.ff(self.norm2(x)))")),
+            _b(("self.dropout(self.attn", "self.dropout(self.dropout(self.attn"), ("mask))", "mask)))")),
         ),
         _mistake(
             "dropout_on_stream",

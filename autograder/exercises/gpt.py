@@ -634,10 +634,12 @@ def look(model, config):
         return None
     named = dict(model.named_parameters(remove_duplicate=False))
     own = getattr(model, "config", None)
+    first = {id(p): name for name, p in reversed(named.items())}
     head, tokens = named.get("lm_head.weight"), named.get("token_embedding.weight")
     return {
         "parameters": {name: list(p.shape) for name, p in named.items()},
         "frozen": [name for name, p in named.items() if not p.requires_grad],
+        "shared": [name for name, p in named.items() if name.startswith("blocks.") and first[id(p)] != name],
         "count": sum(p.numel() for p in model.parameters()),
         "tied": head is not None and head is tokens,
         "config": own is not None and all(getattr(own, k, None) == v for k, v in vars(config).items()),
@@ -915,9 +917,17 @@ _SHAPES = (
 )
 
 
-_HIDDEN_BLOCKS = (
-    "The blocks have no parameters that the model knows of: keep them in an nn.ModuleList, not in a Python list."
-)
+def _blocks_of_their_own(seen: dict) -> None:
+    """Blocks that the model knows of, each with parameters of its own."""
+    if not any(name.startswith("blocks.") for name in seen["parameters"]):
+        raise Wrong(
+            "The blocks have no parameters that the model knows of: keep them in an nn.ModuleList, not in a Python list."
+        )
+    if seen["shared"]:
+        raise Wrong(
+            f"`{seen['shared'][0]}` is one and the same parameter as another block's: build each block anew, instead of using one n_layer times.",
+            "one_block_shared",
+        )
 
 
 def _gpt_parts(student: Any) -> None:
@@ -961,8 +971,7 @@ def _gpt_parts(student: Any) -> None:
                 said = "one tensor: assign the parameter itself, not a copy" if config.tie_weights else "two tensors"
                 name = "not_tied" if config.tie_weights else "always_tied"
                 raise Wrong(f"lm_head.weight and token_embedding.weight should be {said}, {where}.", name)
-            if not any(name.startswith("blocks.") for name in shapes):
-                raise Wrong(_HIDDEN_BLOCKS)
+            _blocks_of_their_own(seen)
             if seen["count"] != count_parameters(config):
                 more = "more" if seen["count"] > count_parameters(config) else "fewer"
                 raise Wrong(f"The model has {more} parameters than count_parameters says, {where}.", "other_count")
@@ -996,8 +1005,7 @@ def _own_blocks(
     student: Any, model: Any, seen: dict, config: GPTConfig, seed: int, ids: torch.Tensor, got: torch.Tensor, where: str
 ) -> None:
     """What can be asked of blocks that are not PyTorch's: pre-norm, GELU, attention, and everything around them."""
-    if not any(name.startswith("blocks.") for name in seen["parameters"]):
-        raise Wrong(_HIDDEN_BLOCKS)
+    _blocks_of_their_own(seen)
     if got.shape != (*ids.shape, config.vocab_size):
         raise Wrong(
             f"The logits should have shape {(*ids.shape, config.vocab_size)} {where}; yours have {shape_name(got)}."
@@ -1232,6 +1240,8 @@ def _gpt_gradients(student: Any) -> None:
         with student.case():
             where = f"with tie_weights={config.tie_weights}"
             model, seen = _loaded(student, config, 50 + seed)
+            if seen["shared"]:  # their gradients come under one name only
+                _blocks_of_their_own(seen)
             ids, targets = _some_ids(config, 2, config.block_size) % 7, _some_ids(config, 2, config.block_size) % 7
             answer = student.call(model, [ids, targets], where=where, upstream=[None, torch.tensor(1.0)])
             a_pair(answer["value"], "(logits, loss)")

@@ -340,6 +340,8 @@ SPLIT_HEADS = Exercise(
             edited(split_heads, (_SPLIT_RAISE, "raise AssertionError('num_heads')")),
             edited(split_heads, (_SPLIT_RAISE, "raise RuntimeError('num_heads')")),
             edited(split_heads, (_SPLIT_RAISE, "raise TypeError('num_heads')")),
+            _function("split_heads(x, num_heads)", "return torch.stack(x.chunk(num_heads, dim=-1), dim=1)"),
+            _function("split_heads(x, num_heads)", "return torch.stack(x.tensor_split(num_heads, dim=-1), dim=1)"),
             edited(split_heads, (_SPLIT_RAISE, "return None")),
             edited(split_heads, (_SPLIT_RAISE, "return x")),
         ),
@@ -1206,6 +1208,11 @@ MULTI_HEAD_ATTENTION = Exercise(
                 ],
                 ("merge_heads(heads)", "heads.permute(0, 2, 3, 1).flatten(2)"),
             ),
+        ),
+        _mistake(
+            "merge_interleaved",
+            "The merge mixes the columns of the heads (column 0 of every head, then column 1 …): all columns of head 0 come first, then those of "
+            "head 1: transpose(1, 2), then flatten.",
             _m(("merge_heads(heads)", "heads.permute(0, 2, 3, 1).flatten(2)")),
         ),
         _mistake(
@@ -1324,6 +1331,7 @@ MULTI_HEAD_ATTENTION = Exercise(
             _m(_core(fill="-1e9")),
             _m(_core(fill="-1e4")),
             _m(_core(fill="-100.0")),
+            _m(_core(fill="-10.0")),
             _m(_core(fill="torch.finfo(scores.dtype).min / 1e30")),
         ),
         _mistake(
@@ -2399,6 +2407,10 @@ COPY_FROM_TORCH = Exercise(
             "A parameter is given what it cannot take: a plain tensor (`layer.weight = tensor`: use `copy_`, or nn.Parameter), or None (theirs' "
             "q_proj_weight is None, because its projections are stacked in in_proj_weight).",
             _c((_WEIGHT, "layer.weight = weight.clone()"), (_BIAS, "layer.bias = bias.clone()")),
+            _c(
+                (_WEIGHT, "del layer.weight\n            layer.weight = weight.clone()"),
+                (_BIAS, "del layer.bias\n            layer.bias = bias.clone()"),
+            ),
             _copying(
                 "with torch.no_grad():",
                 "    mine.q_proj.weight.copy_(theirs.q_proj_weight)",
@@ -2419,6 +2431,7 @@ COPY_FROM_TORCH = Exercise(
                 (_WEIGHT, "layer.weight = nn.Parameter(weight.clone(), requires_grad=False)"),
                 (_BIAS, "layer.bias = nn.Parameter(bias.clone(), requires_grad=False)"),
             ),
+            _c((_WEIGHT, "layer.weight = nn.Parameter(weight.clone(), requires_grad=False)")),
         ),
         _mistake(
             "theirs_frozen",
@@ -2459,6 +2472,8 @@ COPY_FROM_TORCH = Exercise(
                 (_OUT_WEIGHT, "mine.out_proj.weight.add_(theirs.out_proj.weight)"),
                 (_OUT_BIAS, "mine.out_proj.bias.add_(theirs.out_proj.bias)"),
             ),
+            _c((_WEIGHT, "layer.weight.add_(weight)")),
+            _c((_WEIGHT, "layer.weight.add_(weight)"), (_BIAS, "layer.bias.add_(bias)")),
         ),
         _mistake(
             "dtype_changed",
@@ -2590,6 +2605,11 @@ ATTENTION_PARAMETERS = Exercise(
             "One bias too few, or only one in all: each of the four layers has C biases.",
             _a((_SUM, "return 4 * weights + 3 * biases")),
             _a((_SUM, "return 4 * weights + biases")),
+        ),
+        _mistake(
+            "bias_as_matrix",
+            "A bias counts as much as a matrix: it is a vector, C numbers for a layer with C outputs.",
+            _a(("biases = embed_dim if", "biases = embed_dim * embed_dim if")),
         ),
         _mistake(
             "one_number_per_bias",

@@ -30,6 +30,8 @@ PRELOADED = (
     *("torch.utils._python_dispatch", "torch._subclasses.schema_check_mode", "multiprocessing.synchronize"),
     *("PIL.BmpImagePlugin", "PIL.GifImagePlugin", "PIL.JpegImagePlugin", "PIL.PpmImagePlugin"),
     *("tqdm.auto", "ipywidgets", "tokenizers", "transformers", "autograder.sandbox.shell"),
+    *("transformers.models.auto.modeling_auto", "transformers.models.auto.tokenization_auto"),
+    *("transformers.models.gpt2.modeling_gpt2", "transformers.tokenization_utils_tokenizers"),
 )
 
 

@@ -1,0 +1,322 @@
+"""The scripts that train longer than a notebook can: they work, say what they reached, and refuse bad data."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import random
+import re
+from collections import Counter
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from typer.testing import CliRunner
+
+from autograder.corpus import parallel, sample
+from autograder.training import stories_gpt2, translate
+
+TINY = ["--steps", "3", "--layers", "1", "--heads", "2", "--width", "16"]
+TINY_GPT2 = [*TINY, "--batch-size", "2", "--characters", "20000"]
+TINY_TRANSLATOR = [*TINY, "--vocab-size", "400", "--batch-tokens", "300", "--tests", "2", "--rounds", "1"]
+
+
+# --- stories_gpt2 -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stories() -> list[str]:
+    return sample("english", characters=20_000, seed=1).splitlines()
+
+
+@pytest.fixture(scope="module")
+def tokenizer(stories):
+    return stories_gpt2.learn_tokenizer(stories)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Two runs with the same options: their folders, and what the first one printed."""
+    folders = [tmp_path_factory.mktemp("gpt2") / "model" for _ in range(2)]
+    results = [CliRunner().invoke(stories_gpt2.app, [*TINY_GPT2, "--out", str(folder)]) for folder in folders]
+    assert [result.exit_code for result in results] == [0, 0], results[0].output
+    return folders, results[0].output
+
+
+def test_a_few_steps_make_a_model_that_hugging_face_loads(trained):
+    folder = trained[0][0]
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    assert model.config.n_layer == 1
+    assert model.config.vocab_size == len(tokenizer)
+    ids = tokenizer("The dog drank the water.", return_tensors="pt").input_ids
+    assert model(ids).logits.shape == (1, ids.shape[1], len(tokenizer))
+
+
+def test_the_run_says_its_loss_beside_the_floor_and_so_does_the_card(trained):
+    folders, printed = trained
+    card = (folders[0] / "README.md").read_text(encoding="utf-8")
+    loss, floor = re.findall(r"validation ([\d.]+), floor ([\d.]+)", printed)[-1]  # those before it are the bar's
+    assert f"| loss on validation stories | {loss} nats" in card
+    assert f"| floor | {floor} nats" in card
+    assert "--steps 3" in card
+    assert str(folders[0]) not in card
+
+
+def test_the_same_seed_gives_the_same_weights(trained):
+    first, second = (AutoModelForCausalLM.from_pretrained(folder).state_dict() for folder in trained[0])
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_windows_begin_where_a_story_or_a_sentence_begins(stories, tokenizer):
+    windows = stories_gpt2.Windows(stories, tokenizer, random.Random(0))
+    inputs, targets = windows.batch(200)
+    assert inputs.shape == targets.shape == (200, stories_gpt2.CONTEXT)
+    assert torch.equal(inputs[:, 1:], targets[:, :-1])
+    kinds = Counter()
+    for row in inputs.tolist():
+        fresh = row[0] == tokenizer.eos_token_id
+        first, second, *_ = tokenizer.decode(row[fresh:]).split(stories_gpt2.END)
+        assert second in stories or any(story.startswith(second) for story in stories)  # the next story, perhaps cut
+        whole = first in stories
+        assert whole or not fresh
+        assert any(story.endswith(first) for story in stories)
+        kinds["fresh" if fresh else "whole" if whole else "tail"] += 1
+    assert min(kinds.values()) > 20
+    assert set(kinds) == {"fresh", "whole", "tail"}
+
+
+def test_stories_too_few_for_a_window_are_refused(stories, tokenizer):
+    with pytest.raises(ValueError, match="too few for windows of 129"):
+        stories_gpt2.Windows(stories[:1], tokenizer, random.Random(0))
+
+
+def test_a_model_that_knows_nothing_loses_ln_V_and_the_floor_is_below(tokenizer):
+    model = stories_gpt2.new_model(tokenizer, layers=1, heads=2, width=16)
+    with torch.no_grad():
+        model.transformer.wte.weight.zero_()  # all scores are 0
+    validation = stories_gpt2.Validation.of(sample("english", stories=5, seed=2), tokenizer)
+    real = validation.targets[:, :-1] != stories_gpt2.IGNORED
+    assert torch.equal(validation.inputs[:, 1:][real], validation.targets[:, :-1][real])
+    assert validation.loss(model) == pytest.approx(math.log(len(tokenizer)), rel=1e-5)
+    assert 0.5 < validation.floor < 2
+
+
+def test_a_width_that_heads_cannot_share_is_refused(tmp_path):
+    result = CliRunner().invoke(stories_gpt2.app, ["--width", "16", "--heads", "3", "--out", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "16" in result.output
+    assert not list(tmp_path.iterdir())
+
+
+# --- translate --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tsv(tmp_path_factory):
+    """A file of 60 pairs."""
+    path = tmp_path_factory.mktemp("pairs") / "pairs.tsv"
+    rows = [("en", "ibo"), *((english, igbo) for english, igbo, _ in parallel(60))]
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_few_steps_of_both_layouts_are_reported_beside_the_published_run(tsv):
+    result = CliRunner().invoke(translate.app, [str(tsv), "--layout", "both", *TINY_TRANSLATOR])
+    assert result.exit_code == 0, result.output
+    text = re.sub(r"[\s│┃]+", " ", result.output)
+    for said in (
+        "49 training pairs",
+        "side by side: fused heads",
+        "looped heads",
+        "this run, fused",
+        "this run, looped",
+        "35.0 in its text, 48.3 in its table",
+        "174,918 pairs, 3570 times as many as here (49)",
+        "3 steps",
+        "nats per token",
+        "on 2 sentences",
+        "held out at random",
+    ):
+        assert said in text, said
+
+
+def test_without_sacrebleu_the_report_says_so(tsv, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "sacrebleu" else find(name, *rest)
+    )
+    result = CliRunner().invoke(translate.app, [str(tsv), "--beam", "2", *TINY_TRANSLATOR])
+    assert result.exit_code == 0, result.output
+    assert "not installed" in result.output
+
+
+def test_it_runs_in_bfloat16_as_on_a_gpu(tsv, monkeypatch):
+    monkeypatch.setattr(translate.Recipe, "autocast", lambda self: torch.autocast("cpu", torch.bfloat16))
+    for options in (["--layout", "fused", "--beam", "2"], ["--layout", "looped"]):
+        result = CliRunner().invoke(translate.app, [str(tsv), *options, *TINY_TRANSLATOR])
+        assert result.exit_code == 0, result.output
+
+
+BAD = {
+    "no header": ("The dog ran.\tNkịta gbara ọsọ.\n" * 30).encode(),
+    "one column": b"english\n" + b"The dog ran.\n" * 30,
+    "empty": b"",
+    "only blank lines": b"\n \n\n",
+    "only a header": b"english\tigbo\n",
+    "no line with two sentences": b"english\tigbo\nThe dog ran.\nAda ate.\t\n",
+    "not UTF-8": "english\tigbo\nThe dog ran.\tNkịta gbara ọsọ.\n".encode("utf-16"),
+    "too few": ("english\tigbo\n" + "The dog ran.\tNkịta gbara ọsọ.\n" * 30).encode(),
+}
+SAYS = {
+    "no header": "has no column called english. Its first line should name the columns",
+    "one column": "has one column. Sentence pairs need two, with a tab between them",
+    "empty": "is empty",
+    "only blank lines": "is empty",
+    "only a header": "no line after that holds two sentences",
+    "no line with two sentences": "no line after that holds two sentences",
+    "not UTF-8": "is not UTF-8",
+    "too few": "1 different pairs, and at least 20 are needed",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_data_gets_a_plain_sentence(tmp_path, name):
+    path = tmp_path / "bad.tsv"
+    path.write_bytes(BAD[name])
+    assert SAYS[name] in refused(path)
+
+
+def refused(*arguments: object) -> str:
+    """What the command says when it refuses; without a traceback."""
+    result = CliRunner().invoke(translate.app, [*map(str, arguments), *TINY_TRANSLATOR])
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    return result.output
+
+
+def test_a_missing_file_or_an_empty_folder_gets_a_plain_sentence(tmp_path):
+    assert "There is no file or folder" in refused(tmp_path / "nowhere.tsv")
+    assert "ends in -train.tsv" in refused(tmp_path)
+
+
+def test_columns_can_be_named_and_must_be_two(tsv):
+    assert "has no column called french" in refused(tsv, "--source", "french")
+    assert "the same column" in refused(tsv, "--source", "ibo", "--target", "igbo")
+    forward, back = translate.read_pairs(tsv, "english", "igbo"), translate.read_pairs(tsv, "ibo", "EN")
+    assert forward == [(english, igbo) for igbo, english in back]
+    assert len(forward) == 60
+
+
+def test_cells_may_stand_in_quotation_marks_and_hold_stray_spaces(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text('\ufeffen\tibo\r\nYes.\t"Ee \t "\r\nHe said "no".\tỌ sịrị "mba".\r\nlost\r\n', encoding="utf-8")
+    assert translate.read_pairs(path, "english", "igbo") == [("Yes.", "Ee"), ('He said "no".', 'Ọ sịrị "mba".')]
+
+
+def test_no_sentence_is_both_learnt_and_tested(tmp_path):
+    rows = [(f"en {i}", f"ig {i}") for i in range(60)]
+    parts = {
+        "train": [*rows[:40], rows[41], ("other", "ig 42"), ("en 51", "other"), rows[0]],
+        "test": rows[40:50],
+        "dev": [*rows[50:55], rows[45]],
+    }
+    for part, pairs in parts.items():
+        text = "".join("\t".join(row) + "\n" for row in [("en", "ibo"), *pairs])
+        (tmp_path / f"news-{part}.tsv").write_text(text, encoding="utf-8")
+    for path in (tmp_path, tmp_path / "news-train.tsv"):
+        corpus = translate.Corpus.of(path, "english", "igbo", random.Random(0))
+        assert (corpus.train, corpus.validation, corpus.test) == (rows[:40], rows[50:55], rows[40:50])
+        assert "4 of 44 training pairs were left out" in " ".join(corpus.remarks)
+
+
+def test_pairs_are_held_out_where_no_files_of_their_own_are(tsv):
+    corpus = translate.Corpus.of(tsv, "english", "igbo", random.Random(0))
+    held = corpus.validation + corpus.test
+    assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (49, 5, 6)
+    assert not {source for source, _ in corpus.train} & {source for source, _ in held}
+    assert not {target for _, target in corpus.train} & {target for _, target in held}
+
+
+# --- translate: its parts ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return translate.notebook_parts()
+
+
+@pytest.fixture
+def model(parts):
+    torch.manual_seed(0)
+    return parts.Translator(50, 60, 24, 3, 48, 2, dropout=0.0, decoder_block=parts.DecoderBlock).double().eval()
+
+
+@pytest.fixture
+def batch():
+    """Sources [3, 7] and targets [3, 5] with padding."""
+    generator = torch.Generator().manual_seed(1)
+    source = torch.randint(3, 50, (3, 7), generator=generator)
+    target = torch.randint(3, 60, (3, 5), generator=generator)
+    source[1, 4:], target[1, 3:] = translate.PAD, translate.PAD
+    return source, target
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_looped_heads_compute_what_one_fused_projection_does(model, batch, training):
+    looped = translate.with_looped_heads(model)
+    assert not any(isinstance(module, torch.nn.MultiheadAttention) for module in looped.modules())
+    assert sum(isinstance(module, translate.LoopedHeads) for module in looped.modules()) == 6
+    assert sum(p.numel() for p in looped.parameters()) == sum(p.numel() for p in model.parameters())
+    for one in (model, looped):
+        one.train(training)
+    torch.testing.assert_close(looped(*batch), model(*batch))
+    looped(*batch).sum().backward()
+    assert all(p.grad is None for p in model.parameters())  # a copy: they share nothing
+
+
+def test_a_reader_says_what_the_model_says_and_reads_each_source_once(model, batch):
+    source, target = batch
+    reads = []
+    encode = model.encode
+    model.encode = lambda ids: reads.append(ids) or encode(ids)
+    reader = translate.Reader(model)
+    for width in (1, 3, 5):
+        torch.testing.assert_close(reader(source, target[:, :width]), model.decode(target[:, :width], *encode(source)))
+    assert len(reads) == 1
+    one = source[:1]
+    for rows in (1, 3, 2):  # beam search asks about several copies
+        torch.testing.assert_close(
+            reader(one.expand(rows, -1), target[:rows]), model.decode(target[:rows], *encode(one.expand(rows, -1)))
+        )
+    assert len(reads) == 2
+    torch.testing.assert_close(reader(source, target), model.decode(target, *encode(source)))
+    assert len(reads) == 3
+
+
+def test_batches_hold_every_pair_once_and_not_too_many_tokens():
+    source = random.Random(0)
+    pairs = [([i] * source.randint(1, 40), [i] * source.randint(1, 40)) for i in range(300)]
+    batches = list(translate.by_length(pairs, 200, source))
+    assert sorted(pair[0][0] for batch in batches for pair in batch) == list(range(300))
+    assert all(len(batch) * max(max(map(len, pair)) for pair in batch) <= 200 for batch in batches)
+    real = sum(len(pair[1]) for pair in pairs)
+    padded = sum(len(batch) * max(len(pair[1]) for pair in batch) for batch in batches)
+    assert real / padded > 0.8
+
+
+def test_a_batch_is_shifted_by_one_and_padded():
+    batch = translate.Batch.of([([7, 8, 2], [1, 5, 2]), ([9, 2], [1, 4, 6, 3, 2])], "cpu")
+    assert batch.source.tolist() == [[7, 8, 2], [9, 2, 0]]
+    assert batch.inputs.tolist() == [[1, 5, 2, 0], [1, 4, 6, 3]]
+    assert batch.targets.tolist() == [[5, 2, 0, 0], [4, 6, 3, 2]]
+    assert batch.tokens == 3 + 2 + 2 + 4
+
+
+def test_any_sentence_comes_back_from_the_tokenizers(tsv):
+    tongues = translate.Tongues.learned(translate.read_pairs(tsv, "english", "igbo"), 400)
+    assert [tongues.source.token_to_id(token) for token in translate.SPECIAL] == [0, 1, 2]
+    [(source, target)] = tongues.pairs([("Ada ran to 東京!", "Ọ gbara ọsọ 😀")])
+    assert source[-1] == target[-1] == translate.EOS
+    assert target[0] == translate.BOS
+    assert tongues.source.decode(source) == "Ada ran to 東京!"
+    assert tongues.target.decode(target) == "Ọ gbara ọsọ 😀"
