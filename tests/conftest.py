@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 
 from autograder.authoring import OFFLINE
 
@@ -15,6 +16,13 @@ os.environ.update(OFFLINE)  # for the notebooks that nbval and tests run
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb"))
+
+
+@pytest.fixture(autouse=True)
+def gradients_stay_on():
+    """Some catalogued mistakes switch gradients off for good; here they do so for their own test only."""
+    with torch.enable_grad():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import torch
+
 from ..exercises import given_in, names_in, question_or_exercise, working_versions
 from ..exercises.declare import Check, Exercise, Mistake, Question, Wrong
 from ..exercises.draw import fresh
@@ -67,6 +69,7 @@ def zero(name: str, remark: str) -> Verdict:
     return Verdict(name, declared.points, 0.0, remark=remark)
 
 
+@torch.enable_grad()  # an answer that runs in this process and leaves gradients off must not touch what is marked next
 def mark(name: str, student: Student, sources: Sequence[str] = (), own_parts: bool = False) -> Verdict:
     """The verdict on one exercise or question.
 
