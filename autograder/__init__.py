@@ -12,6 +12,6 @@ def check(name: str) -> float:
     """Mark one exercise in the notebook that calls this, show the rubric, and return the points."""
     import sys
 
-    from .judge.notebook import check_here
+    from .judge.in_notebook import check_here
 
     return check_here(name, sys._getframe(1).f_globals)

@@ -28,7 +28,7 @@ def report(
     classroom: Annotated[Path, typer.Option(help="Folder with the term's data")] = ROOT / "classroom",
 ) -> None:
     """Print a class's marks and the misconceptions behind the lost ones."""
-    from .grading.classreport import collect, collect_noticed, show, show_noticed
+    from .grading.class_report import collect, collect_noticed, show, show_noticed
 
     results = collect(classroom.resolve(), notebook)
     if not results:
@@ -80,7 +80,7 @@ def demo(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
     """Release the course, hand in a sample class, mark it through nbgrader, write feedback, and check the marks."""
-    from .grading.classreport import collect, show
+    from .grading.class_report import collect, show
     from .sample_class import hand_in, sample_class
 
     classroom = ROOT / "classroom" / "demo"

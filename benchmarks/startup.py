@@ -125,7 +125,7 @@ def install_kernelspec() -> None:
 def main(repeats: int = 10) -> None:
     install_kernelspec()
     started = time.perf_counter()
-    template = CagedProvisioner.template = Template(preload=("autograder.sandbox.kernel",))
+    template = CagedProvisioner.template = Template(preload=("autograder.inside.kernel",))
     print(template.prove())
     print(f"template ready and cage tried out: {time.perf_counter() - started:.1f} s, once for a whole batch")
     rows: dict[str, tuple[Callable[[], tuple[float, float]], int]] = {

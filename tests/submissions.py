@@ -6,8 +6,8 @@ import nbformat
 from conftest import read
 
 from autograder.exercises import exercises, in_notebook, questions
+from autograder.grading.marker import NotebookMarker
 from autograder.grading.mend import grade_id, mend
-from autograder.grading.notebook import NotebookMarker
 from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits
 

@@ -10,8 +10,8 @@ import pytest
 from submissions import ANSWERS, FULL, LIMITS, POINTS, earned
 
 from autograder.exercises import question_or_exercise
+from autograder.grading.marker import NotebookMarker, exercise_of, verdict_in
 from autograder.grading.mend import _cells, grade_id, mend
-from autograder.grading.notebook import NotebookMarker, exercise_of, verdict_in
 from autograder.grading.noticed import notice
 from autograder.judge.report import MIME
 from autograder.sample_class import filled_in

@@ -8,9 +8,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from autograder.asked.declare import Exercise
 from autograder.exercises import exercises, questions
 from autograder.exercises.attention import scaled_dot_product_attention, simple_attention, softmax
-from autograder.exercises.declare import Exercise
 from autograder.exercises.masking import causal_mask, masked_softmax
 from autograder.judge.mark import Verdict, mark, namespace_with
 from autograder.judge.rules import uses

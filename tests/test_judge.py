@@ -10,11 +10,11 @@ import torch
 
 from autograder.exercises import question_or_exercise
 from autograder.exercises.attention import SOFTMAX
+from autograder.inside.wire import Channel, Opaque, Packet, WireError, decode, encode
 from autograder.judge.mark import mark, namespace_with
 from autograder.judge.report import html, plain
 from autograder.judge.rules import banned_in_source, changed_by, needed_by, reachable
 from autograder.judge.student import Student, in_process
-from autograder.judge.wire import Channel, Opaque, Packet, WireError, decode, encode
 
 # --- wire -------------------------------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ def test_mentioning_or_comparing_with_a_banned_function_is_allowed(source):
 def test_a_way_into_the_judge_spoils_the_ban_whatever_the_record_says():
     """The record of operations is made beside the student's code: code that can reach it could forge it."""
     cells = [
-        "from autograder.judge import responder\nresponder._Operations = object",
+        "from autograder.inside import responder\nresponder._Operations = object",
         "torch.Tensor.share = torch.Tensor.softmax",
         "def softmax(scores, dim=-1):\n    return scores.share(dim)",
     ]

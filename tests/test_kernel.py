@@ -41,7 +41,7 @@ def kernelspec(tmp_path_factory):
     factory.provisioners["caged-fork"] = EntryPoint(
         "caged-fork", "autograder.sandbox.provisioner:CagedProvisioner", KernelProvisionerFactory.GROUP_NAME
     )
-    CagedProvisioner.template = Template(preload=("autograder.sandbox.kernel",))
+    CagedProvisioner.template = Template(preload=("autograder.inside.kernel",))
     try:
         CagedProvisioner.template.prove()
     except SandboxError as error:

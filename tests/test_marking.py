@@ -12,8 +12,8 @@ from conftest import ROOT
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.exercises import exercises, questions
+from autograder.grading.marker import NotebookMarker, exercise_of, verdict_in, zero_everywhere
 from autograder.grading.mend import grade_id, mend
-from autograder.grading.notebook import NotebookMarker, exercise_of, verdict_in, zero_everywhere
 from autograder.sample_class import filled_in, points_for
 from autograder.sandbox.session import Limits, Session
 

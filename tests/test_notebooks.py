@@ -11,8 +11,8 @@ import pytest
 
 from autograder.authoring import tidied, without_markers
 from autograder.exercises import exercises, in_notebook, question_or_exercise, questions
+from autograder.grading.marker import CHECK, exercise_of
 from autograder.grading.mend import grade_id
-from autograder.grading.notebook import CHECK, exercise_of
 from autograder.grading.plugins import HIDDEN
 from autograder.judge.mark import namespace_with
 

@@ -12,8 +12,8 @@ import pytest
 from conftest import NOTEBOOKS, ROOT
 from nbclient import NotebookClient
 
+from autograder.grading.marker import exercise_of
 from autograder.grading.mend import grade_id
-from autograder.grading.notebook import exercise_of
 from autograder.grading.plugins import STUB
 
 BLOCK = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 
-from .declare import Exercise, Question
+from ..asked.declare import Exercise, Question
 
 MODULES = {
     "01-language-modelling": "language_modelling",

@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
-from .declare import Alternative, Ban, Check, Exercise, Mistake, Question, Wrong, edited, written
-from .draw import device_is_kept, gradients_agree, gradients_of, normal, quietly_called
+from ..asked.compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
+from ..asked.declare import Alternative, Ban, Check, Exercise, Mistake, Question, Wrong, edited, written
+from ..asked.inputs import device_is_kept, gradients_agree, gradients_of, normal, quietly_called
 
 # --- references -------------------------------------------------------------------------------------------------------
 

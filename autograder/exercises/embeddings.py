@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .compare import a_pair, a_tensor, dtype_name, kind, same_gradients, same_tensor, unchanged
-from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, written
-from .draw import device_is_kept, normal
+from ..asked.compare import a_pair, a_tensor, dtype_name, kind, same_gradients, same_tensor, unchanged
+from ..asked.declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, written
+from ..asked.inputs import device_is_kept, normal
 
 # --- references -------------------------------------------------------------------------------------------------------
 

@@ -14,9 +14,19 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .compare import a_pair, a_tensor, close, dtype_name, kind, same_gradients, same_tensor, shape_name, unchanged
-from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
-from .draw import device_is_kept, gradients_of, normal, quietly_called
+from ..asked.compare import (
+    a_pair,
+    a_tensor,
+    close,
+    dtype_name,
+    kind,
+    same_gradients,
+    same_tensor,
+    shape_name,
+    unchanged,
+)
+from ..asked.declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
+from ..asked.inputs import device_is_kept, gradients_of, normal, quietly_called
 
 # --- given ------------------------------------------------------------------------------------------------------------
 

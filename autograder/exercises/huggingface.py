@@ -14,9 +14,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .compare import a_pair, a_tensor, close, dtype_name, kind, same_tensor
-from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
-from .draw import normal
+from ..asked.compare import a_pair, a_tensor, close, dtype_name, kind, same_tensor
+from ..asked.declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
+from ..asked.inputs import normal
 
 # --- given ------------------------------------------------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from .compare import dtype_name, kind, same_gradients, same_tensor, unchanged
-from .declare import Alternative, Ban, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
-from .draw import device_is_kept, gradients_agree, normal, quietly_called
+from ..asked.compare import dtype_name, kind, same_gradients, same_tensor, unchanged
+from ..asked.declare import Alternative, Ban, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
+from ..asked.inputs import device_is_kept, gradients_agree, normal, quietly_called
 
 # --- references -------------------------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from .compare import a_pair, dtype_name, same_tensor, unchanged
-from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, written
-from .draw import device_is_kept, gradients_agree, normal, quietly_called
+from ..asked.compare import a_pair, dtype_name, same_tensor, unchanged
+from ..asked.declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, written
+from ..asked.inputs import device_is_kept, gradients_agree, normal, quietly_called
 
 # --- references -------------------------------------------------------------------------------------------------------
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from .compare import a_tensor, dtype_name, kind, same_gradients, same_tensor, shape_name, unchanged
-from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, written
-from .draw import device_is_kept, gradients_agree, normal, quietly_called
+from ..asked.compare import a_tensor, dtype_name, kind, same_gradients, same_tensor, shape_name, unchanged
+from ..asked.declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, written
+from ..asked.inputs import device_is_kept, gradients_agree, normal, quietly_called
 
 # --- references -------------------------------------------------------------------------------------------------------
 

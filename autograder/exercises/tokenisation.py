@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from .compare import kind
-from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
+from ..asked.compare import kind
+from ..asked.declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
 
 # --- references -------------------------------------------------------------------------------------------------------
 

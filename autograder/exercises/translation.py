@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .compare import a_tensor, close, kind, same_gradients, same_tensor, unchanged
-from .declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
-from .draw import device_is_kept, gradients_of, normal, quietly_called
+from ..asked.compare import a_tensor, close, kind, same_gradients, same_tensor, unchanged
+from ..asked.declare import Alternative, Check, Exercise, Mistake, Question, Wrong, edited, source_of, written
+from ..asked.inputs import device_is_kept, gradients_of, normal, quietly_called
 
 # --- given by a locked cell of the notebook ---------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from traitlets import Bool, Float, Integer, Unicode
 
 from ..sandbox.session import Limits, SandboxError, Template
 from . import mend, noticed
-from .notebook import NotebookMarker, zero_everywhere
+from .marker import NotebookMarker, zero_everywhere
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
+from ..asked.declare import Check, Exercise, Mistake, Question, Wrong
+from ..asked.inputs import fresh
 from ..exercises import given_in, names_in, question_or_exercise, working_versions
-from ..exercises.declare import Check, Exercise, Mistake, Question, Wrong
-from ..exercises.draw import fresh
 from .rules import banned_in_source, uses
 from .student import Problem, Student, agree, in_process
 

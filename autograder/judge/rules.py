@@ -6,7 +6,7 @@ import ast
 import symtable
 from collections.abc import Iterable
 
-from ..exercises.declare import Ban
+from ..asked.declare import Ban
 
 
 def parse_cells(sources: Iterable[str]) -> list[ast.Module]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from ..exercises.declare import Wrong
-from .responder import Responder
-from .wire import Packet, Ref, WireError, decode, encode
+from ..asked.declare import Wrong
+from ..inside.responder import Responder
+from ..inside.wire import Packet, Ref, WireError, decode, encode
 
 Ask = Callable[[Packet], Packet]
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from jupyter_client.provisioning import KernelProvisionerBase
 
-from ..judge.wire import Channel
+from ..inside.wire import Channel
 from .monitor import INTERRUPT
 from .session import Limits, SandboxError, Template
 
@@ -59,7 +59,7 @@ class CagedProvisioner(KernelProvisionerBase):
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> dict[str, Any]:
         if CagedProvisioner.template is None:
-            CagedProvisioner.template = Template(preload=("autograder.sandbox.kernel",))
+            CagedProvisioner.template = Template(preload=("autograder.inside.kernel",))
         key = self.connection_info["key"]
         information = {name: self.connection_info[name] for name in ("ip", *PORTS)}
         information["key"] = key.decode() if isinstance(key, bytes) else key

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from ..judge.wire import Channel, Packet, WireError, encode
+from ..inside.wire import Channel, Packet, WireError, encode
 from .cage import copy_files
 from .monitor import INTERRUPT
 

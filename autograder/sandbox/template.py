@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ..judge.wire import Channel
+from ..inside.wire import Channel
 from . import cage, monitor
 
 KEPT = (
@@ -29,7 +29,7 @@ PRELOADED = (
     *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "torch", "torch.optim"),
     *("torch.utils._python_dispatch", "torch._subclasses.schema_check_mode", "multiprocessing.synchronize"),
     *("PIL.BmpImagePlugin", "PIL.GifImagePlugin", "PIL.JpegImagePlugin", "PIL.PpmImagePlugin"),
-    *("tqdm.auto", "ipywidgets", "tokenizers", "transformers", "autograder.sandbox.shell"),
+    *("tqdm.auto", "ipywidgets", "tokenizers", "transformers", "autograder.inside.shell"),
     *("transformers.models.auto.modeling_auto", "transformers.models.auto.tokenization_auto"),
     *("transformers.models.gpt2.modeling_gpt2", "transformers.tokenization_utils_tokenizers"),
 )
@@ -98,7 +98,7 @@ def _become_monitor(request: dict, fds: list[int]) -> None:
 
 
 def _become_notebook(request: dict, control: socket.socket, uid: int, fds: list[int]) -> None:
-    from . import shell
+    from ..inside import shell
 
     try:
         os.setsid()
@@ -109,7 +109,7 @@ def _become_notebook(request: dict, control: socket.socket, uid: int, fds: list[
             cage.limit_resources(request["limits"])
         _set_environment(os.getcwd(), "/tmp" if request["caged"] else request["scratch"])
         if request["kernel"]:
-            from . import kernel
+            from ..inside import kernel
 
             kernel.serve(control, request["kernel"], fds)
         else:

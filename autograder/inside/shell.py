@@ -22,8 +22,8 @@ from traitlets import Any as AnyTrait
 from traitlets import Type
 from traitlets.config import Config
 
-from ..judge.responder import Responder
-from ..judge.wire import Channel, WireError, encode
+from .responder import Responder
+from .wire import Channel, WireError, encode
 
 FLUSH_AT = 8_192  # characters of text held back before they are sent
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..judge.report import number
-from .notebook import verdict_in
+from .marker import verdict_in
 from .noticed import Noticed, kept
 
 

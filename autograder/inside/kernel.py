@@ -18,8 +18,8 @@ from ipykernel.iostream import IOPubThread
 from ipykernel.kernelapp import IPKernelApp
 from zmq.eventloop.zmqstream import ZMQStream
 
-from ..judge.wire import Channel
 from .shell import Shell, make_ready
+from .wire import Channel
 
 PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
 
