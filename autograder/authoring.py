@@ -13,8 +13,6 @@ from nbformat import NotebookNode
 # Notebook 10 takes the published model where it can be had; outputs that are kept and compared come from the small one.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
 
-MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
-
 
 def run(path: Path) -> float:
     """Execute a solution notebook in a fresh kernel and write it back. Returns the seconds it took."""
@@ -37,9 +35,3 @@ def tidied(notebook: NotebookNode) -> NotebookNode:
         language_info={"name": "python"},
     )
     return notebook
-
-
-def without_markers(source: str) -> str:
-    """A solution cell's source without nbgrader's markers: what the exercise's reference must be, to the letter."""
-    lines = [line for line in source.splitlines() if line.strip() not in MARKERS]
-    return "\n".join(lines).strip() + "\n"

@@ -15,9 +15,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from .exercises import MODULES, exercises
+from .asked.course import course, exercises, notebooks
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = course().root
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
 console = Console(width=None if sys.stdout.isatty() else 150)
 
@@ -48,7 +48,7 @@ def kill_table() -> None:
     table = Table(title="Catalogued wrong answers")
     for heading in ("notebook", "exercise", "mistakes", "wrong versions", "caught", "named", "alternatives accepted"):
         table.add_column(heading, justify="left" if heading in ("notebook", "exercise") else "right")
-    for notebook in MODULES:
+    for notebook in notebooks():
         for exercise in exercises(notebook):
 
             def verdict(source: str, exercise=exercise):
@@ -65,12 +65,12 @@ def kill_table() -> None:
 
 @app.command()
 def run_solutions(
-    notebooks: Annotated[list[str] | None, typer.Argument(help="Which ones; all if none is named")] = None,
+    wanted: Annotated[list[str] | None, typer.Argument(help="Which ones; all if none is named")] = None,
 ) -> None:
     """Execute the solution notebooks and keep their outputs. Run `make release` afterwards."""
     from .authoring import run
 
-    for notebook in notebooks or MODULES:
+    for notebook in wanted or notebooks():
         seconds = run(ROOT / "solutions" / notebook / f"{notebook}.ipynb")
         console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
 
@@ -86,7 +86,7 @@ def demo(
     classroom = ROOT / "classroom" / "demo"
     shutil.rmtree(classroom, ignore_errors=True)
     _nbgrader("generate_assignment", "--assignment", "*", "--force")
-    classes = {notebook: sample_class(notebook) for notebook in MODULES}
+    classes = {notebook: sample_class(notebook) for notebook in notebooks()}
     for notebook, submissions in classes.items():
         for submission in submissions:
             hand_in(submission, ROOT / "course" / notebook / f"{notebook}.ipynb", classroom / "submitted")

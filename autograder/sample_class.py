@@ -11,8 +11,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from .asked.course import exercises, in_notebook, questions
 from .asked.declare import Exercise
-from .exercises import exercises, in_notebook, questions
 from .grading.mend import grade_id
 from .judge.mark import mark, namespace_with
 from .judge.student import in_process

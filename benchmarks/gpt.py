@@ -37,8 +37,11 @@ from rich.table import Table  # noqa: E402
 from torch import nn  # noqa: E402
 from transformers import GPT2Config, GPT2LMHeadModel  # noqa: E402
 
-from autograder.exercises import gpt, huggingface  # noqa: E402
-from autograder.exercises.gpt import GPT, GPTConfig, get_batch, train_step  # noqa: E402
+from autograder.asked.course import given, reference  # noqa: E402
+
+GPT, get_batch, train_step = map(reference, ("GPT", "get_batch", "train_step"))
+GPTConfig = given("GPTConfig", "09-gpt")
+ReadingGPT = given("GPT", "10-hugging-face-gpt2")  # notebook 10's: it takes a GPT2Config
 
 NOTEBOOK = ROOT / "solutions" / "09-gpt" / "09-gpt.ipynb"
 CELLS = (
@@ -64,8 +67,8 @@ def of_the_notebook(corpus: Path | None, steps: int) -> dict[str, Any]:
     namespace |= {
         "Model": GPT,
         "batch": get_batch,
-        "rate": gpt.learning_rate,
-        "distribution": gpt.next_token_distribution,
+        "rate": reference("learning_rate"),
+        "distribution": reference("next_token_distribution"),
     }
     namespace |= {"BorrowedGPT": type("NotUsed", (nn.Module,), {}), "gpt": GPT(GPTConfig(8, 8, 1, 1, 4))}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
@@ -160,8 +163,8 @@ def generation_compared(notebook: dict[str, Any], new: int = 200, turns: int = 7
     """Print tokens per second of the two ways to write; return the notebook's over Hugging Face's."""
     config = GPT2Config(vocab_size=1000, n_positions=256, bos_token_id=0, eos_token_id=0, **SIZES)
     config.block_size = config.n_positions  # as notebook 09 calls it
-    theirs, ours = GPT2LMHeadModel(config).eval(), huggingface.GPT(config).eval()
-    huggingface.load_gpt2_weights(ours, theirs)
+    theirs, ours = GPT2LMHeadModel(config).eval(), ReadingGPT(config).eval()
+    reference("load_gpt2_weights")(ours, theirs)
     shown = table(
         f"Writing {new} tokens after one, context 256, same weights",
         "rows",
@@ -177,7 +180,7 @@ def generation_compared(notebook: dict[str, Any], new: int = 200, turns: int = 7
         runs = {
             "theirs": partial(theirs.generate, prompt, attention_mask=torch.ones_like(prompt), **options),
             "ours": partial(notebook["generate_cached"], ours, prompt, new),
-            "without": partial(gpt.generate, ours, prompt, new),
+            "without": partial(reference("generate"), ours, prompt, new),
         }
         median = in_turns(runs, turns, 1)
         speed = {name: 1000 * rows * new / milliseconds for name, milliseconds in median.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import nbformat
 from conftest import read
 
-from autograder.exercises import exercises, in_notebook, questions
+from autograder.asked.course import exercises, in_notebook, questions
 from autograder.grading.marker import NotebookMarker
 from autograder.grading.mend import grade_id, mend
 from autograder.sample_class import filled_in

@@ -136,8 +136,8 @@ READS = {
     "a command": "subprocess.check_output(['cat', {secret!r}], text=True)",
     "open descriptors": "''.join(os.readlink(f'/proc/self/fd/{{f}}') for f in os.listdir('/proc/self/fd'))",
     "the solutions": "os.listdir({root!r} + '/solutions')",
-    "the exercises": "open({root!r} + '/autograder/exercises/attention.py').read()",
-    "importing the exercises": "__import__('autograder.exercises.attention')",
+    "the exercises": "open({root!r} + '/autograder/exercises/05_attention/softmax.py').read()",
+    "importing the exercises": "__import__('importlib').import_module('autograder.exercises.05_attention.softmax')",
     "importing the judge": "__import__('autograder.judge.mark')",
     "everything below the root": (
         "[open(os.path.join(d, n)).read() for t in ('/tmp', '/home', '/mnt', '/root', '/work', '/srv', '/var', '/opt')"

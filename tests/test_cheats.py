@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from submissions import ANSWERS, FULL, LIMITS, POINTS, earned
 
-from autograder.exercises import question_or_exercise
+from autograder.asked.course import question_or_exercise
 from autograder.grading.marker import NotebookMarker, exercise_of, verdict_in
 from autograder.grading.mend import _cells, grade_id, mend
 from autograder.grading.noticed import notice
@@ -202,7 +202,7 @@ SEEKS = {
         "import autograder, os, pkgutil\nprint(autograder.__path__, [m.name for m in pkgutil.walk_packages(autograder.__path__)])\n"
         "for d, _, names in os.walk('/'):\n    for n in names:\n        if n in ('attention.py', 'masking.py') and 'autograder' in d: print(open(os.path.join(d, n)).read())"
     ),
-    "the judge": "from autograder.judge import mark\nprint(mark.__file__)\nimport autograder.exercises.attention as a\nprint(a.EXERCISES)",
+    "the judge": "from autograder.judge import mark\nprint(mark.__file__)\nimport importlib\nprint(importlib.import_module('autograder.exercises.05_attention.softmax').EXERCISE)",
     "solutions in the repository": "!find / -name '*.ipynb' -not -path '/proc/*' 2>/dev/null; ls ~ .. ../.. /tmp/*",
     "the network": "import urllib.request\nprint(urllib.request.urlopen('http://127.0.0.1:8888', timeout=1).read())",
     "other kernels": "!ls ~/.local/share/jupyter/runtime /run /tmp; cat /tmp/*.json",

@@ -17,8 +17,8 @@ import torch
 from tokenizers import ByteLevelBPETokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 
+from autograder.asked.course import exercises
 from autograder.corpus import sample, true_nll
-from autograder.exercises import exercises
 from autograder.judge.mark import namespace_with
 
 

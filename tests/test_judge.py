@@ -8,13 +8,14 @@ import struct
 import pytest
 import torch
 
-from autograder.exercises import question_or_exercise
-from autograder.exercises.attention import SOFTMAX
+from autograder.asked.course import exercise, question_or_exercise
 from autograder.inside.wire import Channel, Opaque, Packet, WireError, decode, encode
 from autograder.judge.mark import mark, namespace_with
 from autograder.judge.report import html, plain
 from autograder.judge.rules import banned_in_source, changed_by, needed_by, reachable
 from autograder.judge.student import Student, in_process
+
+SOFTMAX = exercise("softmax")
 
 # --- wire -------------------------------------------------------------------------------------------------------------
 

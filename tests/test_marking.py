@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
-from autograder.exercises import exercises, questions
+from autograder.asked.course import exercises, questions
 from autograder.grading.marker import NotebookMarker, exercise_of, verdict_in, zero_everywhere
 from autograder.grading.mend import grade_id, mend
 from autograder.sample_class import filled_in, points_for

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from conftest import read
 
-from autograder.exercises import exercises
+from autograder.asked.course import exercises
 from autograder.grading.mend import KEY, grade_id, load
 from autograder.sample_class import filled_in
 

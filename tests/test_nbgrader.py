@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
 
-from autograder.exercises import exercises, in_notebook, questions
+from autograder.asked.course import exercises, in_notebook, questions
 from autograder.grading.mend import grade_id
 from autograder.sample_class import filled_in
 

@@ -9,8 +9,8 @@ import re
 import nbformat
 import pytest
 
-from autograder.authoring import tidied, without_markers
-from autograder.exercises import exercises, in_notebook, question_or_exercise, questions
+from autograder.asked.course import exercises, in_notebook, question_or_exercise, questions, without_markers
+from autograder.authoring import tidied
 from autograder.grading.marker import CHECK, exercise_of
 from autograder.grading.mend import grade_id
 from autograder.grading.plugins import HIDDEN

@@ -1,14 +1,13 @@
-"""What an exercise is: points, reference, checks, mistakes and alternatives, declared once and used everywhere."""
+"""What an exercise is: points, checks, mistakes and alternatives, declared once in its room and used everywhere."""
 
 from __future__ import annotations
 
-import ast
 import functools
-import inspect
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from . import catalogue, slips
 
 
 class Wrong(Exception):
@@ -20,6 +19,24 @@ class Wrong(Exception):
     def __init__(self, sentence: str, symptom: str = "") -> None:
         super().__init__(sentence)
         self.symptom = symptom
+
+
+class Problem(Wrong):
+    """The student's code did not come back with an answer; `facts` say why."""
+
+    def __init__(self, sentence: str, facts: dict, symptom: str = "") -> None:
+        super().__init__(sentence, symptom)
+        self.facts = facts
+
+    @property
+    def error(self) -> str:
+        """The type of the error that the student's code raised, if that is what happened."""
+        return str(self.facts.get("type", "")) if self.facts.get("kind") == "raised" else ""
+
+    @property
+    def text(self) -> str:
+        """What that error said."""
+        return str(self.facts.get("text", ""))
 
 
 @dataclass(frozen=True)
@@ -36,19 +53,15 @@ class Check:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A small runnable wrong version, with the sentence a good teacher would say.
-
-    `variants` are further wrong versions that deserve the same sentence but do not give the same results.
-    """
+    """Small runnable wrong versions that deserve the same sentence, the one a good teacher would say."""
 
     name: str
     sentence: str
-    source: str
-    variants: tuple[str, ...] = ()
+    sources: tuple[str, ...]
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        return (self.source, *self.variants)
+    def source(self) -> str:
+        return self.sources[0]
 
 
 @dataclass(frozen=True)
@@ -71,26 +84,45 @@ class Ban:
 
 @dataclass
 class Exercise:
-    """A graded function or class."""
+    """A graded function or class. Its room declares it; name, notebook and reference are where it stands.
 
-    name: str
-    notebook: str
+    `wrong` and `right` are catalogues (see `catalogue`); `slips` names what can go wrong everywhere and does here.
+    """
+
     points: float
-    reference: Any
     checks: Sequence[Check]
-    mistakes: Sequence[Mistake]
-    alternatives: Sequence[Alternative]
     working: str  # source of a version made of PyTorch's own parts, bound while *other* exercises are asked about
+    wrong: str
+    right: str
+    slips: Sequence[str] = ()
     ban: Ban | None = None
+    name: str = field(default="", init=False)
+    notebook: str = field(default="", init=False)
+    source: str = field(default="", init=False)  # the reference, as the solution cell of the notebook has it
 
     def __post_init__(self) -> None:
         titles = [check.title for check in self.checks]
-        assert len(set(titles)) == len(titles), f"{self.name}: two checks share a title"
+        if len(set(titles)) != len(titles):
+            raise ValueError("two checks share a title")
 
-    @property
-    def source(self) -> str:
-        """The reference, as the solution cell of the notebook has it."""
-        return source_of(self.reference)
+    @functools.cached_property
+    def mistakes(self) -> list[Mistake]:
+        bases = {alternative.name: alternative.source for alternative in self.alternatives}
+        own = [
+            Mistake(e.name, e.sentence, e.sources)
+            for e in catalogue.entries(self.wrong, self.source, f"{self.name}, wrong", bases)
+        ]
+        everywhere = [
+            Mistake(slip.name, slip.sentence, slip.versions(self.source, self.name))
+            for slip in slips.SLIPS
+            if slip.name in self.slips
+        ]
+        return own + everywhere
+
+    @functools.cached_property
+    def alternatives(self) -> list[Alternative]:
+        found = catalogue.entries(self.right, self.source, f"{self.name}, right")
+        return [Alternative(entry.name, source) for entry in found for source in entry.sources]
 
 
 @dataclass(frozen=True)
@@ -98,29 +130,7 @@ class Question:
     """A multiple-choice question; each option has its own explanation, shown to whoever chose it."""
 
     name: str
-    notebook: str
     points: float
     key: str
     explanations: dict[str, str] = field(repr=False)
-
-
-@functools.cache
-def source_of(thing: Any) -> str:
-    return textwrap.dedent(inspect.getsource(thing)).strip() + "\n"
-
-
-def edited(reference: Any, *edits: tuple[str, str]) -> str:
-    """The reference's source with some text replaced. Each text must be there, so that no edit is void."""
-    text = source_of(reference)
-    for old, new in edits:
-        assert old in text, f"{old!r} is not in the source of {reference.__name__}"
-        text = text.replace(old, new)
-    ast.parse(text)
-    return text
-
-
-def written(source: str) -> str:
-    """A source given in full, as an indented string."""
-    text = textwrap.dedent(source).strip() + "\n"
-    ast.parse(text)
-    return text
+    notebook: str = ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import textwrap
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +27,11 @@ def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) 
     """Normal numbers that depend only on the topic, on the calls since `fresh`, and on the arguments."""
     generator = torch.Generator().manual_seed(next(_seeds))
     return torch.randn(*shape, generator=generator, dtype=torch.float64).mul(scale).to(dtype)
+
+
+def source_of(function: Callable) -> str:
+    """The source of a function written here, to be defined over there as a probe."""
+    return textwrap.dedent(inspect.getsource(function))
 
 
 def gradients_of(function: Callable, inputs: list[torch.Tensor]) -> tuple[list, list]:

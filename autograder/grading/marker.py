@@ -13,8 +13,8 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from ..exercises import exercises, question_or_exercise, questions
-from ..judge.mark import Verdict, follow_through, given_names, mark, zero
+from ..asked.course import given_names, names, question_or_exercise
+from ..judge.mark import Verdict, follow_through, mark, zero
 from ..judge.report import MIME, bundle, number
 from ..judge.rules import changed_by, defined_in, needed_by, uses
 from ..judge.student import Student
@@ -43,9 +43,8 @@ def exercise_of(cell: NotebookNode) -> str | None:
     named = CHECK.search(cell.source)
     if named:
         return named.group(1)
-    known = [declared.name for declared in (*exercises(), *questions())]
     rest = graded.get("grade_id", "").removeprefix("test_")
-    return max((name for name in known if rest.startswith(name)), key=len, default=None)
+    return max((name for name in names() if rest.startswith(name)), key=len, default=None)
 
 
 @dataclass
@@ -177,7 +176,7 @@ class NotebookMarker:
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
         used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
-        self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
+        self._catch_up(used | {name} | set(given_names(question_or_exercise(name).notebook)))
         session = self._alive(index)
         self._write(cell, self._ask(session, name, index) if session.alive else zero(name, TOO_OFTEN))
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
+from ..asked.course import blank_namespace, compiled, names_in, question_or_exercise, working_versions
 from ..asked.declare import Check, Exercise, Mistake, Question, Wrong
 from ..asked.inputs import fresh
-from ..exercises import given_in, names_in, question_or_exercise, working_versions
 from .rules import banned_in_source, uses
 from .student import Problem, Student, agree, in_process
 
@@ -238,34 +238,9 @@ def _trials(name: str) -> list[_Trial]:
 
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
     """A notebook's namespace in which this source is the answer and the other exercises are right."""
-    namespace: dict[str, Any] = {"__name__": "notebook"}
-    exec(IMPORTS + given_in(exercise.notebook), namespace)
+    namespace = blank_namespace(exercise.notebook)
     for other, text in working_versions(exercise.notebook).items():
         if other != exercise.name:
-            exec(compile(text, "<working version>", "exec"), namespace)
-    exec(compile(source, f"<{exercise.name}>", "exec"), namespace)
+            exec(compiled(text, "<working version>"), namespace)
+    exec(compiled(source, f"<{exercise.name}>"), namespace)
     return namespace
-
-
-@functools.cache
-def given_names(notebook: str) -> frozenset[str]:
-    """What a notebook's locked cells define for the answers and for the checks."""
-    namespace: dict[str, Any] = {"__name__": "notebook"}
-    exec(IMPORTS, namespace)
-    imported = set(namespace)
-    exec(given_in(notebook), namespace)
-    return frozenset(namespace) - imported
-
-
-IMPORTS = """
-import heapq
-import math
-import re
-import unicodedata
-from collections import Counter, defaultdict
-
-import torch
-import torch.nn.functional as F
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from torch import nn
-"""

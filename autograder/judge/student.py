@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..asked.declare import Wrong
+from ..asked.declare import Problem, Wrong
 from ..inside.responder import Responder
 from ..inside.wire import Packet, Ref, WireError, decode, encode
 
@@ -16,14 +16,6 @@ Ask = Callable[[Packet], Packet]
 
 
 SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends_the_process"}
-
-
-class Problem(Wrong):
-    """The student's code did not come back with an answer; `facts` say why."""
-
-    def __init__(self, sentence: str, facts: dict) -> None:
-        super().__init__(sentence, SYMPTOMS.get(facts.get("kind"), ""))
-        self.facts = facts
 
 
 class Student:
@@ -118,7 +110,7 @@ class Student:
             self.record[self._topic].append(reply)
         if "problem" in reply:
             facts = reply["problem"] if isinstance(reply["problem"], dict) else {"kind": "unreadable"}
-            raise Problem(_sentence(facts, where), facts)
+            raise Problem(_sentence(facts, where), facts, SYMPTOMS.get(str(facts.get("kind")), ""))
         return _complete(reply, request)
 
 

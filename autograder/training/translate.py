@@ -39,8 +39,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from ..exercises import exercises
-from ..exercises.tokenisation import split_words
+from ..asked.course import exercises, reference
 from ..judge.mark import namespace_with
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -529,6 +528,7 @@ def translate(
 
 def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float | None]:
     """BLEU of the course (words and punctuation marks) and sacrebleu's with its own tokens, or None without it."""
+    split_words = reference("split_words")
     ours = parts.bleu([split_words(text) for text in hypotheses], [split_words(text) for text in references])
     if importlib.util.find_spec("sacrebleu") is None:
         return ours, None

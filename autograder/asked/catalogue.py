@@ -1,0 +1,192 @@
+"""The dialect in which wrong and right answers are written down: name, sentence, edits of the reference.
+
+    divided_by_maximum: The scores are divided by their maximum instead of shifted: that changes the weights.
+    - scores - scores.amax => scores / scores.amax || scores / scores.abs().amax
+    - scores - scores.amax => scores / scores.sum
+      keepdim=True => keepdim=False
+    - torch.exp(shifted) =>
+          several lines that take
+          the place of what stands before the arrow
+    - |
+      def softmax(scores, dim=-1):
+          return a whole answer of its own
+
+A line without indentation begins an entry: its name and the sentence that a good teacher would say (further lines of
+it are indented by four). Each `-` is a version that deserves this sentence. An edit replaces every occurrence of the
+text before `=>`; `||` parts several texts to put there, each a version of its own. Nothing behind the arrow takes the
+text away, and the line with it if nothing else stands there. More edits of the same version follow, indented by two.
+`|` begins a whole answer, or the body of the reference's function. `- in NAME` begins a version whose edits change the
+answer of that name (a right one, or the first version of an entry above) instead of the reference.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+ARROW = re.compile(r" =>(?: |$)")
+
+
+class CatalogueError(ValueError):
+    """An entry that cannot be read, or an edit that changes nothing; the sentence says where and what to do."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name, what is said of it, and the source of every version."""
+
+    name: str
+    sentence: str
+    sources: tuple[str, ...]
+
+
+@dataclass
+class _Draft:
+    """An entry as it is read: each version is a list of edits, or one block that stands for itself."""
+
+    name: str
+    sentence: str
+    versions: list[list[tuple[str, str]]] = field(default_factory=list)
+    bases: dict[int, str] = field(default_factory=dict)  # by version: the right answer that it changes
+
+
+def entries(
+    text: str, reference: str, where: str = "the catalogue", bases: Mapping[str, str] | None = None
+) -> list[Entry]:
+    """The entries of a catalogue, their edits applied to the reference, to `bases` or to entries above."""
+    result = []
+    known = dict(bases or {})
+    for draft in _drafts(text, where):
+        place = f"{where}: {draft.name}"
+        if not draft.versions:
+            raise CatalogueError(f"{place} has no version: add a line `- old text => new text`.")
+        sources = []
+        for number, version in enumerate(draft.versions):
+            base = draft.bases.get(number)
+            if base is not None and base not in known:
+                raise CatalogueError(f"{place}: there is no answer {base!r} above, and no right one, to change.")
+            sources.append(_source(version, reference if base is None else known[base], place))
+        known[draft.name] = sources[0]
+        result.append(Entry(draft.name, draft.sentence, tuple(sources)))
+    names = [entry.name for entry in result]
+    for name in names:
+        if names.count(name) > 1:
+            raise CatalogueError(f"{where}: {name} stands there twice; put the versions under one name.")
+    return result
+
+
+def _drafts(text: str, where: str) -> Iterator[_Draft]:
+    draft: _Draft | None = None
+    lines = text.strip("\n").split("\n")
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        if not line.strip():
+            continue
+        if not line.startswith((" ", "-")):
+            if draft is not None:
+                yield draft
+            name, colon, sentence = line.partition(":")
+            if not colon or not re.fullmatch(r"[\w ,.'-]+", name):
+                raise CatalogueError(f"{where}: {line!r} is neither an entry (`name: sentence`) nor a version (`- …`).")
+            draft = _Draft(name.strip(), sentence.strip())
+            continue
+        if draft is None:
+            raise CatalogueError(f"{where}: {line!r} stands before the first entry (`name: sentence`).")
+        if not line.startswith(("- ", "  ")) or (line.startswith("    ") and draft.versions):
+            raise CatalogueError(f"{where}: {draft.name}: {line!r} is indented in a way that means nothing here.")
+        if line.startswith("    "):
+            draft.sentence = f"{draft.sentence} {line.strip()}"
+            continue
+        if line.startswith("- "):
+            draft.versions.append([])
+        elif not draft.versions:
+            raise CatalogueError(f"{where}: {draft.name}: {line!r} is no version: begin it with `- `.")
+        content = line[2:]
+        if found := re.fullmatch(r"- in (\w+)", line.rstrip()):
+            draft.bases[len(draft.versions) - 1] = found[1]
+            continue
+        whole = content.strip() == "|"
+        block: list[str] = []
+        depth = 2 if whole else 6
+        if whole or content.rstrip().endswith(" =>"):
+            while number < len(lines) and (not lines[number].strip() or lines[number].startswith(" " * depth)):
+                block.append(lines[number][depth:])
+                number += 1
+        old, *news = _edit(content, "\n".join(block).strip("\n"), whole, f"{where}: {draft.name}")
+        if len(news) > 1 and draft.versions[-1]:
+            raise CatalogueError(f"{where}: {draft.name}: `||` stands only in the first edit of a version.")
+        draft.versions[-1].append((old, news[0]))
+        draft.versions += [[(old, new)] for new in news[1:]]
+    if draft is not None:
+        yield draft
+
+
+def _edit(content: str, block: str, whole: bool, place: str) -> list[str]:
+    """The text to replace (none: a block stands for itself), and what may be put there."""
+    if whole:
+        return ["", textwrap.dedent(block)]
+    found = ARROW.search(content)
+    if found is None:
+        raise CatalogueError(f"{place}: {content.strip()!r} is no edit: write `old text => new text`.")
+    old, new = content[: found.start()].strip(), content[found.end() :].strip()
+    return [old, textwrap.dedent(block)] if block else [old, *new.split(" || ")]
+
+
+def _source(version: list[tuple[str, str]], reference: str, place: str) -> str:
+    """The source of one version: the reference with its edits, or what stands for itself."""
+    text = reference
+    for old, new in version:
+        if not old:
+            text = _whole(new, reference)
+            continue
+        if old not in text:
+            raise CatalogueError(f"{place}: {old!r} is not in the reference, so the edit would change nothing.")
+        text = replaced(text, old, new)
+    try:
+        if _same(text, reference):
+            raise CatalogueError(f"{place}: a version is the reference itself.")
+    except (SyntaxError, ValueError) as error:
+        if isinstance(error, CatalogueError):
+            raise
+        raise CatalogueError(f"{place}: a version is not Python: {error}.") from None
+    return text
+
+
+def replaced(text: str, old: str, new: str) -> str:
+    """Every occurrence of `old` replaced; further lines of `new` are indented as the line in which `old` stands."""
+    if not new:  # a line that held nothing else goes altogether
+        text = re.sub(rf"^[ \t]*{re.escape(old)}[ \t]*(?:#[^\n]*)?\n", "", text, flags=re.MULTILINE)
+        return text.replace(old, new)
+    result, start = [], 0
+    while (place := text.find(old, start)) >= 0:
+        line = text[text.rfind("\n", 0, place) + 1 : place]
+        indent = line[: len(line) - len(line.lstrip())]
+        result += [text[start:place], new.replace("\n", "\n" + indent)]
+        start = place + len(old)
+    return "".join([*result, text[start:]])
+
+
+def _whole(block: str, reference: str) -> str:
+    """A whole answer, or the body of the reference's function under its signature."""
+    name = getattr(ast.parse(reference).body[-1], "name", "")
+    if re.search(rf"^(?:def|class) {name}\b|^{name} = ", block, re.MULTILINE):
+        return block + "\n"
+    head, signature = reference.split("def ", 1)  # a decorator stays where it is
+    return f"{head}def {signature.splitlines()[0]}\n{textwrap.indent(block, '    ')}\n"
+
+
+def _same(one: str, other: str) -> bool:
+    return ast.dump(_plain(ast.parse(one))) == ast.dump(_plain(ast.parse(other)))
+
+
+def _plain(tree: ast.Module) -> ast.Module:
+    """Without docstrings."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return tree

@@ -1,0 +1,123 @@
+"""What the checks of this notebook share."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import unicodedata
+from collections import Counter
+from typing import Any
+
+from autograder.asked.compare import kind
+from autograder.asked.declare import Wrong
+
+
+def _plain(value: Any) -> Any:
+    """Lists and tuples alike: which of the two it is, is asked about in one check of its own."""
+    return tuple(map(_plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _same(got: Any, expected: Any, what: str, where: str) -> None:
+    """A sequence of the right things in the right order, or a string."""
+    if isinstance(expected, str):
+        if not isinstance(got, str):
+            raise Wrong(f"{what} {where} should be a string; yours is {kind(got)}.")
+    elif not isinstance(got, (list, tuple)):
+        raise Wrong(f"{what} {where} should be a {type(expected).__name__}; yours is {kind(got)}.")
+    if _plain(got) != _plain(expected):
+        raise Wrong(f"{what} {where}: {_difference(got, expected)}")
+
+
+def _difference(got: Any, expected: Any) -> str:
+    """Where two sequences part, without saying what should be there."""
+    mine, theirs = list(map(_plain, got)), list(map(_plain, expected))
+    if len(mine) == len(theirs) and all(item in theirs for item in mine) and all(item in mine for item in theirs):
+        return "the right parts are there, but not in this order."
+    place = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), min(len(mine), len(theirs)))
+    if place == len(mine):
+        return "it begins well and ends too early." if mine else "nothing is there."
+    if place == len(theirs):
+        return f"it begins well, but {mine[place]!r} and what follows is too much."
+    return f"the first difference is at index {place}, where yours has {mine[place]!r}."
+
+
+def _exactly(got: Any, expected: Any, what: str, where: str) -> None:
+    """The same as `_same`, and lists and tuples, whole numbers and strings are told apart."""
+    _same(got, expected, what, where)
+    if type(got) is not type(expected):
+        raise Wrong(f"{what} {where} should be a {type(expected).__name__}; yours is {kind(got)}.", "wrong_type")
+    for mine, theirs in zip(got, expected, strict=False):
+        if type(mine) is not type(theirs):
+            raise Wrong(
+                f"{what} {where} should hold {type(theirs).__name__} objects; yours holds {type(mine).__name__} objects.",
+                "wrong_type",
+            )
+
+
+def as_before(after: list, sent: list, names: str) -> None:
+    """Lists and dictionaries are what they were before the call; `after` comes from `call(..., after=True)`."""
+    for got, original in zip(after, sent, strict=False):
+        order = list if isinstance(original, (list, dict)) else repr  # dictionaries are equal in any order
+        if type(got) is not type(original) or got != original or order(got) != order(original):
+            raise Wrong(
+                f"Your code changes its input ({names}): the caller's object is different afterwards. Work on a copy, or "
+                "make a new object.",
+                "input_changed",
+            )
+
+
+def value_error(student: Any, name: str, args: list, culprit: Any, where: str) -> None:
+    """A ValueError whose message names the culprit, a character or a number."""
+    what = "character" if isinstance(culprit, str) else "id"
+    try:
+        got = student.call(name, args, where=where, after=True)["value"]
+    except Wrong as wrong:
+        facts = getattr(wrong, "facts", {})
+        raised, text = str(facts.get("type")), str(facts.get("text"))
+        known = getattr(builtins, raised, ValueError)  # an error class of the student's own may well be a ValueError
+        if facts.get("kind") != "raised" or known is NotImplementedError:
+            raise
+        if not issubclass(known, ValueError):
+            raise Wrong(
+                f"An unknown {what} ({where}) should be a ValueError that names it; your code stops with {raised}."
+            ) from None
+        if isinstance(culprit, str):  # its code or its name in Unicode says which one it is as well
+            code = rf"(?<![0-9a-f])0*({ord(culprit):x}|{ord(culprit)})(?![0-9a-f])"
+            named = culprit in text or re.search(code, text.lower()) or unicodedata.name(culprit) in text.upper()
+        else:
+            named = re.search(rf"(?<!\d){culprit}(?!\d)", text)
+        if not named:
+            raise Wrong(
+                f"The ValueError for an unknown {what} ({where}) does not say which {what} it is: put it into the message.",
+                "not_named",
+            ) from None
+        return
+    raise Wrong(
+        f"An unknown {what} ({where}) should be a ValueError that names it; yours returned {kind(got)}.", "no_error"
+    )
+
+
+SENTENCE = "To be, or not to be, that is the question."
+
+
+ODD_VOCAB = {"b": 4, "a": 9, " ": 2, "n": 0, "é": 17, "B": 5, "🙂": 3, "\n": 8, "র": 11, "\u09be": 6}
+
+
+def _spelt(text: str, end: str = "") -> dict[tuple[str, ...], int]:
+    """The words of a text, spelt in characters, with their frequencies; `end` is a last symbol for every word."""
+    return dict(Counter((*word, end) if end else tuple(word) for word in text.split()))
+
+
+LOWER = {tuple("low"): 5, tuple("lower"): 2, tuple("newest"): 6, tuple("widest"): 3}
+
+
+STORY = (
+    "the dog drinks water because it was thirsty and the other dogs drink the same water near the wooden door "
+    "there another thirsty dog thinks that drinking water is better than thinking"
+)
+
+
+def _weighted(text: str, factor: int, end: str = "") -> dict[tuple[str, ...], int]:
+    """The words of a text with frequencies so uneven that the first dozen merges meet no tie."""
+    names = dict.fromkeys(text.split())
+    return {(*word, end) if end else tuple(word): 1 + (i * i + 7 * i) * factor % 997 for i, word in enumerate(names)}

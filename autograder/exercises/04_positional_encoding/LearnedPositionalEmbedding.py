@@ -1,0 +1,425 @@
+"""`LearnedPositionalEmbedding`: how it is asked, and how it goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from autograder.asked.compare import dtype_name, same_gradients, same_tensor, unchanged
+from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.inputs import device_is_kept, normal
+
+from .common import _answers
+
+_TENSORS = """
+def tensors(module):
+    return [t.detach() for m in module.modules() for t in [*m.buffers(recurse=False), *vars(m).values()]
+            if isinstance(t, torch.Tensor)]
+"""
+
+
+def _is_table(value: Any, max_len: int, embed_dim: int) -> bool:
+    """(max_len, embed_dim), or the same with dimensions of size 1 before it."""
+    shaped = isinstance(value, torch.Tensor) and value.dim() >= 2 and tuple(value.shape[-2:]) == (max_len, embed_dim)
+    return shaped and value.numel() == max_len * embed_dim
+
+
+def _state(student: Any, module: Any) -> dict:
+    """The module's state. What the parameters are called, and how they begin, is nobody's mistake: their shapes are recorded."""
+    state = student.state(module)
+    tensors = [p for p in state["parameters"].values() if isinstance(p, torch.Tensor)]
+    kinds = sorted((dtype_name(p), list(p.shape)) for p in tensors)
+    _answers(student)[-1] = {"value": [kinds, len(state["trainable"])]}
+    return state
+
+
+def _learned(student: Any, max_len: int, embed_dim: int, dtype: str = "") -> tuple[Any, torch.Tensor, str]:
+    """A built module, the numbers in its table, and the name of that parameter, which may be any.
+
+    Where no parameter is a table, a buffer or plain tensor of that shape will do: that is marked elsewhere.
+    """
+    module = student.build("LearnedPositionalEmbedding", max_len, embed_dim)
+    if dtype:
+        student.move(module, dtype)
+    parameters = _state(student, module)["parameters"]
+    for name, value in parameters.items():
+        if _is_table(value, max_len, embed_dim):
+            table = normal(*value.shape, dtype=torch.float64 if dtype else torch.float32)
+            student.load(module, {name: table})
+            return module, table.reshape(max_len, embed_dim), name
+    others = student.value(student.probe("tensors", _TENSORS), module)
+    _answers(student).pop()
+    for value in others if isinstance(others, list) else []:
+        if _is_table(value, max_len, embed_dim):
+            return module, value.reshape(max_len, embed_dim), ""
+    raise Wrong(
+        f"LearnedPositionalEmbedding({max_len}, {embed_dim}) holds no table of shape ({max_len}, {embed_dim}): make one parameter "
+        "of that shape in `__init__`."
+    )
+
+
+def _learned_parameters(student: Any) -> None:
+    for max_len, embed_dim in ((7, 4), (3, 6)):
+        with student.case():
+            state = _state(student, student.build("LearnedPositionalEmbedding", max_len, embed_dim))
+            parameters = state["parameters"]
+            tables = [name for name, value in parameters.items() if _is_table(value, max_len, embed_dim)]
+            if not parameters:
+                raise Wrong(
+                    "There is no parameter, so nothing can be learned: make the table an nn.Parameter or an nn.Embedding."
+                )
+            if not tables:
+                shapes = ", ".join(str(tuple(p.shape)) for p in parameters.values() if isinstance(p, torch.Tensor))
+                raise Wrong(
+                    f"The table should have shape ({max_len}, {embed_dim}), one row for each position; yours: {shapes[:80]}."
+                )
+            if len(parameters) > 1:
+                raise Wrong(
+                    f"There should be one parameter, the table; yours has {', '.join(map(str, parameters))[:120]}."
+                )
+            if tables[0] not in state["trainable"]:
+                raise Wrong("The table is frozen (requires_grad=False), so it cannot be learned.")
+            if parameters[tables[0]].dtype != torch.float32:
+                raise Wrong(
+                    f"The table should be float32, PyTorch's default; yours is {dtype_name(parameters[tables[0]])}."
+                )
+    with student.case():
+        named = _state(student, student.build("LearnedPositionalEmbedding", max_len=5, embed_dim=2))["parameters"]
+        if not any(_is_table(value, 5, 2) for value in named.values()):
+            raise Wrong(
+                "LearnedPositionalEmbedding(max_len=5, embed_dim=2) should build the same as LearnedPositionalEmbedding(5, 2)."
+            )
+
+
+def _learned_values(student: Any) -> None:
+    for max_len, B, T, C in (
+        *((9, 2, 5, 4), (6, 3, 6, 4), (8, 1, 3, 2), (5, 4, 1, 3), (4, 4, 4, 4), (12, 2, 7, 1), (1, 2, 1, 5)),
+        *((3, 6, 2, 3), (40, 2, 33, 3)),
+    ):
+        with student.case():
+            module, table, _ = _learned(student, max_len, C)
+            x = normal(B, T, C)
+            where = f"for max_len = {max_len}, B = {B}, T = {T}, C = {C}"
+            same_tensor(student.value(module, x, where=where), x + table[:T], "The result", where)
+
+
+def _learned_modes(student: Any) -> None:
+    module, table, _ = _learned(student, 7, 40)
+    x = normal(3, 5, 40)
+    for training, where in ((True, "in training mode"), (False, "in evaluation mode"), (True, "in a second call")):
+        with student.case():
+            got = student.call(module, [x], where=where, training=training)["value"]
+            same_tensor(got, x + table[:5], "The result", where)
+
+
+def _learned_too_long(student: Any) -> None:
+    module, table, _ = _learned(student, 6, 3)
+    full = normal(2, 6, 3)
+    same_tensor(student.value(module, full), full + table, "The result", "for T = max_len")
+    for T in (7, 9, 60):
+        with student.case():
+            where = f"T = {T} with max_len = 6"
+            try:
+                student.value(module, normal(2, T, 3))
+            except Wrong as wrong:
+                facts = getattr(wrong, "facts", {})
+                if facts.get("kind") != "raised":
+                    raise
+                if facts.get("type") != "ValueError":
+                    raise Wrong(f"{where} should raise a ValueError; yours raised {facts.get('type')}.") from None
+            else:
+                raise Wrong(f"{where} should raise a ValueError; yours returned something.")
+
+
+def _learned_gradient(student: Any) -> None:
+    for max_len, B, T, C in ((7, 3, 4, 5), (5, 2, 5, 3)):
+        with student.case():
+            module, table, name = _learned(student, max_len, C)
+            x, upstream = normal(B, T, C), normal(B, T, C)
+            where = f"for max_len = {max_len}, T = {T}"
+            answer = student.call(module, [x], where=where, upstream=[upstream])
+            same_tensor(answer["value"], x + table[:T], "The result", where)
+            expected = torch.cat([upstream.sum(0), torch.zeros(max_len - T, C)])
+            gradients = answer["gradients"]
+            mine = gradients.get("parameters", {}).get(name)
+            if isinstance(mine, torch.Tensor) and mine.numel() == expected.numel():
+                mine = mine.reshape(expected.shape)
+                mine.was_differentiable = False
+            gradients["parameters"] = {"table": mine}  # in the record too, whatever its name
+            same_gradients([mine], [expected], ["the table"], where)
+            same_gradients(gradients.get("inputs", []), [upstream], ["x"], where)
+
+
+def _learned_manners(student: Any) -> None:
+    module, table, name = _learned(student, 6, 3)
+    other, other_table, _ = _learned(student, 6, 3)
+    x = normal(2, 4, 3)
+    answer = student.call(module, [x])
+    same_tensor(answer["value"], x + table[:4], "The result")
+    unchanged(answer["inputs"], [x], "x")
+    same_tensor(student.value(other, x), x + other_table[:4], "The result", "of a second module")
+    after = _state(student, module)["parameters"].get(name)
+    if isinstance(after, torch.Tensor) and not torch.equal(after.reshape(6, 3), table):
+        raise Wrong("A call changes the table: only training may do that.")
+    with student.case():
+        module, table, _ = _learned(student, 5, 3, "float64")
+        x = normal(2, 4, 3, dtype=torch.float64)
+        same_tensor(student.value(module, x, where="in float64"), x + table[:4], "The result", "in float64")
+    with student.case():
+        _learned_device(student)
+
+
+def _learned_device(student: Any) -> None:
+    """Like device_is_kept, and once more with every new tensor that names no device somewhere else: nn.Embedding takes ids of
+    another device without a word when there are no numbers to look up."""
+    module, table, _ = _learned(student, 5, 3)
+    x = normal(2, 4, 3)
+    try:
+        answer = student.call(module, [x], strict_device=True)
+    except Wrong as wrong:
+        text = str(getattr(wrong, "facts", {}).get("text", ""))
+        left = "expected device" in text or "same device" in text  # but not: made elsewhere, and moved to x afterwards
+    else:
+        value = answer["value"]
+        left = not isinstance(value, torch.Tensor) or value.shape != x.shape or not torch.allclose(value, x + table[:4])
+        if left:  # what comes back is whatever was in memory
+            _answers(student)[-1]["value"] = "not on the device"
+    if left:
+        raise Wrong(
+            "The result does not stay on the device of x: somewhere a tensor is made without `device=x.device`. It works on a CPU "
+            "and fails on a GPU.",
+            "device_not_kept",
+        )
+    device_is_kept(student, module, [x])
+
+
+EXERCISE = Exercise(
+    points=4,
+    checks=[
+        Check("one parameter: a table (max_len, embed_dim)", 0.75, _learned_parameters),
+        Check("adds row t to position t", 1.25, _learned_values),
+        Check("the same in training and evaluation", 0.25, _learned_modes),
+        Check("T > max_len is a ValueError", 0.75, _learned_too_long),
+        Check("gradients in the rows used, and in x", 0.5, _learned_gradient),
+        Check("float64, input unchanged, device", 0.5, _learned_manners),
+    ],
+    working=r"""
+import torch
+from torch import nn
+
+class LearnedPositionalEmbedding(nn.Module):
+    def __init__(self, max_len, embed_dim):
+        super().__init__()
+        self.positions = nn.Embedding(max_len, embed_dim)
+
+    def forward(self, x):
+        if x.shape[1] > self.positions.num_embeddings:
+            raise ValueError("x is longer than max_len")
+        return x + self.positions(torch.arange(x.shape[1], device=x.device))
+""",
+    wrong=r"""
+positions_only: Only the rows of the table are returned: they are added to x.
+- return x + self.table[:T] => return self.table[:T] || return self.table[:T].expand_as(x)
+x_only: x is returned as it came: the rows of the table are to be added.
+- return x + self.table[:T] => return x
+- return x + self.table[:T] =>
+      x + self.table[:T]
+      return x
+multiplied: x is multiplied with the table, or the table subtracted: its rows are added.
+- return x + self.table[:T] => return x * self.table[:T] || return x - self.table[:T]
+concatenated: The positions are put beside x (or before it): they are added, so that the shape stays (B, T, C).
+- return x + self.table[:T] => return torch.cat([x, self.table[:T].expand_as(x)], dim=-1) || return torch.cat([self.table[:T].expand_as(x), x], dim=1)
+not_refused: A sequence longer than max_len is not refused by you: test T before using the table, and raise a ValueError that says what was wrong.
+- if max_len < T: =>
+  raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
+- in embedding_layer
+  T = x.shape[1] => return x + self.embedding(torch.arange(x.shape[1], device=x.device))
+  if T > self.max_len: =>
+  raise ValueError('too long') =>
+  return x + self.embedding(torch.arange(T, device=x.device)) =>
+other_error: A sequence longer than max_len raises an error of another type: a ValueError is asked for (`raise ValueError(…)`).
+- if max_len < T: => assert T <= max_len
+  raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
+- raise ValueError => raise TypeError
+cut_off: A sequence longer than max_len is quietly cut off, or its last positions get a row twice: it should be refused with a ValueError.
+- if max_len < T: => x, T = x[:, :max_len], min(T, max_len)
+  raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
+- if max_len < T: => return x + self.table[torch.arange(T, device=x.device).clamp(max=max_len - 1)]
+  raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
+  return x + self.table[:T] =>
+- if max_len < T: => return x + self.table[torch.arange(T, device=x.device) % max_len]
+  raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
+  return x + self.table[:T] =>
+error_returned: The ValueError is returned or printed: it has to be raised.
+- raise ValueError => return ValueError
+- raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
+      print('too long')
+      return x
+full_length_refused: T = max_len is refused, but the table has a row for each of these positions: only T > max_len is an error.
+- max_len < T => max_len <= T
+full_length_only: Only T = max_len works: a shorter sequence gets the first T rows of the table.
+- self.table[:T] => self.table
+- max_len < T => max_len != T
+batch_for_length: The length is taken from the wrong dimension: x is (B, T, C), so T is x.shape[1].
+- x.shape[1] => x.shape[0] || x.shape[2] || len(x)
+length_first: x is taken as (T, B, C), with the positions first: it is (B, T, C).
+- x.shape[1] => x.shape[0]
+  self.table[:T] => self.table[:T, None]
+- x.shape[1] => x.size(0)
+  self.table[:T] => self.table[:T].unsqueeze(1)
+one_row: All positions get the same row: position t gets row t.
+- self.table[:T] => self.table[0] || self.table[T - 1] || self.table[:T].mean(dim=0) || self.table[:T].sum(dim=0)
+rows_shifted: The rows are off by one: position 0 gets row 0.
+- self.table[:T] => self.table.roll(-1, 0)[:T] || self.table.roll(1, 0)[:T]
+- in embedding_layer
+  arange(T, => arange(1, T + 1,
+last_rows: The last rows of the table are used, or the rows in reverse: position t gets row t.
+- self.table[:T] => self.table[-T:] || self.table[:T].flip(0) || self.table.flip(0)[:T]
+columns: Columns of the table are used for positions: it has a row for each position.
+- 0.02 * torch.randn(max_len, embed_dim) => 0.02 * torch.randn(embed_dim, max_len)
+  self.table.shape[0] => self.table.shape[1]
+  self.table[:T] => self.table[:, :T].T
+- 0.02 * torch.randn(max_len, embed_dim) => 0.02 * torch.randn(embed_dim, max_len)
+- self, max_len, embed_dim => self, embed_dim, max_len
+- in embedding_layer
+  (max_len, embed_dim) => (embed_dim, max_len)
+linear_layer: An nn.Linear is no table of positions: it holds its numbers transposed, and a bias. Use nn.Embedding(max_len, embed_dim), or a parameter
+    of that shape.
+- in embedding_layer
+  embedding = nn.Embedding => linear = nn.Linear
+  embedding(torch.arange(T, device=x.device) => linear(torch.eye(self.max_len, dtype=x.dtype, device=x.device)[:T]
+fixed_size: The number of rows is not max_len, but a fixed number, or one more: the table has one row for each of max_len positions.
+- in embedding_layer
+  Embedding(max_len, embed_dim => Embedding(max_len + 1, embed_dim
+- in embedding_layer
+  Embedding(max_len, => Embedding(512,
+- in embedding_layer
+  Embedding(max_len, => Embedding(1000,
+- in embedding_layer
+  Embedding(max_len, => Embedding(1024,
+- in embedding_layer
+  Embedding(max_len, => Embedding(5000,
+x_looked_up: x is looked up in the table as if it held ids: it holds vectors already, and the table is asked for rows 0 … T-1.
+- in embedding_layer
+  torch.arange(T, device=x.device => x.long(
+- in embedding_layer
+  x + self.embedding(torch.arange(T, device=x.device) => self.embedding(x
+- in embedding_layer
+  x + self.embedding(torch.arange(T, device=x.device => self.embedding(x.long(
+two_results: Two tensors are returned: only the sum is asked for.
+- return x + self.table[:T] => return x + self.table[:T], self.table[:T]
+not_a_parameter: The table is a plain tensor or a buffer, so that no optimizer would train it: wrap it in nn.Parameter (or use nn.Embedding).
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) => self.table = 0.02 * torch.randn(max_len, embed_dim)
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) => self.register_buffer('table', 0.02 * torch.randn(max_len, embed_dim))
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) => self.table = 0.02 * torch.randn(max_len, embed_dim).requires_grad_()
+no_table: The module keeps no table: what is computed or made in forward is never trained. Make one parameter in `__init__`.
+- in embedding_layer
+  self.max_len = max_len => self.max_len, self.embed_dim = max_len, embed_dim
+  self.embedding = nn.Embedding(max_len, embed_dim) =>
+  return x + self.embedding(torch.arange(T, device=x.device)) => return x + sinusoidal_encoding(T, 2 * self.embed_dim)[:, : self.embed_dim].to(x)
+- in embedding_layer
+  self.embedding = nn.Embedding(max_len, embed_dim) =>
+  return x + self.embedding(torch.arange(T, device=x.device)) => return x + nn.Embedding(self.max_len, x.shape[2])(torch.arange(T))
+sinusoids: The table is filled with sinusoids and never trained: here it is learned, a parameter.
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) => self.register_buffer('table', sinusoidal_encoding(max_len, 2 * embed_dim)[:, :embed_dim])
+frozen: The table is frozen (requires_grad=False, freeze=True): it is there to be learned.
+- 0.02 * torch.randn(max_len, embed_dim) => 0.02 * torch.randn(max_len, embed_dim), requires_grad=False
+detached: The table is cut off from the result (`.data`, `.detach()`, `no_grad`): no gradient would ever reach it.
+- self.table[:T] => self.table.data[:T] || self.table[:T].detach()
+- return x + self.table[:T] =>
+      with torch.no_grad():
+          return x + self.table[:T]
+new_table_each_call: The rows added are drawn anew in each call of forward: add those of the table made in `__init__`.
+- return x + self.table[:T] => return x + 0.02 * torch.randn_like(self.table)[:T]
+dropout: Dropout is applied in training: only the rows of the table are added here.
+- return x + self.table[:T] => return nn.functional.dropout(x + self.table[:T], 0.1, self.training)
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
+      self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))
+      self.dropout = nn.Dropout(0.1)
+  return x + self.table[:T] => return self.dropout(x + self.table[:T])
+extra_parameters: There are parameters beside the table (a norm, a bias, a second table): one table is all that is learned.
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
+      self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))
+      self.norm = nn.LayerNorm(embed_dim)
+  return x + self.table[:T] => return self.norm(x + self.table[:T])
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
+      self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))
+      self.norm = nn.LayerNorm(embed_dim)
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
+      self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))
+      self.scale = nn.Parameter(torch.ones(1))
+  return x + self.table[:T] => return x + self.scale * self.table[:T]
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
+      self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))
+      self.tokens = nn.Embedding(max_len, embed_dim)
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
+      self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))
+      self.scale = nn.Parameter(torch.tensor(1.0))
+scaled: x or the rows are scaled: the result is x plus the rows as they are.
+- return x + self.table[:T] => return x * x.shape[-1] ** 0.5 + self.table[:T] || return x + self.table[:T] * x.shape[-1] ** 0.5
+- return x + self.table[:T] => return (x + self.table[:T]) / 2
+rows_for_sequences: The rows are given to the sequences of the batch instead of the positions: each sequence gets rows 0 … T-1.
+- self.table[:T] => self.table[torch.arange(x.shape[0], device=x.device) % max_len][:, None]
+changed_in_place: The caller's x is changed (`x += …`): make a new tensor, `x + …`.
+- return x + self.table[:T] =>
+      x += self.table[:T]
+      return x
+- return x + self.table[:T] => return x.add_(self.table[:T])
+- return x + self.table[:T] =>
+      result = x + self.table[:T]
+      with torch.no_grad():
+          x.zero_()
+      return result
+one_sequence: A batch dimension is lost or added: the result has the shape of x, (B, T, C).
+- return x + self.table[:T] => return (x + self.table[:T])[0] || return (x + self.table[:T]).squeeze() || return (x + self.table[:T])[None]
+- return x + self.table[:T] => return (x + self.table[:T]).mean(dim=1)
+device_dropped: The positions are made without `device=x.device`: on a GPU the look-up fails.
+- in embedding_layer
+  , device=x.device =>
+float32_only: The result is always float32 (`.float()`): keep the dtype of x.
+- return x + self.table[:T] => return x.float() + self.table[:T].float()
+nothing_returned: Nothing is returned by forward (None): `return` the sum.
+- return x + self.table[:T] => x + self.table[:T]
+not_a_module: The class is no nn.Module: write `class LearnedPositionalEmbedding(nn.Module)`, and call super().__init__() first.
+- (nn.Module) =>
+  super().__init__() =>
+- (nn.Module) =>
+""",
+    right=r"""
+embedding_layer:
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
+      self.max_len = max_len
+      self.embedding = nn.Embedding(max_len, embed_dim)
+  T, max_len = x.shape[1], self.table.shape[0] => T = x.shape[1]
+  if max_len < T: => if T > self.max_len:
+  raise ValueError(f"x has {T} positions, more than max_len = {max_len}") => raise ValueError('too long')
+  return x + self.table[:T] => return x + self.embedding(torch.arange(T, device=x.device))
+leading_dimension:
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
+      self.pos = nn.Parameter(torch.zeros(1, max_len, embed_dim))
+      nn.init.trunc_normal_(self.pos, std=0.02)
+  T, max_len = x.shape[1], self.table.shape[0] => B, T, C = x.shape
+  if max_len < T: => if T > self.pos.size(1):
+  raise ValueError(f"x has {T} positions, more than max_len = {max_len}") => raise ValueError(f'sequence of {T} is longer than {self.pos.size(1)}')
+  return x + self.table[:T] => return x + self.pos[:, :T, :]
+buffer_of_positions:
+- self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
+      self.wpe = nn.Embedding(max_len, embed_dim)
+      self.register_buffer('ids', torch.arange(max_len))
+  T, max_len = x.shape[1], self.table.shape[0] =>
+      if x.size(1) > len(self.ids):
+          raise ValueError('x is too long')
+      return self.wpe(self.ids[: x.size(1)]).unsqueeze(0).expand(x.size(0), -1, -1) + x
+  if max_len < T: =>
+  raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
+  return x + self.table[:T] =>
+loop:
+- in buffer_of_positions
+  wpe = nn.Embedding(max_len, embed_dim) => max_len = max_len
+  register_buffer('ids', torch.arange(max_len) => P = nn.Parameter(torch.rand(max_len, embed_dim) - 0.5
+  x.size(1) > len(self.ids) => not x.shape[1] <= self.max_len
+  x is too long => T must not exceed max_len
+  self.wpe(self.ids[: x.size(1)]).unsqueeze(0).expand(x.size(0), -1, -1) + x => torch.stack([x[:, t] + self.P[t] for t in range(x.shape[1])], dim=1)
+""",
+)

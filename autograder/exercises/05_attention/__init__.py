@@ -1,0 +1,1 @@
+"""Notebook 05: softmax, simple attention, scaled dot-product attention and self-attention."""

@@ -1,0 +1,148 @@
+"""`merge_heads`: how it is asked, and how it goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from autograder.asked.compare import a_tensor, close, same_tensor, unchanged
+from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.inputs import device_is_kept, gradients_agree, normal
+
+from .common import HEADS, _merge, counting, heads_sizes
+
+
+def _merge_values(student: Any) -> None:
+    for B, T, H, d_k in HEADS:
+        with student.case():
+            x, where = counting(B, H, T, d_k), heads_sizes(B, T, H, d_k)
+            same_tensor(student.value("merge_heads", x, where=where), _merge(x), "The result", where)
+
+
+def _merge_inverse(student: Any) -> None:
+    for B, T, H, d_k in ((2, 5, 3, 4), (3, 3, 3, 3), (4, 2, 2, 2), (1, 6, 1, 5), (2, 1, 3, 2)):
+        with student.case():
+            x, where = normal(B, T, H * d_k), heads_sizes(B, T, H, d_k)
+            heads = x.view(B, T, H, d_k).transpose(1, 2)
+            got = a_tensor(student.value("merge_heads", heads, where=where), "The result")
+            if got.shape != x.shape or not close(got, x):
+                raise Wrong(f"Merging heads that were split does not give back what was split, {where}.")
+
+
+def _merge_gradient(student: Any) -> None:
+    for B, T, H, d_k, dtype in ((2, 5, 3, 4, torch.float32), (3, 2, 2, 3, torch.float64)):
+        with student.case():
+            x, where = normal(B, H, T, d_k, dtype=dtype), heads_sizes(B, T, H, d_k)
+            same_tensor(student.value("merge_heads", x, where=where), _merge(x), "The result", where)
+            gradients_agree(student, "merge_heads", _merge, [x], ["x"], (), where)
+
+
+def _merge_manners(student: Any) -> None:
+    x = normal(2, 4, 3, 5)
+    answer = student.call("merge_heads", [x])
+    same_tensor(answer["value"], _merge(x), "The result")
+    unchanged(answer["inputs"], [x], "x")
+    wide = normal(2, 3, 4, 2, dtype=torch.float64)
+    with student.case():
+        same_tensor(student.value("merge_heads", wide, where="in float64"), _merge(wide), "The result", "in float64")
+    turned = normal(2, 3, 5, 4).mT
+    with student.case():
+        where = "for a tensor that is not contiguous"
+        same_tensor(student.value("merge_heads", turned, where=where), _merge(turned), "The result", where)
+    device_is_kept(student, "merge_heads", [x])
+
+
+EXERCISE = Exercise(
+    points=3,
+    checks=[
+        Check("the heads of each token side by side", 1.75, _merge_values),
+        Check("gives back what was split", 0.5, _merge_inverse),
+        Check("gradients", 0.25, _merge_gradient),
+        Check("input unchanged, float64, any layout, device", 0.5, _merge_manners),
+    ],
+    working=r"""
+import torch
+
+def merge_heads(x):
+    return torch.cat(x.unbind(dim=1), dim=-1)
+""",
+    wrong=r"""
+no_transpose: The heads are merged without a transpose: a row of the result then holds several tokens of one head instead of all heads of one token.
+    It even trains. Swap H and T with `transpose(1, 2)` first.
+- x = x.transpose(1, 2)  # (B, T, H, d_k): all heads of one token together =>
+interleaved: The columns of the heads are mixed (column 0 of every head, then column 1 …): all columns of head 0 come first.
+- x.transpose(1, 2) => x.permute(0, 2, 3, 1)
+view_fails: `view` fails after a transpose, which moves no numbers in memory: use `reshape`, or `.contiguous().view(…)`.
+- x.reshape(B, T, H * d_k) => x.view(B, T, H * d_k)
+not_merged: The result is still (B, T, H, d_k): the last two dimensions become one, H · d_k wide.
+- return x.reshape(B, T, H * d_k) => return x
+summed: The heads are added up or averaged: they stand side by side, H · d_k columns in all.
+- return x.reshape(B, T, H * d_k) => return x.sum(dim=2) || return x.mean(dim=2)
+tokens_joined: The heads are joined along the tokens, (B, H · T, d_k): they stand side by side along the last dimension.
+- x = x.transpose(1, 2)  # (B, T, H, d_k): all heads of one token together =>
+  return x.reshape(B, T, H * d_k) => return x.reshape(B, H * T, d_k)
+- return x.reshape(B, T, H * d_k) => return x.reshape(B, T * H, d_k)
+columns_first: The result is (B, H · d_k, T): tokens come before columns.
+- return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k).mT
+columns_scrambled: The wrong two dimensions are swapped before the reshape, which scrambles the numbers: `transpose(1, 2)` brings H beside d_k.
+- x.transpose(1, 2) => x.transpose(2, 3) || x.transpose(1, 3) || x.transpose(0, 1) || x.transpose(0, 2) || x.permute(0, 3, 1, 2)
+- return x.reshape(B, T, H * d_k) => return x.reshape(B, H * d_k, T).mT
+sizes_misread: The shape is read in the wrong order: x is (B, H, T, d_k), with the heads before the tokens.
+- B, H, T, d_k = x.shape => B, T, H, d_k = x.shape || H, B, T, d_k = x.shape
+- B, H, T, d_k = x.shape => B, T, H, d_k = x.shape
+  x = x.transpose(1, 2)  # (B, T, H, d_k): all heads of one token together =>
+one_head_only: Only one of the heads is in the result: all of them stand side by side.
+- return x.reshape(B, T, H * d_k) => return x[:, :, 0] || return x[:, :, -1]
+heads_reversed: The heads are in reverse order: head 0 gives the first columns.
+- return x.reshape(B, T, H * d_k) => return x.flip(2).reshape(B, T, H * d_k)
+batch_merged: The batch is merged with the tokens: (B, T, H · d_k) keeps them apart.
+- return x.reshape(B, T, H * d_k) => return x.reshape(B * T, H * d_k)
+batch_lost: The batch dimension is lost: each sequence is merged by itself, (B, T, H · d_k).
+- return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k)[0]
+squeezed: `squeeze()` removes every dimension of size 1, so that one token or a batch of one changes the shape.
+- return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k).squeeze() || return x.squeeze(2).reshape(B, T, H * d_k).squeeze(1)
+sizes_fixed: A size is a fixed number: take all of them from x.shape.
+- H * d_k) => 512) || 8 * d_k) || 64 * H)
+list_of_heads: The heads come as a list or a tuple: one tensor (B, T, H · d_k) is asked for.
+- return x.reshape(B, T, H * d_k) => return list(x.unbind(2)) || return x.unbind(2)
+not_any_layout: The code takes the numbers in the order in which they lie in memory, which fails for a tensor that was transposed before.
+- .transpose => .view(B, H * T, d_k).view(B, H, T, d_k).transpose || .view(-1).view(B, H, T, d_k).transpose
+- x.transpose(1, 2 => torch.as_strided(x, (B, T, H, d_k), (H * T * d_k, d_k, T * d_k, 1)
+detached: The result is cut off from x (`detach`, `.data`, `no_grad`, NumPy): nothing could be trained through it.
+- return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k).detach()
+dtype_changed: The dtype is not kept (a `.float()`, or a new tensor made without dtype): the result has the dtype of x.
+- return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k).float()
+device_dropped: The result is written into a new tensor that is made without `device=x.device`: on a GPU it comes back on the CPU, or fails.
+- |
+  B, H, T, d_k = x.shape
+  merged = torch.zeros(B, T, H * d_k, dtype=x.dtype)
+  for h in range(H):
+      merged[..., h * d_k : (h + 1) * d_k] = x[:, h]
+  return merged
+in_place: x is changed in place: the caller's tensor is different afterwards.
+- return x.reshape(B, T, H * d_k) =>
+      x *= H**-0.5
+      return x.reshape(B, T, H * d_k)
+- = x.transpose => .transpose_
+scaled: The numbers are changed (divided by the number of heads, say): merging only rearranges them.
+- return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k) / H
+nothing_returned: Nothing is returned (None): `return` the merged tensor.
+- return x.reshape(B, T, H * d_k) => x.reshape(B, T, H * d_k)
+""",
+    right=r"""
+contiguous_view:
+- x = x.transpose(1, 2) => return x.transpose(1, 2).contiguous().view(B, T, -1)
+  return x.reshape(B, T, H * d_k) =>
+flatten:
+- |
+  return x.permute(0, 2, 1, 3).flatten(start_dim=2)
+loop_over_heads:
+- |
+  heads = [x[:, h] for h in range(x.shape[1])]
+  return torch.cat(heads, dim=2)
+by_transposing:
+- x = x.transpose(1, 2) => return x.mT.reshape(B, H * d_k, T).mT
+  return x.reshape(B, T, H * d_k) =>
+""",
+)

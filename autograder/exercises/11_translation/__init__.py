@@ -1,0 +1,11 @@
+"""Notebook 11: the encoder–decoder of 2017, its schedule and loss, how it writes, and how translations are scored."""
+
+GIVEN = (
+    "Attention",
+    "for_torch",
+    "EncoderBlock",
+    "TorchDecoderBlock",
+    "sinusoids",
+    "Translator",
+    "attention_weights",
+)  # what locked cells define for the answers and for the checks
