@@ -42,7 +42,8 @@ def report(
 @app.command()
 def kill_table() -> None:
     """For each exercise: how many catalogued mistakes the checks catch, and how many the feedback names."""
-    from .judge.mark import mark, namespace_with
+    from .judge.asking import namespace_with
+    from .judge.mark import mark
     from .judge.student import in_process
 
     table = Table(title="Catalogued wrong answers")

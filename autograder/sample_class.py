@@ -14,7 +14,8 @@ from nbformat import NotebookNode
 from .asked.course import exercises, in_notebook, questions
 from .asked.declare import Exercise
 from .grading.mend import grade_id
-from .judge.mark import mark, namespace_with
+from .judge.asking import namespace_with
+from .judge.mark import mark
 from .judge.student import in_process
 
 CRASH = "import os\n\nos._exit(1)"

@@ -63,7 +63,7 @@ console = Console(width=None if sys.stdout.isatty() else 120)
 def of_the_notebook(corpus: Path | None, steps: int) -> dict[str, Any]:
     """What the notebook's own cells define, run with the reference solutions in a folder that holds the corpus."""
     sources = {cell.id: cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells if cell.cell_type == "code"}
-    namespace = {name: getattr(gpt, name) for name in ("GPT", "GPTConfig", "next_token_distribution")}
+    namespace = {"GPT": GPT, "GPTConfig": GPTConfig, "next_token_distribution": reference("next_token_distribution")}
     namespace |= {
         "Model": GPT,
         "batch": get_batch,

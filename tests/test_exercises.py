@@ -10,7 +10,8 @@ import torch.nn.functional as F
 
 from autograder.asked.course import exercises, questions, reference
 from autograder.asked.declare import Exercise
-from autograder.judge.mark import Verdict, mark, namespace_with
+from autograder.judge.asking import namespace_with
+from autograder.judge.mark import Verdict, mark
 from autograder.judge.rules import uses
 from autograder.judge.student import in_process
 

@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LM
 
 from autograder.asked.course import exercises
 from autograder.corpus import sample, true_nll
-from autograder.judge.mark import namespace_with
+from autograder.judge.asking import namespace_with
 
 
 def parts_of(notebook: str) -> SimpleNamespace:

@@ -10,7 +10,8 @@ import torch
 
 from autograder.asked.course import exercise, question_or_exercise
 from autograder.inside.wire import Channel, Opaque, Packet, WireError, decode, encode
-from autograder.judge.mark import mark, namespace_with
+from autograder.judge.asking import namespace_with
+from autograder.judge.mark import mark
 from autograder.judge.report import html, plain
 from autograder.judge.rules import banned_in_source, changed_by, needed_by, reachable
 from autograder.judge.student import Student, in_process

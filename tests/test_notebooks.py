@@ -14,7 +14,7 @@ from autograder.authoring import tidied
 from autograder.grading.marker import CHECK, exercise_of
 from autograder.grading.mend import grade_id
 from autograder.grading.plugins import HIDDEN
-from autograder.judge.mark import namespace_with
+from autograder.judge.asking import namespace_with
 
 CONTRACT = {
     "01-language-modelling": {

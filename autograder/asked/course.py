@@ -41,6 +41,12 @@ def package() -> ModuleType:
     return importlib.import_module(os.environ.get("AUTOGRADER_COURSE", "autograder.exercises"))
 
 
+def home() -> Path:
+    """The folder of the course's package."""
+    [folder] = package().__path__
+    return Path(folder)
+
+
 @functools.cache
 def course() -> Course:
     return package().COURSE
@@ -71,13 +77,18 @@ def _module(notebook: str, room: str) -> ModuleType:
 @functools.cache
 def _rooms() -> dict[str, str]:
     """The notebook of every exercise; no room is entered for this."""
-    [home] = package().__path__
     return {
         name: notebook
         for notebook in notebooks()
         for name in _solution_cells(notebook)
-        if (Path(home) / _folder(notebook) / f"{name}.py").is_file()
+        if (home() / _folder(notebook) / f"{name}.py").is_file()
     }
+
+
+def room_files(name: str) -> list[Path]:
+    """The files in which an exercise is declared: its room, and what the rooms of its notebook share."""
+    folder = home() / _folder(exercise_home(name))
+    return [path for path in (folder / f"{name}.py", folder / "common.py") if path.is_file()]
 
 
 @functools.cache
@@ -179,7 +190,7 @@ def given_in(notebook: str) -> str:
 
 @functools.cache
 def _given(notebook: str) -> dict[str, str]:
-    """The definitions that the notebook's package names in GIVEN and what those are built on, as the cells have them."""
+    """The definitions that the rooms' package names in GIVEN, and what those are built on, as the cells have them."""
     wanted = set(getattr(importlib.import_module(f".{_folder(notebook)}", package().__name__), "GIVEN", ()))
     if not wanted:
         return {}
@@ -241,14 +252,9 @@ def blank_namespace(notebook: str) -> dict[str, Any]:
 def _references(notebook: str) -> dict[str, Any]:
     namespace = blank_namespace(notebook)
     for name, source in _solution_cells(notebook).items():
-        if _rooms_has(notebook, name):
+        if _rooms().get(name) == notebook:
             exec(compiled(source, f"<{name}>"), namespace)
     return namespace
-
-
-def _rooms_has(notebook: str, name: str) -> bool:
-    [home] = package().__path__
-    return (Path(home) / _folder(notebook) / f"{name}.py").is_file()
 
 
 def reference(name: str) -> Any:

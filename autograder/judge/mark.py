@@ -3,41 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
-import torch
-
-from ..asked.course import blank_namespace, compiled, names_in, question_or_exercise, working_versions
-from ..asked.declare import Check, Exercise, Mistake, Question, Wrong
-from ..asked.inputs import fresh
+from ..asked.course import names_in, question_or_exercise, working_versions
+from ..asked.declare import Exercise, Problem, Question, Wrong
+from .asking import ask
+from .diagnosis import Diagnosis, Line, diagnose
 from .rules import banned_in_source, uses
-from .student import Problem, Student, agree, in_process
-
-log = logging.getLogger(__name__)
-
-
-@dataclass
-class Line:
-    """One line of the rubric as it came out."""
-
-    title: str
-    weight: float
-    passed: bool
-    message: str = ""
-    symptom: str = ""
-
-
-@dataclass
-class Diagnosis:
-    """A mistake by name: a catalogued one that gives the results of the student's code, or one that shows itself."""
-
-    mistake: str
-    sentence: str
-    checks: list[str]  # titles of the checks that it explains
+from .student import Student
 
 
 @dataclass
@@ -59,7 +33,6 @@ class Verdict:
         return self.earned == self.points
 
 
-MAX_DIAGNOSES = 3  # more would not be read
 UNANSWERED = "This exercise has not been answered yet."
 
 
@@ -69,7 +42,6 @@ def zero(name: str, remark: str) -> Verdict:
     return Verdict(name, declared.points, 0.0, remark=remark)
 
 
-@torch.enable_grad()  # an answer that runs in this process and leaves gradients off must not touch what is marked next
 def mark(name: str, student: Student, sources: Sequence[str] = (), own_parts: bool = False) -> Verdict:
     """The verdict on one exercise or question.
 
@@ -121,7 +93,7 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
     lines: list[Line] = []
     for check in exercise.checks:
         try:
-            _ask(exercise, check, student)
+            ask(exercise, check, student)
         except Wrong as wrong:
             lines.append(Line(check.title, check.weight, False, str(wrong), wrong.symptom))
             if str(wrong) == UNANSWERED and len(lines) == 1:
@@ -129,19 +101,6 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
         else:
             lines.append(Line(check.title, check.weight, True))
     return lines
-
-
-def _ask(exercise: Exercise, check: Check, student: Student) -> None:
-    student.begin(check.title)
-    fresh(f"{exercise.name}: {check.title}")
-    try:
-        check.ask(student)
-    except Wrong:
-        raise
-    except Exception as error:  # an answer so strange that comparing it failed: wrong, and worth a look by us
-        log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)
-        raise Wrong("The result could not be compared: it is not of the kind that was asked for.") from error
-    student.finish()
 
 
 def _mark_question(question: Question, student: Student) -> Verdict:
@@ -158,89 +117,3 @@ def _mark_question(question: Question, student: Student) -> Verdict:
     right = letter == question.key
     line = Line(f"You chose {letter}", 1.0, right, question.explanations[letter])
     return Verdict(question.name, question.points, question.points if right else 0.0, [line])
-
-
-# --- naming the mistake -----------------------------------------------------------------------------------------------
-
-
-def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list]) -> list[Diagnosis]:
-    """The catalogued mistakes that give, on the same questions, the answers that the student's code gave.
-
-    A mistake is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
-    Of the candidates for the heaviest failed check, the one that explains most of the others is named; then the same
-    for what it leaves unexplained. Few mistakes are tried on more than that one check, which keeps this quick.
-    """
-    failed = {line.title: line.weight for line in lines if not line.passed}
-    unexplained = {title: weight for title, weight in failed.items() if record.get(title)}
-    found: list[Diagnosis] = []
-    for title in sorted(unexplained, key=lambda title: -failed[title]):
-        if title not in unexplained or len(found) == MAX_DIAGNOSES:
-            continue
-        explained = {
-            trial: [other for other in unexplained if agree(record[other], trial.answers(other))]
-            for trial in _trials(exercise.name)
-            if agree(record[title], trial.answers(title))
-            and not any(trial.fails(passed) for passed in record if passed not in failed)
-        }
-        best = max(explained, key=lambda trial: sum(failed[other] for other in explained[trial]), default=None)
-        if best is not None:
-            _add(found, Diagnosis(best.mistake.name, best.mistake.sentence, explained[best]))
-            for other in explained[best]:
-                del unexplained[other]
-    for line in lines:
-        if line.title in unexplained and line.symptom and len(found) < MAX_DIAGNOSES:
-            _add(found, Diagnosis(line.symptom, line.message, [line.title]))
-    # A changed input makes other checks fail in its wake, so it is said first.
-    return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
-
-
-def _add(found: list[Diagnosis], new: Diagnosis) -> None:
-    for known in found:
-        if known.mistake == new.mistake:
-            known.checks += new.checks
-            return
-    found.append(new)
-
-
-class _Trial:
-    """A catalogued mistake before the judge: its answers to a check are found when first asked for, and kept."""
-
-    def __init__(self, exercise: Exercise, mistake: Mistake, source: str) -> None:
-        self.mistake = mistake
-        self._exercise, self._source = exercise, source
-        self._seen: dict[str, tuple[list, bool]] = {}
-
-    def answers(self, title: str) -> list:
-        return self._on(title)[0]
-
-    def fails(self, title: str) -> bool:
-        return self._on(title)[1]
-
-    def _on(self, title: str) -> tuple[list, bool]:
-        if title not in self._seen:
-            [check] = [check for check in self._exercise.checks if check.title == title]
-            student = in_process(namespace_with(self._exercise, self._source))
-            failed = False
-            try:
-                _ask(self._exercise, check, student)
-            except Wrong:
-                failed = True
-            self._seen[title] = student.record[title], failed
-        return self._seen[title]
-
-
-@functools.cache
-def _trials(name: str) -> list[_Trial]:
-    exercise = question_or_exercise(name)
-    assert isinstance(exercise, Exercise)
-    return [_Trial(exercise, mistake, source) for mistake in exercise.mistakes for source in mistake.sources]
-
-
-def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
-    """A notebook's namespace in which this source is the answer and the other exercises are right."""
-    namespace = blank_namespace(exercise.notebook)
-    for other, text in working_versions(exercise.notebook).items():
-        if other != exercise.name:
-            exec(compiled(text, "<working version>"), namespace)
-    exec(compiled(source, f"<{exercise.name}>"), namespace)
-    return namespace

@@ -40,7 +40,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from ..asked.course import exercises, reference
-from ..judge.mark import namespace_with
+from ..judge.asking import namespace_with
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "11-translation"

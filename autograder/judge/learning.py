@@ -1,0 +1,144 @@
+"""Filling signatures on all cores: `learn(names)` here, and the workers that it starts.
+
+A worker is a Python process of its own (`python -m autograder.judge.learning`), so that catalogued programs can do no
+harm to the process that marks: it reads a line "NAME row row …" and answers with the signatures of these versions.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import io
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import filelock
+from tqdm.auto import tqdm
+
+from . import signatures
+from .signatures import Signatures
+
+CHUNK = 6  # versions that a worker is asked for at once
+
+
+def learn(names: Iterable[str], keep: bool = False, workers: int | None = None) -> int:
+    """Compute what is missing of these exercises' signatures. Returns the number of versions that were computed.
+
+    They go into the user's cache, or with `keep` to the course's own, which then holds them for its present catalogue
+    alone.
+    """
+    names = list(names)
+    rows = {name: signatures.missing(name) for name in names}
+    todo: queue.SimpleQueue = queue.SimpleQueue()
+    for name in sorted(names, key=lambda name: -len(rows[name])):
+        for start in range(0, len(rows[name]), CHUNK):
+            todo.put((name, rows[name][start : start + CHUNK]))
+    total = sum(map(len, rows.values()))
+    if total:
+        _run_workers(todo, {name: len(found) for name, found in rows.items() if found}, total, workers)
+    if keep:
+        for name in names:
+            signatures.of.cache_clear()
+            signatures.save(signatures.of(name), signatures.shipped(name), signatures.exercise_key(name))
+    return total
+
+
+def _run_workers(todo: queue.SimpleQueue, left: dict[str, int], total: int, workers: int | None) -> None:
+    gathered: dict[str, list[Signatures]] = {name: [] for name in left}
+    lock = threading.Lock()
+    failures: list[BaseException] = []
+    bar = tqdm(total=total, desc="learning what each mistake answers", unit=" versions", disable=None, leave=False)
+
+    def work() -> None:
+        try:
+            with _Worker() as worker:
+                while not failures:
+                    name, wanted = todo.get_nowait()
+                    found = worker.ask(name, wanted)
+                    with lock:
+                        gathered[name].append(found)
+                        left[name] -= len(wanted)
+                        bar.update(len(wanted))
+                        if not left[name]:
+                            _add(name, functools.reduce(Signatures.joined, gathered.pop(name)))
+        except queue.Empty:
+            pass
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(workers or os.cpu_count() or 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    bar.close()
+    if failures:
+        raise RuntimeError(f"the signatures could not be computed: {failures[0]}") from failures[0]
+
+
+def _add(name: str, new: Signatures) -> None:
+    """Add to what this machine keeps; somebody else may have done so in the meantime."""
+    key = signatures.exercise_key(name)
+    with filelock.FileLock(signatures.lock_of(name)):
+        known = signatures.load(signatures.cached(name), key)
+        signatures.save(known.joined(new) if known is not None else new, signatures.cached(name), key)
+
+
+class _Worker:
+    """A process that computes signatures, asked from here."""
+
+    def __enter__(self) -> _Worker:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ
+            | {
+                "OMP_NUM_THREADS": "1",
+                "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
+            },
+        )
+        return self
+
+    def ask(self, name: str, rows: list[int]) -> Signatures:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(" ".join([name, *map(str, rows)]) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a version of {name} (one of rows {rows}) ended its process")
+        return signatures.read(io.BytesIO(base64.b64decode(line)), signatures.exercise_key(name))
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def main() -> None:
+    """The life of a worker."""
+    import logging
+
+    import torch
+
+    torch.set_num_threads(1)
+    logging.disable(logging.CRITICAL)  # what is strange about an answer is in its signature
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what catalogued programs print must not pass for an answer
+    for line in sys.stdin:
+        name, *rows = line.split()
+        buffer = io.BytesIO()
+        signatures.write(signatures.learned(name, list(map(int, rows))), buffer, signatures.exercise_key(name))
+        answers.write(base64.b64encode(buffer.getvalue()).decode() + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""What every catalogued wrong version answers to every check: computed once, kept, and looked up ever after.
+
+A signature is a matrix for each exercise: for each version and check, did it fail, and a sketch of what it answered.
+It is kept by content: of the room without its catalogue, of everything that decides what is asked and how answers are
+read, and of the versions of Python and torch; each version's row by the version's own source. What has changed is never
+used; what was added is computed alone. Signatures lie with the course (for the versions of `constraints.txt`) and,
+whatever else was needed on this machine, in the user's cache.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import inspect
+import os
+import platform
+import tempfile
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import filelock
+import numpy as np
+import platformdirs
+import torch
+
+from ..asked import catalogue, compare, course, inputs, slips
+from ..asked.declare import Check, Exercise, Wrong
+from ..inside import responder, wire
+from . import asking, sketch, student
+from .sketch import PROJECTIONS, Sketch
+
+DECIDING = (catalogue, compare, inputs, slips, responder, wire, asking, sketch, student)  # what an answer depends on
+
+
+@dataclass
+class Signatures:
+    """Of one exercise, in the order of its catalogue: `failed` [versions, checks], and the sketches."""
+
+    versions: tuple[str, ...]  # keys of the sources
+    failed: np.ndarray  # bool [versions, checks]
+    strange: np.ndarray  # bool [versions, checks]: the check stopped instead of judging
+    digests: np.ndarray  # int64 [versions, checks]
+    single: np.ndarray  # float32 [versions, checks, PROJECTIONS]
+    double: np.ndarray  # float64 [versions, checks, PROJECTIONS]
+
+    @classmethod
+    def empty(cls, checks: int) -> Signatures:
+        numbers = np.zeros((0, checks, PROJECTIONS))
+        flags = np.zeros((0, checks), bool)
+        return cls((), flags, flags, np.zeros((0, checks), np.int64), numbers.astype(np.float32), numbers)
+
+    def sketch(self, version: int, check: int) -> Sketch:
+        single = self.single[version, check].astype(np.float64)
+        return Sketch(int(self.digests[version, check]), single, self.double[version, check])
+
+    def chosen(self, rows: list[int]) -> Signatures:
+        return Signatures(
+            tuple(self.versions[row] for row in rows),
+            *(getattr(self, name)[rows] for name in ("failed", "strange", "digests", "single", "double")),
+        )
+
+    def joined(self, more: Signatures) -> Signatures:
+        return Signatures(
+            self.versions + more.versions,
+            *(
+                np.concatenate([getattr(self, name), getattr(more, name)])
+                for name in ("failed", "strange", "digests", "single", "double")
+            ),
+        )
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+def version_key(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()[:24]
+
+
+@functools.cache
+def environment() -> str:
+    """The versions that answers may depend on."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return f"python {python}, torch {torch.__version__.partition('+')[0]}, numpy {np.__version__}"
+
+
+@functools.cache
+def _engine() -> str:
+    return "\n".join(_plain(inspect.getsource(module)) for module in DECIDING)
+
+
+def _plain(source: str, without: Iterable[str] = ()) -> str:
+    """A program without comments, docstrings and these arguments of calls: what it does, not how it reads."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, ast.Call):
+            node.keywords = [keyword for keyword in node.keywords if keyword.arg not in without]
+    return ast.dump(tree)
+
+
+@functools.cache
+def exercise_key(name: str) -> str:
+    """Of everything but the catalogue: the room, what it shares, the references, what the notebook gives."""
+    exercise = course.exercise(name)
+    notebook = exercise.notebook
+    parts = [environment(), _engine(), course.course().imports, _plain(course.given_in(notebook))]
+    parts += [_plain(path.read_text("utf-8"), ("wrong", "right", "slips")) for path in course.room_files(name)]
+    parts += [_plain(other.source) for other in course.exercises(notebook)]
+    parts += [_plain(text) for other, text in course.working_versions(notebook).items() if other != name]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+
+
+# --- looking up -------------------------------------------------------------------------------------------------------
+
+
+def shipped(name: str) -> Path:
+    """Where the course keeps an exercise's signatures."""
+    return course.home() / "signatures" / f"{name}.npz"
+
+
+def cached(name: str) -> Path:
+    """Where this machine keeps what the course does not."""
+    return platformdirs.user_cache_path("autograder") / "signatures" / f"{name}-{exercise_key(name)}.npz"
+
+
+FIELDS = ("failed", "strange", "digests", "single", "double")
+
+
+def write(found: Signatures, file: IO[bytes], key: str) -> None:
+    arrays = {field: getattr(found, field) for field in FIELDS}
+    np.savez_compressed(file, key=np.array(key), versions=np.array(found.versions, dtype=np.str_), **arrays)
+
+
+def read(file: Path | IO[bytes], key: str) -> Signatures:
+    """What was written under this key. Raises ValueError if it was another."""
+    with np.load(file) as kept:
+        if str(kept["key"]) != key:
+            raise ValueError("these signatures are of another state of the exercise")
+        return Signatures(tuple(map(str, kept["versions"])), *(kept[field] for field in FIELDS))
+
+
+def load(path: Path, key: str) -> Signatures | None:
+    """What is kept there under this key; None if there is nothing, or something else."""
+    try:
+        return read(path, key)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none yet, cut off, or of an older state
+        return None
+
+
+def save(found: Signatures, path: Path, key: str) -> None:
+    """Write in one step: whoever reads meanwhile, or is killed meanwhile, sees the old file or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with open(descriptor, "wb") as file:
+            write(found, file, key)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+@functools.cache
+def of(name: str) -> Signatures:
+    """The signatures of an exercise's catalogue, in its order; what is not known yet is computed, and kept."""
+    key = exercise_key(name)
+    rows = missing(name)
+    if len(rows) > FEW:
+        from .learning import learn  # starts processes that import this module
+
+        learn([name])
+    elif rows:
+        with filelock.FileLock(lock_of(name)):  # another process may be at it: then its work is read
+            rows = missing(name)
+            kept = load(cached(name), key)
+            if rows:
+                new = learned(name, rows)
+                save(new if kept is None else kept.joined(new), cached(name), key)
+    found = _known(name, key)
+    place = {version: row for row, version in enumerate(found.versions)}
+    return found.chosen([place[version_key(source)] for source in sources_of(name)])
+
+
+FEW = 12  # versions that are computed here and now; for more, processes are started
+
+
+def sources_of(name: str) -> list[str]:
+    """Every catalogued version of an exercise, in the catalogue's order."""
+    return [source for mistake in course.exercise(name).mistakes for source in mistake.sources]
+
+
+def lock_of(name: str) -> Path:
+    path = cached(name).with_suffix(".lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _known(name: str, key: str) -> Signatures:
+    parts = [found for path in (shipped(name), cached(name)) if (found := load(path, key)) is not None]
+    return functools.reduce(Signatures.joined, parts, Signatures.empty(len(course.exercise(name).checks)))
+
+
+def missing(name: str) -> list[int]:
+    """The numbers of an exercise's catalogued versions that nothing is known of."""
+    there = set(_known(name, exercise_key(name)).versions)
+    return [row for row, source in enumerate(sources_of(name)) if version_key(source) not in there]
+
+
+# --- learning ---------------------------------------------------------------------------------------------------------
+
+
+def learned(name: str, rows: Sequence[int]) -> Signatures:
+    """Ask versions of the catalogue, by their numbers, everything, here and now."""
+    exercise = course.exercise(name)
+    sources = [sources_of(name)[row] for row in rows]
+    answers = [answers_of(exercise, source) for source in sources]
+    sketches = [[sketch.sketch(line.answers) for line in lines] for lines in answers]
+    return Signatures(
+        tuple(map(version_key, sources)),
+        np.array([[line.failed for line in lines] for lines in answers]),
+        np.array([[line.strange for line in lines] for lines in answers]),
+        np.array([[one.digest for one in line] for line in sketches], np.int64),
+        np.array([[one.single for one in line] for line in sketches], np.float32),
+        np.array([[one.double for one in line] for line in sketches], np.float64),
+    )
+
+
+@dataclass
+class Answers:
+    """What one version answered to one check."""
+
+    failed: bool
+    strange: bool
+    answers: list
+
+
+def answers_of(exercise: Exercise, source: str) -> list[Answers]:
+    """What a version answers to every check of its exercise."""
+    someone = asking.answering(exercise, source)
+    return [answer_to(exercise, check, someone) for check in exercise.checks]
+
+
+def answer_to(exercise: Exercise, check: Check, someone: student.Student) -> Answers:
+    failed = strange = False
+    try:
+        asking.ask(exercise, check, someone)
+    except Wrong as wrong:
+        failed, strange = True, wrong.__cause__ is not None
+    return Answers(failed, strange, someone.record[check.title])
