@@ -1,7 +1,8 @@
-"""The command line: `autograder demo`, `report`, `kill-table` and `run-solutions`."""
+"""The command line: `autograder demo`, `report`, `try`, `mistakes`, `kill-table`, `signatures` and `run-solutions`."""
 
 from __future__ import annotations
 
+import difflib
 import os
 import shutil
 import subprocess
@@ -12,14 +13,30 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
+from tqdm.auto import tqdm
 
-from .asked.course import course, exercises, notebooks
+from . import __version__
+from .asked.course import course, exercise, exercises, notebooks, without_markers
+from .asked.declare import Exercise
 
 ROOT = course().root
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
 console = Console(width=None if sys.stdout.isatty() else 150)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.print(f"autograder {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
+    """Marks the exercises of the course."""
 
 
 @app.command()
@@ -30,6 +47,11 @@ def report(
     """Print a class's marks and the misconceptions behind the lost ones."""
     from .grading.class_report import collect, collect_noticed, show, show_noticed
 
+    _notebook(notebook)
+    if not (classroom / "gradebook.db").is_file():
+        raise typer.BadParameter(
+            f"there is no gradebook in {classroom}; mark something first: nbgrader autograde {notebook}"
+        )
     results = collect(classroom.resolve(), notebook)
     if not results:
         raise typer.BadParameter(
@@ -39,29 +61,98 @@ def report(
     show_noticed(collect_noticed(classroom.resolve(), notebook), notebook, console)
 
 
-@app.command()
-def kill_table() -> None:
-    """For each exercise: how many catalogued mistakes the checks catch, and how many the feedback names."""
-    from .judge.asking import namespace_with
+@app.command("try")
+def try_answer(
+    name: Annotated[str, typer.Argument(help="An exercise, for example softmax")],
+    file: Annotated[Path, typer.Argument(help="A Python file, or a notebook with an answer to it", exists=True)],
+) -> None:
+    """Mark a file as the answer to an exercise: the rubric, and what is wrong. It runs here, with your own rights."""
+    from .judge.asking import answering
     from .judge.mark import mark
-    from .judge.student import in_process
+    from .judge.report import plain
 
-    table = Table(title="Catalogued wrong answers")
+    declared = _exercise(name)
+    source = _answer_in(file, name)
+    console.print(plain(mark(name, answering(declared, source), [source])), markup=False, highlight=False)
+
+
+def _answer_in(file: Path, name: str) -> str:
+    if file.suffix != ".ipynb":
+        return file.read_text(encoding="utf-8")
+    import nbformat
+
+    from .grading.mend import grade_id
+
+    for cell in nbformat.read(file, as_version=4).cells:
+        if grade_id(cell) == name:
+            return without_markers(cell.source)
+    raise typer.BadParameter(f"{file} has no cell with the grade_id {name}")
+
+
+@app.command()
+def mistakes(name: Annotated[str, typer.Argument(help="An exercise, for example softmax")]) -> None:
+    """List what is catalogued for an exercise: each mistake's name, how many versions it has, and what is said."""
+    declared = _exercise(name)
+    table = Table(title=f"{name}, notebook {declared.notebook}: what goes wrong", box=box.SIMPLE_HEAD)
+    for heading in ("mistake", "versions", "what the feedback says"):
+        table.add_column(heading, justify="right" if heading == "versions" else "left")
+    for mistake in declared.mistakes:
+        table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
+    console.print(table)
+
+
+@app.command()
+def kill_table(
+    names: Annotated[list[str] | None, typer.Argument(help="Exercises; all if none is named")] = None,
+) -> None:
+    """For each exercise: how many catalogued mistakes the checks catch, and how many the feedback names."""
+    from .judge.asking import answering
+    from .judge.mark import mark
+
+    chosen = [_exercise(name) for name in names] if names else exercises()
+    table = Table(title="Catalogued wrong answers", box=box.SIMPLE_HEAD)
     for heading in ("notebook", "exercise", "mistakes", "wrong versions", "caught", "named", "alternatives accepted"):
         table.add_column(heading, justify="left" if heading in ("notebook", "exercise") else "right")
-    for notebook in notebooks():
-        for exercise in exercises(notebook):
+    for asked in tqdm(chosen, desc="asking every catalogued answer", unit=" exercises", disable=None, leave=False):
 
-            def verdict(source: str, exercise=exercise):
-                return mark(exercise.name, in_process(namespace_with(exercise, source)), [source])
+        def verdict(source: str, asked=asked):
+            return mark(asked.name, answering(asked, source), [source])
 
-            wrong = [(m, verdict(source)) for m in exercise.mistakes for source in m.sources]
-            caught = sum(not v.full for _, v in wrong)
-            named = sum(m.name in [d.mistake for d in v.diagnoses[:1]] for m, v in wrong)
-            right = sum(verdict(alternative.source).full for alternative in exercise.alternatives)
-            counts = (len(exercise.mistakes), len(wrong), caught, named, f"{right} of {len(exercise.alternatives)}")
-            table.add_row(notebook, exercise.name, *map(str, counts))
+        wrong = [(m, verdict(source)) for m in asked.mistakes for source in m.sources]
+        caught = sum(not v.full for _, v in wrong)
+        named = sum(m.name in [d.mistake for d in v.diagnoses[:1]] for m, v in wrong)
+        right = sum(verdict(alternative.source).full for alternative in asked.alternatives)
+        counts = (len(asked.mistakes), len(wrong), caught, named, f"{right} of {len(asked.alternatives)}")
+        table.add_row(asked.notebook, asked.name, *map(str, counts))
     console.print(table)
+
+
+@app.command()
+def signatures(
+    names: Annotated[list[str] | None, typer.Argument(help="Exercises; all if none is named")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Write them into the course, for everybody who has it")] = False,
+) -> None:
+    """Compute, on all cores, what is not yet known of the catalogued mistakes' answers."""
+    from .judge.learning import learn
+
+    started = time.monotonic()
+    count = learn([_exercise(name).name for name in names or [e.name for e in exercises()]], keep)
+    console.print(f"{count} versions in {time.monotonic() - started:.0f} s", highlight=False)
+
+
+def _notebook(name: str) -> str:
+    if name not in notebooks():
+        raise typer.BadParameter(f"there is no notebook {name!r}; there are {', '.join(notebooks())}")
+    return name
+
+
+def _exercise(name: str) -> Exercise:
+    try:
+        return exercise(name)
+    except ValueError:
+        close = difflib.get_close_matches(name, [known.name for known in exercises()], 3, 0.5)
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise typer.BadParameter(f"there is no exercise {name!r}{hint}") from None
 
 
 @app.command()
@@ -71,7 +162,7 @@ def run_solutions(
     """Execute the solution notebooks and keep their outputs. Run `make release` afterwards."""
     from .authoring import run
 
-    for notebook in wanted or notebooks():
+    for notebook in map(_notebook, wanted or notebooks()):
         seconds = run(ROOT / "solutions" / notebook / f"{notebook}.ipynb")
         console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
 

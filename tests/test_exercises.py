@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 
 import pytest
 import torch
@@ -10,29 +11,14 @@ import torch.nn.functional as F
 
 from autograder.asked.course import exercises, questions, reference
 from autograder.asked.declare import Exercise
-from autograder.judge.asking import namespace_with
+from autograder.asked.slips import SLIPS
+from autograder.judge import signatures, sketch
+from autograder.judge.asking import answering, namespace_with
 from autograder.judge.mark import Verdict, mark
 from autograder.judge.rules import uses
 from autograder.judge.student import in_process
 
-MISTAKES = [
-    pytest.param(exercise, mistake, source, id=f"{exercise.name}-{mistake.name}-{number}")
-    for exercise in exercises()
-    for mistake in exercise.mistakes
-    for number, source in enumerate(mistake.sources)
-]
-ALTERNATIVES = [
-    pytest.param(exercise, alternative.source, id=f"{exercise.name}-{alternative.name}")
-    for exercise in exercises()
-    for alternative in exercise.alternatives
-]
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
-MANY = {
-    *("scaled_dot_product_attention", "SelfAttention", "masked_softmax", "attention_mask", "sees_the_future"),
-    *("split_heads", "MultiHeadAttention", "LayerNorm", "TransformerBlock", "GPT", "generate", "get_batch"),
-    *("next_token_distribution", "load_gpt2_weights", "attention_maps"),
-    *("DecoderBlock", "greedy_decode", "beam_search", "bleu"),
-}
 
 
 def marked(exercise: Exercise, source: str) -> Verdict:
@@ -43,19 +29,38 @@ def explain(verdict: Verdict) -> str:
     return verdict.remark + "\n".join(f"{line.title}: {line.message}" for line in verdict.lines if not line.passed)
 
 
-@pytest.mark.parametrize(("exercise", "mistake", "source"), MISTAKES)
-def test_a_mistake_loses_marks_and_is_named(exercise, mistake, source, caplog):
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, caplog):
+    """Each version is asked everything once; what is kept of it must be what it answers now."""
+    kept = signatures.of(exercise.name)
+    rows = [(mistake, source) for mistake in exercise.mistakes for source in mistake.sources]
+    faults = []
     with caplog.at_level(logging.ERROR):
-        verdict = marked(exercise, source)
-    assert not verdict.full, "the checks accept this wrong answer"
-    assert [d.mistake for d in verdict.diagnoses][:1] == [mistake.name], explain(verdict)
-    assert not caplog.records, "a check stopped on this answer instead of judging it"
+        for row, (mistake, source) in enumerate(rows):
+            student = answering(exercise, source)
+            verdict = mark(exercise.name, student, [source])
+            named = [diagnosis.mistake for diagnosis in verdict.diagnoses][:1]
+            if verdict.full:
+                faults.append(f"{mistake.name}: the checks accept this wrong answer\n{source}")
+            elif named != [mistake.name]:
+                faults.append(f"{mistake.name} is named {named}: {explain(verdict)}\n{source}")
+            if caplog.records:
+                faults.append(f"{mistake.name}: a check stopped on this answer instead of judging it\n{source}")
+                caplog.clear()
+            for column, line in enumerate(verdict.lines):
+                if sketch.verdict(sketch.sketch(student.record[line.title]), kept.sketch(row, column)) is False:
+                    faults.append(f"{mistake.name}: the signature kept of {line.title!r} is not what it answers")
+                assert kept.failed[row, column] != line.passed
+    assert not faults, "\n\n".join(faults)
 
 
-@pytest.mark.parametrize(("exercise", "source"), ALTERNATIVES)
-def test_a_right_answer_in_another_style_gets_full_marks(exercise, source):
-    verdict = marked(exercise, source)
-    assert verdict.full, explain(verdict)
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_right_answers_in_other_styles_get_full_marks(exercise):
+    assert exercise.alternatives
+    for alternative in exercise.alternatives:
+        verdict = marked(exercise, alternative.source)
+        assert verdict.full, f"{alternative.name}: {explain(verdict)}"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
@@ -72,18 +77,29 @@ def test_the_working_version_made_of_pytorchs_parts_agrees_with_the_reference(ex
     assert not wrong, explain(verdict)
 
 
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_a_mistake_costs_nothing_in_the_exercises_built_on_it(exercise):
+BUILT_ON = [
+    pytest.param(below, above, id=f"{above.name} on {below.name}")
+    for below in exercises()
+    for above in exercises(below.notebook)
+    if above.name != below.name and below.name in uses(above.name, [above.source])
+]
+
+
+def test_some_exercises_are_built_on_others():
+    assert len(BUILT_ON) >= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("below", "above"), BUILT_ON)
+def test_a_mistake_costs_nothing_in_the_exercises_built_on_it(below, above):
     """With every answer right but one, only that one loses marks, though others call it."""
-    others = [other for other in exercises(exercise.notebook) if other.name != exercise.name]
-    built_on_it = [other for other in others if exercise.name in uses(other.name, [other.source])]
-    for mistake in exercise.mistakes:
-        for other in built_on_it:
-            namespace = namespace_with(exercise, "")
-            for source in (*(each.source for each in others), mistake.source):
-                exec(source, namespace)
-            verdict = mark(other.name, in_process(namespace), [other.source])
-            assert verdict.full, f"{mistake.name} costs marks in {other.name}: {explain(verdict)}"
+    others = [other for other in exercises(below.notebook) if other.name != below.name]
+    for mistake in below.mistakes:
+        namespace = namespace_with(below, "")
+        for source in (*(each.source for each in others), mistake.source):
+            exec(source, namespace)
+        verdict = mark(above.name, in_process(namespace), [above.source])
+        assert verdict.full, f"{mistake.name} costs marks in {above.name}: {explain(verdict)}"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
@@ -96,12 +112,31 @@ def test_an_unanswered_exercise_gets_zero_and_says_so(exercise):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_there_are_enough_mistakes_and_alternatives(exercise):
-    assert len(exercise.mistakes) >= (6 if exercise.name in MANY else 3)
-    assert exercise.alternatives
-    names = [mistake.name for mistake in exercise.mistakes]
-    assert len(set(names)) == len(names)
+def test_every_exercise_has_a_catalogue_worth_the_name(exercise):
+    assert len(exercise.mistakes) >= 15
+    assert all(len(mistake.sentence) > 30 for mistake in exercise.mistakes)
     assert all(mistake.sentence.rstrip().endswith((".", ")", "?")) for mistake in exercise.mistakes)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_slips_of_a_room_are_all_that_lose_marks_in_it(exercise):
+    """What can go wrong everywhere is looked for everywhere: a slip that is not listed costs nothing here."""
+    for slip in SLIPS:
+        lost = [
+            not marked(exercise, source).full
+            for source in slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
+        ]
+        if slip.name in exercise.slips:
+            assert lost, f"{slip.name} does not apply here"
+            assert all(lost), f"{slip.name} is listed, but a version of it gets full marks"
+        else:
+            assert not any(lost), f"{slip.name} loses marks, but is not among the room's slips"
+
+
+def test_misconceptions_have_one_name_across_the_course():
+    found = Counter(mistake.name for exercise in exercises() for mistake in exercise.mistakes)
+    assert found["nothing_returned"] == len(exercises())
+    assert all(found[slip.name] >= 3 for slip in SLIPS), {slip.name: found[slip.name] for slip in SLIPS}
 
 
 @pytest.mark.parametrize("question", questions(), ids=lambda question: question.name)

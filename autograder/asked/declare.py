@@ -95,6 +95,8 @@ class Exercise:
     wrong: str
     right: str
     slips: Sequence[str] = ()
+    takes: str = ""  # the kind of its first argument, and
+    gives: str = ""  # the kind of its result: "tensor", "scalar", "number", "list", "dict"; slips fit some kinds only
     ban: Ban | None = None
     name: str = field(default="", init=False)
     notebook: str = field(default="", init=False)
@@ -112,12 +114,13 @@ class Exercise:
             Mistake(e.name, e.sentence, e.sources)
             for e in catalogue.entries(self.wrong, self.source, f"{self.name}, wrong", bases)
         ]
-        everywhere = [
-            Mistake(slip.name, slip.sentence, slip.versions(self.source, self.name))
-            for slip in slips.SLIPS
-            if slip.name in self.slips
-        ]
-        return own + everywhere
+        found = {mistake.name: mistake for mistake in own}
+        for slip in slips.SLIPS:
+            if slip.name in self.slips:
+                made = slip.versions(self.source, self.name, self.takes, self.gives)
+                here = found.get(slip.name, Mistake(slip.name, "", ()))
+                found[slip.name] = Mistake(slip.name, here.sentence or slip.sentence, here.sources + made)
+        return list(found.values())
 
     @functools.cached_property
     def alternatives(self) -> list[Alternative]:

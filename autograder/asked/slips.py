@@ -1,18 +1,282 @@
-"""What can go wrong everywhere, declared once: each slip makes wrong versions of any reference, under one name."""
+"""What can go wrong everywhere, declared once: each slip makes wrong versions of any reference, under one name.
+
+A room says which slips lose marks in its exercise (`slips=(…)`), what the exercise takes and gives
+("tensor", "number", "list", …: an edit fits some kinds only), and may add versions of its own under the same name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import ast
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+Edit = Callable[[ast.FunctionDef], bool]  # changes the body that answers; says whether there was something to change
 
 
 @dataclass(frozen=True)
 class Slip:
-    """A mistake that needs no exercise in particular. `versions(source, name)` writes it into a reference."""
+    """A mistake that needs no exercise; some edits fit one kind of result (`giving`) or input (`taking`) only."""
 
     name: str
     sentence: str
-    versions: Callable[[str, str], tuple[str, ...]]
+    always: tuple[Edit, ...] = ()
+    giving: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
+    taking: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
+
+    def versions(self, source: str, name: str, takes: str, gives: str) -> tuple[str, ...]:
+        """The wrong versions of a reference called `name`, each once."""
+        made: dict[str, None] = {}
+        for edit in (*self.always, *self._for(self.giving, gives), *self._for(self.taking, takes)):
+            tree = ast.parse(source)
+            body = answering(tree, name)
+            if body is not None and edit(body):
+                made[ast.unparse(ast.fix_missing_locations(tree)) + "\n"] = None
+        return tuple(made)
+
+    @staticmethod
+    def _for(edits: Mapping[str, tuple[Edit, ...]], kind: str) -> tuple[Edit, ...]:
+        """A scalar is a tensor too."""
+        return edits.get(kind, ()) + (edits.get("tensor", ()) if kind == "scalar" else ())
 
 
-SLIPS: tuple[Slip, ...] = ()
+def answering(tree: ast.Module, name: str) -> ast.FunctionDef | None:
+    """The function that answers: the exercise itself, or the `forward` of its class."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "forward"), None)
+    return None
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+def _returns(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int, ast.Return]]:
+    """The function's own `return`s with a value: the block, the place in it, the statement."""
+    blocks: list[list[ast.stmt]] = [function.body]
+    while blocks:
+        block = blocks.pop()
+        for place, statement in enumerate(block):
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                yield block, place, statement
+            if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+                blocks += [getattr(statement, part) for part in ("body", "orelse") if getattr(statement, part, None)]
+
+
+def result(template: str) -> Edit:
+    """Every result goes through an expression in which it is called RESULT; of a pair, each part."""
+
+    def edit(function: ast.FunctionDef) -> bool:
+        found = list(_returns(function))
+        for _, _, statement in found:
+            assert statement.value is not None
+            if isinstance(statement.value, ast.Tuple):
+                statement.value.elts = [_filled(template, part) for part in statement.value.elts]
+            else:
+                statement.value = _filled(template, statement.value)
+        return bool(found)
+
+    return edit
+
+
+def _filled(template: str, value: ast.expr) -> ast.expr:
+    class Filling(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return copy.deepcopy(value) if node.id == "RESULT" else node
+
+    return Filling().visit(ast.parse(template, mode="eval").body)
+
+
+def last_return(template: str) -> Edit:
+    """The last `return` becomes a statement in which the result is called RESULT."""
+
+    def edit(function: ast.FunctionDef) -> bool:
+        found = [(block, place, statement) for block, place, statement in _returns(function) if block is function.body]
+        for block, place, statement in found[-1:]:
+            assert statement.value is not None
+            block[place] = ast.Expr(_filled(template, statement.value))
+        return bool(found)
+
+    return edit
+
+
+# --- inputs and bodies ------------------------------------------------------------------------------------------------
+
+
+def before_each_return(template: str) -> Edit:
+    """A statement about the first argument, called INPUT, after the result is made and before it is returned."""
+
+    def edit(function: ast.FunctionDef) -> bool:
+        names = [argument.arg for argument in function.args.args if argument.arg != "self"]
+        found = list(_returns(function))
+        for block, place, statement in sorted(found, key=lambda one: -one[1]):
+            assert statement.value is not None
+            statement.value, value = ast.Name("made_before", ast.Load()), statement.value
+            kept = ast.Assign([ast.Name("made_before", ast.Store())], value)
+            block[place:place] = [kept, *ast.parse(template.replace("INPUT", names[0])).body]
+        return bool(found and names)
+
+    return edit
+
+
+def inside(header: str) -> Edit:
+    """The whole body inside a `with`."""
+
+    def edit(function: ast.FunctionDef) -> bool:
+        [block] = ast.parse(f"with {header}:\n    pass").body
+        assert isinstance(block, ast.With)
+        block.body = [s for s in function.body if not _is_docstring(s)] or [ast.Pass()]
+        function.body = [block]
+        return True
+
+    return edit
+
+
+def first(template: str) -> Edit:
+    """Statements at the beginning of the body."""
+
+    def edit(function: ast.FunctionDef) -> bool:
+        function.body[0:0] = ast.parse(template).body
+        return True
+
+    return edit
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def errors(template: str) -> Edit:
+    """Every `raise ValueError(…)` becomes another statement; its text is called TEXT."""
+
+    def edit(function: ast.FunctionDef) -> bool:
+        class Raising(ast.NodeTransformer):
+            found = False
+
+            def visit_Raise(self, node: ast.Raise) -> ast.stmt:
+                raised = node.exc
+                if isinstance(raised, ast.Call) and getattr(raised.func, "id", "") == "ValueError" and raised.args:
+                    self.found = True
+                    [statement] = ast.parse(template).body
+                    text = raised.args[0]
+
+                    class Filling(ast.NodeTransformer):
+                        def visit_Name(self, name: ast.Name) -> ast.expr:
+                            return copy.deepcopy(text) if name.id == "TEXT" else name
+
+                    return Filling().visit(statement)
+                return node
+
+        raising = Raising()
+        raising.visit(function)
+        return raising.found
+
+    return edit
+
+
+SLIPS: tuple[Slip, ...] = (
+    Slip(
+        "nothing_returned",
+        "The result is computed, and perhaps printed, but not handed back, so the call gives None: end with `return`.",
+        (last_return("RESULT"), last_return("print(RESULT)")),
+    ),
+    Slip(
+        "gradient_cut_off",
+        "The result is cut off from its inputs (`.detach()`, `.data`, `.item()`, `no_grad`, NumPy, or a new tensor "
+        "made from numbers), so no gradient flows back and nothing before this could be trained.",
+        giving={
+            "tensor": (
+                result("RESULT.detach()"),
+                result("torch.tensor(RESULT.tolist(), dtype=RESULT.dtype)"),
+                inside("torch.no_grad()"),
+            ),
+        },
+    ),
+    Slip(
+        "input_changed",
+        "The input is changed in place (`+=`, `/=`, a name ending in `_`, writing into a slice or a list): the "
+        "caller's own data are different afterwards. Make new ones instead.",
+        taking={
+            "tensor": tuple(map(before_each_return, ("INPUT.zero_()", "INPUT.mul_(2)", "INPUT.add_(1)"))),
+            "list": tuple(map(before_each_return, ("INPUT.clear()", "INPUT.append(INPUT[0])", "INPUT.sort()"))),
+            "dict": (before_each_return("INPUT.clear()"),),
+        },
+    ),
+    Slip(
+        "single_precision",
+        "The dtype is not kept: float64 goes in and float32 comes out (a `.float()`, or a new tensor made "
+        "without `dtype=`).",
+        giving={"tensor": (result("RESULT.float()"),)},
+    ),
+    Slip(
+        "double_precision",
+        "The result is float64 even for float32 inputs: keep the dtype that is given.",
+        giving={"tensor": (result("RESULT.double()"),)},
+    ),
+    Slip(
+        "single_precision_inside",
+        "The computation goes through float32, so float64 inputs lose precision even though the dtype is restored.",
+        giving={"tensor": (result("RESULT.float().to(RESULT.dtype)"),)},
+    ),
+    Slip(
+        "squeezed",
+        "Dimensions of size 1 are dropped on the way (`squeeze()` without a dimension): every dimension stays.",
+        giving={"tensor": (result("RESULT.squeeze()"),)},
+    ),
+    Slip(
+        "rounded",
+        "The result is rounded: give it with all its digits.",
+        giving={
+            "tensor": tuple(result(f"RESULT.round(decimals={digits})") for digits in (4, 2, 3, 0)),
+            "number": tuple(result(f"round(RESULT, {digits})") for digits in (4, 2, 3, 6)),
+        },
+    ),
+    Slip(
+        "python_number",
+        "A plain Python number is returned where a tensor is asked for (`.item()`): no gradient can pass through it.",
+        giving={"scalar": (result("RESULT.item()"),)},
+    ),
+    Slip(
+        "list_returned",
+        "A plain Python list is returned where a tensor is asked for.",
+        giving={"tensor": (result("RESULT.tolist()"),)},
+    ),
+    Slip(
+        "array_returned",
+        "A NumPy array is returned where a tensor is asked for: stay with torch, and gradients pass through.",
+        giving={"tensor": (result("RESULT.detach().numpy()"), result("RESULT.numpy()"))},
+    ),
+    Slip(
+        "text_returned",
+        "The result comes as text: return the value itself; how it is shown is another matter.",
+        giving={"number": tuple(map(result, ("str(RESULT)", "f'{RESULT:.2f}'", "f'{RESULT:.4f}'")))},
+    ),
+    Slip(
+        "global_generator",
+        "Your code draws from torch's global random generator, or seeds it anew: the caller's random numbers change.",
+        tuple(map(first, ("torch.manual_seed(0)", "torch.rand(1)"))),
+    ),
+    Slip(
+        "error_of_another_type",
+        "Bad input raises an error, but not the ValueError that is asked for: callers catch errors by their type.",
+        tuple(
+            errors(f"raise {kind}(TEXT)")
+            for kind in ("TypeError", "IndexError", "KeyError", "RuntimeError", "AssertionError", "Exception")
+        ),
+    ),
+    Slip(
+        "error_returned",
+        "The error is returned or printed instead of raised: write `raise ValueError(…)`.",
+        tuple(map(errors, ("return ValueError(TEXT)", "return TEXT", "print(TEXT)", "return print(TEXT)"))),
+    ),
+    Slip(
+        "bad_input_accepted",
+        "Bad input is not refused: check for it first, and raise the ValueError that is asked for.",
+        (errors("pass"),),
+    ),
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +61,7 @@ class NotebookMarker:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
     def run(self) -> dict[str, Verdict]:
-        self._deadline = time.monotonic() + self.limits.notebook
+        self._spent = 0.0  # seconds that ended sessions were busy
         self._left_out: set[int] = set()
         self._passed_over: list[int] = []
         self._restarts = self._count = 0
@@ -88,19 +87,30 @@ class NotebookMarker:
                 self._session.close()
         return self.verdicts
 
+    def _remaining(self, other: Session | None = None) -> float:
+        """Seconds that the student's code may still take; the grader's own work is not charged to it."""
+        running = {id(session): session for session in (self._session, other) if session is not None}
+        return self.limits.notebook - self._spent - sum(session.busy for session in running.values())
+
+    def _end(self, session: Session) -> None:
+        session.close()
+        self._spent += session.busy
+        if session is self._session:
+            self._session = None
+
     # --- cells --------------------------------------------------------------------------------------------------------
 
     def _run(self, index: int, cell: NotebookNode) -> CellResult:
         cell.outputs, cell.execution_count = [], None
         if not cell.source.strip():
             return CellResult()
-        if time.monotonic() > self._deadline:
+        if self._remaining() < 0:
             cell.outputs = [_notice(TIME_UP)]
             return CellResult(ending="time")
         if self._restarts > MAX_RESTARTS:
             cell.outputs = [_notice(TOO_OFTEN)]
             return CellResult(ending="died")
-        limit = min(self.limits.cell, max(self._deadline - time.monotonic(), 1.0))
+        limit = min(self.limits.cell, max(self._remaining(), 1.0))
         result = self._alive(index).run(cell.source, limit)
         cell.execution_count = self._count = self._count + 1
         cell.outputs = [clean for output in result.outputs for clean in _cleaned(output, cell.execution_count)]
@@ -135,7 +145,7 @@ class NotebookMarker:
                 assert self._session is not None
                 return self._session  # a dead one
             if self._session is not None:
-                self._session.close()
+                self._end(self._session)
                 self._restarts += 1
             self._session = Session(self.template, self.files, self.limits)
             self._replay(self._session, index)
@@ -155,7 +165,7 @@ class NotebookMarker:
                 continue
             if names is not None and "nbgrader" not in cell.metadata and not names & defined_in(cell.source):
                 continue
-            remaining = self._deadline - time.monotonic()
+            remaining = self._remaining(session)
             if remaining < 0 or self._restarts > MAX_RESTARTS:
                 session.kill()
                 return
@@ -191,15 +201,18 @@ class NotebookMarker:
         with session.questions() as ask:
             student = Student(ask)
             verdict = mark(name, student, sources, own_parts=True)
-        if verdict.full or not follow_through(name, sources, student.asked) or time.monotonic() > self._deadline:
+        if verdict.full or not follow_through(name, sources, student.asked) or self._remaining() < 0:
             return verdict
-        with Session(self.template, self.files, self.limits) as apart:
+        apart = Session(self.template, self.files, self.limits)
+        try:
             self._replay(apart, index, uses(name, sources) | {name})
             if apart.alive:
                 with apart.questions() as ask:
                     bound = mark(name, Student(ask), sources)
                 if bound.earned >= verdict.earned:
                     return bound
+        finally:
+            self._end(apart)
         return verdict
 
     def _ask_again(self) -> None:

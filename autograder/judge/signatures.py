@@ -27,13 +27,13 @@ import numpy as np
 import platformdirs
 import torch
 
-from ..asked import catalogue, compare, course, inputs, slips
+from ..asked import compare, course, inputs
 from ..asked.declare import Check, Exercise, Wrong
 from ..inside import responder, wire
 from . import asking, sketch, student
 from .sketch import PROJECTIONS, Sketch
 
-DECIDING = (catalogue, compare, inputs, slips, responder, wire, asking, sketch, student)  # what an answer depends on
+DECIDING = (compare, inputs, responder, wire, asking, sketch, student)  # what an answer depends on
 
 
 @dataclass

@@ -87,7 +87,8 @@ class _Drawing:
         if tensor.device.type == "meta":
             return
         if not tensor.is_floating_point():
-            self.hash.update(tensor.contiguous().view(torch.uint8).numpy().tobytes() if tensor.numel() else b"")
+            flat = tensor.contiguous().reshape(-1)
+            self.hash.update(flat.view(torch.uint8).numpy().tobytes() if tensor.numel() else b"")
             return
         self.say(str(tensor.was_differentiable))
         numbers = tensor.detach().to(torch.float64).reshape(-1).numpy()

@@ -177,6 +177,7 @@ class Session:
     def __init__(self, template: Template, files: Path | None = None, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.reason = ""  # why the monitor ended the child, if it did: "memory" or "time"
+        self.busy = 0.0  # seconds that the child was waited for: what is charged to the student
         self.scratch: Path | None = None
         if not template.caged:
             self.scratch = Path(tempfile.mkdtemp(prefix="notebook-"))
@@ -194,8 +195,21 @@ class Session:
             self.close()
             raise SandboxError(f"a notebook could not be caged: {greeting['problem']}")
 
+    @contextlib.contextmanager
+    def charged(self) -> Iterator[None]:
+        """What happens inside is the child's work, not the grader's."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.busy += time.monotonic() - started
+
     def run(self, source: str, limit: float | None = None) -> CellResult:
         """Run one cell; it is interrupted at its time limit and killed soon after."""
+        with self.charged():
+            return self._run(source, limit)
+
+    def _run(self, source: str, limit: float | None) -> CellResult:
         limit = limit if limit is not None else self.limits.cell
         result = CellResult()
         if not self.alive:
@@ -329,8 +343,9 @@ class _Questions:
         assert self.channel is not None
         self.asked = time.monotonic()
         self.channel.sock.settimeout(self.session.limits.question + self.session.limits.grace)
-        self.channel.send(packet.tree, packet.blobs)
-        return self.channel.receive(self.asked + self.session.limits.question + self.session.limits.grace)
+        with self.session.charged():
+            self.channel.send(packet.tree, packet.blobs)
+            return self.channel.receive(self.asked + self.session.limits.question + self.session.limits.grace)
 
     def close(self) -> None:
         if self.channel is not None:
