@@ -8,20 +8,23 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 
 import pytest
 import yaml
 from conftest import ROOT
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib"}
 # What students use without importing it. IPython, which notebooks do import, is ipykernel's.
 WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}
-# Where the lock was made: other systems and Pythons need a little more or less, which it does not hold.
-LOCKED_ON = {"python_version": "3.11", "sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+PYTHON = {"python_version": "3.11", "python_full_version": "3.11.0"}  # the oldest: newer ones need the same or less
+LINUX = PYTHON | {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+MACOS = PYTHON | {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"}
+WINDOWS = PYTHON | {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}
 PLATFORM_EXTRAS = re.compile(r"(nvidia|cuda|triton)\b")  # of a torch built for GPUs: they follow torch's own pin
 
 
@@ -73,13 +76,13 @@ def installed(name: str) -> str | None:
         return None
 
 
-def everything_needed() -> set[str]:
-    """What the project's requirements pull in, and what those pull in, to the last."""
-    wanted = [Requirement(text) for text in [*project()["dependencies"], *project()["optional-dependencies"]["dev"]]]
-    found = {}
+def everything_needed(requirements: Iterable[str], system: dict[str, str]) -> set[str]:
+    """What requirements pull in on a system, and what those pull in, to the last."""
+    wanted = [Requirement(text) for text in requirements]
+    found: dict[str, set[str]] = {}
     while wanted:
         requirement = wanted.pop()
-        name, extras = canonicalize_name(requirement.name), frozenset({"", *requirement.extras})
+        name, extras = canonicalize_name(requirement.name), {"", *requirement.extras}
         if PLATFORM_EXTRAS.match(name) or extras <= found.get(name, set()):
             continue
         found[name] = found.get(name, set()) | extras
@@ -87,9 +90,16 @@ def everything_needed() -> set[str]:
         wanted += [
             need
             for need in needs
-            if need.marker is None or any(need.marker.evaluate(LOCKED_ON | {"extra": extra}) for extra in extras)
+            if need.marker is None or any(need.marker.evaluate(system | {"extra": extra}) for extra in extras)
         ]
     return set(found)
+
+
+def all_that_anybody_installs() -> set[str]:
+    """Marking and development need Linux; students have other systems too."""
+    ours = [*project()["dependencies"], *project()["optional-dependencies"]["dev"]]
+    theirs = [everything_needed(students(), system) for system in (LINUX, MACOS, WINDOWS)]
+    return everything_needed(ours, LINUX).union(*theirs)
 
 
 @pytest.mark.parametrize("group", ["dependencies", "dev"])
@@ -101,11 +111,17 @@ def test_every_requirement_is_a_range_that_holds_its_pin(group):
 
 
 def test_the_lock_pins_all_that_comes_with_a_requirement():
-    assert everything_needed() - set(lock()) == set()
+    assert all_that_anybody_installs() - set(lock()) == set()
 
 
 def test_the_lock_pins_nothing_that_is_not_needed():
-    assert set(lock()) - everything_needed() == set()
+    assert set(lock()) - all_that_anybody_installs() == set()
+
+
+def test_all_that_the_lock_pins_runs_on_the_oldest_python_that_the_package_allows():
+    oldest = project()["requires-python"].removeprefix(">=") + ".0"
+    limits = {name: metadata.metadata(name)["Requires-Python"] or "" for name in lock() if installed(name)}
+    assert {name: limit for name, limit in limits.items() if oldest not in SpecifierSet(limit)} == {}
 
 
 def test_the_lock_names_no_build_of_torch():
