@@ -1,47 +1,181 @@
-"""One set of versions: pyproject.toml, constraints.txt and environment.yml agree."""
+"""One set of versions: the lock holds them, and every other list agrees with it."""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+import subprocess
+import sys
 import tomllib
+from collections.abc import Iterable, Iterator
+from importlib import metadata
 
+import pytest
 import yaml
 from conftest import ROOT
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib"}
+# What students use without importing it. IPython, which notebooks do import, is ipykernel's.
+WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}
+PYTHON = {"python_version": "3.11", "python_full_version": "3.11.0"}  # the oldest: newer ones need the same or less
+LINUX = PYTHON | {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+MACOS = PYTHON | {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"}
+WINDOWS = PYTHON | {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}
+PLATFORM_EXTRAS = re.compile(r"(nvidia|cuda|triton)\b")  # of a torch built for GPUs: they follow torch's own pin
 
 
-def pins(requirements):
-    return dict(re.match(r"([\w.-]+)==(\S+)", requirement).groups() for requirement in requirements)
+def lines(name: str) -> list[str]:
+    text = (ROOT / name).read_text()
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def project():
+def lock() -> dict[str, str]:
+    pins = [line.partition("==") for line in lines("constraints.txt")]
+    return {canonicalize_name(name): version for name, _, version in pins}
+
+
+def project() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def test_every_direct_dependency_is_pinned():
-    groups = [project()["dependencies"], *project()["optional-dependencies"].values()]
-    assert all("==" in requirement for group in groups for requirement in group)
+def named(requirements: list[str]) -> set[str]:
+    return {canonicalize_name(Requirement(text).name) for text in requirements}
 
 
-def test_constraints_hold_the_same_versions():
-    constraints = pins(
-        line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")
-    )
-    normal = {name.lower().replace("_", "-"): version for name, version in constraints.items()}
-    for name, version in pins([*project()["dependencies"], *project()["optional-dependencies"]["dev"]]).items():
-        assert normal[name.lower().replace("_", "-")] == version
+def students() -> set[str]:
+    return named([line for line in lines("requirements.txt") if not line.startswith("-")])
 
 
-def test_the_conda_environment_holds_the_same_versions():
-    listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    conda = dict(item.split("=", 1) for item in listed if not item.startswith("python>"))
-    wanted = pins(project()["dependencies"]) | {"nbval": pins(project()["optional-dependencies"]["dev"])["nbval"]}
-    assert {CONDA_NAMES.get(name, name): version for name, version in conda.items()} == wanted
+def conda() -> list[str]:
+    return yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+
+
+def imported(source: str) -> Iterator[str]:
+    """The top-level modules, other than Python's own, that a source imports anywhere in it."""
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module]
+        yield from ({name.split(".")[0] for name in names} - set(sys.stdlib_module_names))
+
+
+def distributions(modules: set[str]) -> set[str]:
+    owners = metadata.packages_distributions()
+    return {canonicalize_name(owners[module][0]) for module in modules}
+
+
+def installed(name: str) -> str | None:
+    """The version, without the label of a build such as +cpu."""
+    try:
+        return metadata.version(name).partition("+")[0]
+    except metadata.PackageNotFoundError:  # not needed on this system, with this Python
+        return None
+
+
+def everything_needed(requirements: Iterable[str], system: dict[str, str]) -> set[str]:
+    """What requirements pull in on a system, and what those pull in, to the last."""
+    wanted = [Requirement(text) for text in requirements]
+    found: dict[str, set[str]] = {}
+    while wanted:
+        requirement = wanted.pop()
+        name, extras = canonicalize_name(requirement.name), {"", *requirement.extras}
+        if PLATFORM_EXTRAS.match(name) or extras <= found.get(name, set()):
+            continue
+        found[name] = found.get(name, set()) | extras
+        needs = map(Requirement, (metadata.requires(name) or ()) if installed(name) else ())
+        wanted += [
+            need
+            for need in needs
+            if need.marker is None or any(need.marker.evaluate(system | {"extra": extra}) for extra in extras)
+        ]
+    return set(found)
+
+
+def all_that_anybody_installs() -> set[str]:
+    """Marking and development need Linux; students have other systems too."""
+    ours = [*project()["dependencies"], *project()["optional-dependencies"]["dev"]]
+    theirs = [everything_needed(students(), system) for system in (LINUX, MACOS, WINDOWS)]
+    return everything_needed(ours, LINUX).union(*theirs)
+
+
+@pytest.mark.parametrize("group", ["dependencies", "dev"])
+def test_every_requirement_is_a_range_that_holds_its_pin(group):
+    requirements = project()["dependencies"] if group == "dependencies" else project()["optional-dependencies"][group]
+    for requirement in map(Requirement, requirements):
+        assert "==" not in str(requirement), f"{requirement}: exact versions belong into constraints.txt"
+        assert lock()[canonicalize_name(requirement.name)] in requirement.specifier
+
+
+def test_the_lock_pins_all_that_comes_with_a_requirement():
+    assert all_that_anybody_installs() - set(lock()) == set()
+
+
+def test_the_lock_pins_nothing_that_is_not_needed():
+    assert set(lock()) - all_that_anybody_installs() == set()
+
+
+def test_all_that_the_lock_pins_runs_on_the_oldest_python_that_the_package_allows():
+    oldest = project()["requires-python"].removeprefix(">=") + ".0"
+    limits = {name: metadata.metadata(name)["Requires-Python"] or "" for name in lock() if installed(name)}
+    assert {name: limit for name, limit in limits.items() if oldest not in SpecifierSet(limit)} == {}
+
+
+def test_the_lock_names_no_build_of_torch():
+    assert lock()["torch"] == lock()["torch"].partition("+")[0]  # "+cpu" is found on some machines and indexes only
+
+
+def test_what_is_installed_here_is_what_the_lock_says():
+    assert {name: installed(name) for name in lock() if installed(name)} == {
+        name: pin for name, pin in lock().items() if installed(name)
+    }
+    assert all(map(installed, named(project()["dependencies"])))
+
+
+def test_pip_installs_for_students_what_the_lock_says():
+    assert "-c constraints.txt" in lines("requirements.txt")
+    assert students() <= set(lock())
+    assert students() <= named(project()["dependencies"]), "marking runs what students ran"
+
+
+def test_conda_installs_for_students_what_pip_does():
+    listed = dict(item.split("=", 1) for item in conda() if not item.startswith("python>"))
+    assert {CONDA_NAMES.get(name, name): version for name, version in listed.items()} == {
+        name: lock()[name] for name in students()
+    }
 
 
 def test_the_conda_environment_allows_the_pythons_that_the_package_does():
-    python = next(
-        item for item in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"] if "python>" in item
-    )
+    python = next(item for item in conda() if item.startswith("python>"))
     assert python.removeprefix("python").split(",")[0] == project()["requires-python"]
+
+
+def test_students_install_what_their_notebooks_import_and_nothing_that_only_marking_needs():
+    cells = [
+        "".join(cell["source"])
+        for path in ROOT.glob("course/*/*.ipynb")
+        for cell in json.loads(path.read_text())["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    modules = {module for cell in cells for module in imported(cell)}
+    assert "torch" in modules
+    assert distributions(modules - {"IPython"}) == students() - WHERE_NOTEBOOKS_OPEN
+
+
+def test_what_the_package_imports_is_required_by_name():
+    files = [*(ROOT / "autograder").rglob("*.py"), ROOT / "nbgrader_config.py"]
+    modules = {module for path in files for module in imported(path.read_text())} - {"autograder"}
+    assert "nbgrader" in modules
+    missing = distributions(modules) - named(project()["dependencies"])
+    assert missing <= named(project()["optional-dependencies"]["dev"])  # what only trainings and tests import
+
+
+@pytest.mark.parametrize("module", ["autograder", "autograder.cli"])
+def test_importing_the_package_or_its_command_line_loads_nothing_heavy(module):
+    heavy = {"torch", "transformers", "tokenizers", "numpy", "matplotlib", "nbgrader", "sqlalchemy", "IPython"}
+    program = f"import sys, {module}; print({heavy!r} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
