@@ -190,11 +190,7 @@ SLIPS: tuple[Slip, ...] = (
         "The result is cut off from its inputs (`.detach()`, `.data`, `.item()`, `no_grad`, NumPy, or a new tensor "
         "made from numbers), so no gradient flows back and nothing before this could be trained.",
         giving={
-            "tensor": (
-                result("RESULT.detach()"),
-                result("torch.tensor(RESULT.tolist(), dtype=RESULT.dtype)"),
-                inside("torch.no_grad()"),
-            ),
+            "tensor": (result("RESULT.detach()"), inside("torch.no_grad()")),
         },
     ),
     Slip(
@@ -233,7 +229,7 @@ SLIPS: tuple[Slip, ...] = (
         "The result is rounded: give it with all its digits.",
         giving={
             "tensor": tuple(result(f"RESULT.round(decimals={digits})") for digits in (4, 2, 3, 0)),
-            "number": tuple(result(f"round(RESULT, {digits})") for digits in (4, 2, 3, 6)),
+            "number": tuple(result(f"round(RESULT, {digits})") for digits in (2, 3, 1)),
         },
     ),
     Slip(
@@ -259,7 +255,7 @@ SLIPS: tuple[Slip, ...] = (
     Slip(
         "global_generator",
         "Your code draws from torch's global random generator, or seeds it anew: the caller's random numbers change.",
-        tuple(map(first, ("torch.manual_seed(0)", "torch.rand(1)"))),
+        tuple(map(first, ("torch.manual_seed(42)", "torch.rand(1)"))),
     ),
     Slip(
         "error_of_another_type",

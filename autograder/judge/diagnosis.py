@@ -41,8 +41,8 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
     """The catalogued mistakes behind the lines that failed; `record` holds the student's answers by check.
 
     A version is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
-    Of the candidates for the heaviest failed check, the one that explains most of the others is named; then the same
-    for what it leaves unexplained.
+    Of the candidates for the heaviest failed check, the one that explains most of the others is named (among equals,
+    the one whose errors say the same words); then the same for what it leaves unexplained.
     """
     failed = {line.title: line.weight for line in lines if not line.passed}
     unexplained = {title: weight for title, weight in failed.items() if record.get(title)}
@@ -58,7 +58,14 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
             for version in possible
             if catalogue.same(version, title)
         }
-        best = max(explained, key=lambda version: sum(failed[other] for other in explained[version]), default=None)
+        best = max(
+            explained,
+            key=lambda version: (
+                sum(failed[other] for other in explained[version]),
+                sum(catalogue.says_the_same(version, other) for other in explained[version]),
+            ),
+            default=None,
+        )
         if best is not None:
             mistake = catalogue.mistakes[best]
             _add(found, Diagnosis(mistake.name, mistake.sentence, explained[best]))
@@ -94,6 +101,10 @@ class _Catalogue:
         for version in range(len(self.mistakes)):
             if not self.known.failed[version, columns].any():
                 yield version
+
+    def says_the_same(self, version: int, title: str) -> bool:
+        """Whether the errors of both, if there are any, have the same messages."""
+        return self._own[title].words == self.known.sketch(version, self.columns[title]).words
 
     def same(self, version: int, title: str) -> bool:
         """Whether a version answers a check as the student did."""

@@ -36,6 +36,9 @@ from .sketch import PROJECTIONS, Sketch
 DECIDING = (compare, inputs, responder, wire, asking, sketch, student)  # what an answer depends on
 
 
+FIELDS = ("failed", "strange", "digests", "words", "single", "double")
+
+
 @dataclass
 class Signatures:
     """Of one exercise, in the order of its catalogue: `failed` [versions, checks], and the sketches."""
@@ -44,6 +47,7 @@ class Signatures:
     failed: np.ndarray  # bool [versions, checks]
     strange: np.ndarray  # bool [versions, checks]: the check stopped instead of judging
     digests: np.ndarray  # int64 [versions, checks]
+    words: np.ndarray  # int64 [versions, checks]
     single: np.ndarray  # float32 [versions, checks, PROJECTIONS]
     double: np.ndarray  # float64 [versions, checks, PROJECTIONS]
 
@@ -51,25 +55,24 @@ class Signatures:
     def empty(cls, checks: int) -> Signatures:
         numbers = np.zeros((0, checks, PROJECTIONS))
         flags = np.zeros((0, checks), bool)
-        return cls((), flags, flags, np.zeros((0, checks), np.int64), numbers.astype(np.float32), numbers)
+        digests = np.zeros((0, checks), np.int64)
+        return cls((), flags, flags, digests, digests, numbers.astype(np.float32), numbers)
 
     def sketch(self, version: int, check: int) -> Sketch:
         single = self.single[version, check].astype(np.float64)
-        return Sketch(int(self.digests[version, check]), single, self.double[version, check])
+        digest, words = int(self.digests[version, check]), int(self.words[version, check])
+        return Sketch(digest, words, single, self.double[version, check])
 
     def chosen(self, rows: list[int]) -> Signatures:
         return Signatures(
             tuple(self.versions[row] for row in rows),
-            *(getattr(self, name)[rows] for name in ("failed", "strange", "digests", "single", "double")),
+            *(getattr(self, name)[rows] for name in FIELDS),
         )
 
     def joined(self, more: Signatures) -> Signatures:
         return Signatures(
             self.versions + more.versions,
-            *(
-                np.concatenate([getattr(self, name), getattr(more, name)])
-                for name in ("failed", "strange", "digests", "single", "double")
-            ),
+            *(np.concatenate([getattr(self, name), getattr(more, name)]) for name in FIELDS),
         )
 
 
@@ -126,9 +129,6 @@ def shipped(name: str) -> Path:
 def cached(name: str) -> Path:
     """Where this machine keeps what the course does not."""
     return platformdirs.user_cache_path("autograder") / "signatures" / f"{name}-{exercise_key(name)}.npz"
-
-
-FIELDS = ("failed", "strange", "digests", "single", "double")
 
 
 def write(found: Signatures, file: IO[bytes], key: str) -> None:
@@ -226,6 +226,7 @@ def learned(name: str, rows: Sequence[int]) -> Signatures:
         np.array([[line.failed for line in lines] for lines in answers]),
         np.array([[line.strange for line in lines] for lines in answers]),
         np.array([[one.digest for one in line] for line in sketches], np.int64),
+        np.array([[one.words for one in line] for line in sketches], np.int64),
         np.array([[one.single for one in line] for line in sketches], np.float32),
         np.array([[one.double for one in line] for line in sketches], np.float64),
     )

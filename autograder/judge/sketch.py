@@ -30,6 +30,7 @@ class Sketch:
     """Of one list of answers. `near` and `far` bound what rounding, and what `agree`, may move the projections by."""
 
     digest: int
+    words: int  # of what errors said: it breaks ties, and tells nothing apart by itself
     single: np.ndarray  # [PROJECTIONS], of the numbers in float32 and below
     double: np.ndarray  # [PROJECTIONS], of those in float64
     near: tuple[float, float] = (0.0, 0.0)
@@ -42,6 +43,7 @@ def sketch(answers: Any) -> Sketch:
     drawing.add(answers, 0)
     return Sketch(
         int.from_bytes(drawing.hash.digest(), "little", signed=True),
+        int.from_bytes(drawing.words.digest(), "little", signed=True),
         drawing.sums[False],
         drawing.sums[True],
         (4 * drawing.near[False] ** 0.5, 4 * drawing.near[True] ** 0.5),
@@ -51,7 +53,7 @@ def sketch(answers: Any) -> Sketch:
 
 class _Drawing:
     def __init__(self) -> None:
-        self.hash = hashlib.blake2b(digest_size=8)
+        self.hash, self.words = hashlib.blake2b(digest_size=8), hashlib.blake2b(digest_size=8)
         self.sums = {False: np.zeros(PROJECTIONS), True: np.zeros(PROJECTIONS)}
         self.near = {False: 0.0, True: 0.0}
         self.far = {False: 0.0, True: 0.0}
@@ -69,6 +71,7 @@ class _Drawing:
         elif isinstance(value, dict):
             if value.get("kind") == "raised":  # of an error only its type counts
                 self.say(f"raised {value.get('type')}")
+                self.words.update(str(value.get("text")).encode("utf-8", "surrogatepass"))
                 return
             for key in sorted(set(value) - IGNORED, key=repr):
                 self.add(key, depth + 1)

@@ -116,6 +116,21 @@ def bigram_probs(counts, alpha=1.0):
     shares = F.normalize(real + alpha, p=1, dim=1, eps=1e-30)
     return shares + (1 - shares.sum(dim=1, keepdim=True)).clamp(min=0).round() / len(counts)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 columns_normalised: The columns sum to 1, not the rows. Row i is the distribution of what follows i, so sum along the last dimension: dim=-1 (or 1),
     with keepdim=True.
@@ -283,26 +298,15 @@ vocabulary_fixed: V is fixed in the code: take it from the shape of counts.
 one_row: Only one row is returned: the table (V, V) is asked for.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True))[0]
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).flatten()
-rounded: The probabilities are rounded: keep all digits, so that the rows sum to 1.
-- return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).round(decimals=4)
-- return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).round(decimals=3)
-- return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).round(decimals=2)
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return smoothed / smoothed.sum(dim=-1, keepdim=True) => print(smoothed / smoothed.sum(dim=-1, keepdim=True))
 list: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).tolist()
-double_precision: Whole-number counts give a float64 table: float32 (torch's default) is asked for; float64 only for float64 counts.
+double_precision:
 - smoothed = counts + alpha => smoothed = counts.double() + alpha
-single_precision: The result is float32 even for float64 inputs (a `.float()`?): keep the dtype that is given.
-- smoothed = counts + alpha => smoothed = counts.float() + alpha
-gradient_cut_off: The result is cut off from its input (`.detach()`, `.data`, `no_grad`, NumPy, or numbers put into a new tensor), so no gradient
-    arrives and nothing could be trained through it.
-- smoothed = counts + alpha => smoothed = counts.detach() + alpha
+gradient_cut_off:
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) =>
       import numpy as np
       return torch.from_numpy((smoothed / smoothed.sum(dim=-1, keepdim=True)).numpy())
-input_changed: Your code changes its input: the caller's `counts` are different afterwards (`+=` on the result of `.float()`, which is the same tensor
-    when it is float32 already). Write `counts + alpha`.
+input_changed:
 - smoothed = counts + alpha =>
       smoothed = counts.detach().float()
       smoothed += alpha

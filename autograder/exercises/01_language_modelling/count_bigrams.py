@@ -144,6 +144,22 @@ def count_bigrams(ids, vocab_size):
     counts = torch.zeros(vocab_size, vocab_size, dtype=torch.long, device=ids.device)
     return counts.index_put((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=True)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 transposed: The table is transposed: counts[i, j] says how often j follows i, so the row is the earlier token and the column the later one.
 - first * vocab_size + second => second * vocab_size + first
@@ -350,8 +366,6 @@ bad_ids_accepted: Ids outside 0 … vocab_size − 1 are not refused with a Valu
 - |
   pairs = F.one_hot(ids[:-1], vocab_size).T @ F.one_hot(ids[1:], vocab_size)
   return pairs
-other_error: Ids outside the vocabulary stop the code with another error: a ValueError is asked for, which says what is wrong with `ids`.
-- raise ValueError => raise IndexError || raise AssertionError
 floats: The table is made of floats: counts are whole numbers (dtype=torch.long). float32 cannot even count beyond 16,777,216.
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).float()
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).float()
@@ -374,8 +388,6 @@ vocabulary_fixed: The size is fixed in the code: use vocab_size.
 - first, second =>
       vocab_size = 27
       first, second
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return counts.view(vocab_size, vocab_size) => print(counts.view(vocab_size, vocab_size))
 list: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).tolist()
 dictionary: A dictionary of pairs is returned: a tensor of shape (V, V) is asked for.
@@ -390,11 +402,8 @@ dictionary: A dictionary of pairs is returned: a tensor of shape (V, V) is asked
 device_not_kept: The table is made without `device=ids.device`: on a GPU the call fails, or the result comes back on the CPU.
 - in index_put
   , device=ids.device =>
-input_changed: Your code changes its input: the caller's `ids` are different afterwards. Work on a copy, or make new tensors.
+input_changed:
 - first * vocab_size + second => first.mul_(vocab_size) + second
-- return counts.view(vocab_size, vocab_size) =>
-      ids.zero_()
-      return counts.view(vocab_size, vocab_size)
 """,
     right=r"""
 index_put:

@@ -151,6 +151,21 @@ import torch
 def cross_entropy(logits, targets):
     return -torch.distributions.Categorical(logits=logits, validate_args=False).log_prob(targets).mean()
 """,
+    takes="tensor",
+    gives="scalar",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "rounded",
+        "python_number",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 log_of_softmax: The logarithm of a softmax breaks down: far below the largest logit the softmax is exactly 0, and its logarithm −inf, with the maximum
     subtracted too. Use log_softmax, or write it out: shifted − log(sum of exp(shifted)).
@@ -314,20 +329,9 @@ binary: The terms for the other tokens (log of 1 − p) are added: that is the b
 - log_probs = torch.log_softmax(logits, dim=-1) => p = torch.softmax(logits, -1)
   log_p_target = log_probs.gather(-1, targets.unsqueeze(-1)) => y = F.one_hot(targets, logits.shape[-1])
   return -log_p_target.mean() => return -(y * p.log() + (1 - y) * (1 - p).log()).sum(-1).mean()
-rounded: The loss is rounded: keep all digits.
-- return -log_p_target.mean() => return -log_p_target.mean().round(decimals=3) || return -log_p_target.mean().round(decimals=4)
+rounded:
 - return -log_p_target.mean() => return round(-log_p_target.mean().item(), 4)
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return -log_p_target.mean() => print(-log_p_target.mean())
-python_number: A Python number is returned (`.item()` or `float(…)`): a scalar tensor is asked for. A number has no gradient, so nothing could be
-    trained with it.
-- return -log_p_target.mean() => return -log_p_target.mean().item() || return float(-log_p_target.mean())
-gradient_cut_off: The result is cut off from its input (`.detach()`, `.data`, `no_grad`, NumPy, or numbers put into a new tensor), so no gradient
-    arrives and nothing could be trained through it.
-- return -log_p_target.mean() => return -log_p_target.mean().detach()
-- |
-  with torch.no_grad():
-      return -torch.log_softmax(logits, -1).gather(-1, targets.unsqueeze(-1)).mean()
+gradient_cut_off:
 - return -log_p_target.mean() => return torch.tensor(-log_p_target.mean().item(), dtype=logits.dtype, device=logits.device)
 - return -log_p_target.mean() => return torch.tensor(-log_p_target.mean().item())
 - return -log_p_target.mean() =>
@@ -336,11 +340,11 @@ gradient_cut_off: The result is cut off from its input (`.detach()`, `.data`, `n
 normaliser_detached: The sum of the exponentials is cut off from the gradient: the values are right, but the other tokens' logits would never be
     pushed down. Leave out `.detach()` there (only the subtracted maximum may have it).
 - torch.log_softmax(logits, dim=-1) => logits - logits.logsumexp(-1, keepdim=True).detach()
-double_precision: The result is float64 whatever was given: keep the dtype of the input (float32 in, float32 out).
+double_precision:
 - torch.log_softmax(logits, dim=-1) => torch.log_softmax(logits.double(), dim=-1)
-single_precision: The result is float32 even for float64 inputs (a `.float()`?): keep the dtype that is given.
+single_precision:
 - torch.log_softmax(logits, dim=-1) => torch.log_softmax(logits.float(), dim=-1)
-input_changed: Your code changes its input: the caller's logits are different afterwards (`-=`). Make a new tensor.
+input_changed:
 - log_probs = torch.log_softmax(logits, dim=-1) => logits -= logits.amax(dim=-1, keepdim=True)
   log_p_target = log_probs.gather(-1, targets.unsqueeze(-1)) => logs = logits - logits.exp().sum(-1, keepdim=True).log()
   return -log_p_target.mean() => return -logs.gather(-1, targets.unsqueeze(-1)).mean()

@@ -193,6 +193,13 @@ def generate_bigram(probs, start_id, num_tokens, generator):
         ids += torch.multinomial(probs, 1, generator=generator)[ids[-1]].tolist()
     return ids
 """,
+    takes="tensor",
+    gives="list",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "global_generator",
+    ),
     wrong=r"""
 start_row_always: Every token is drawn from the row of the start id: the row is that of the *latest* token, ids[-1].
 - row = probs[ids[-1]] => row = probs[start_id] || row = probs[ids[0]]
@@ -323,7 +330,7 @@ cumulative_off_by_one: The search in the cumulative probabilities is off by one:
 - torch.multinomial(row, num_samples=1, generator=generator) => (row.cumsum(0) < torch.rand(1, generator=generator)).sum().add(1).clamp(max=len(row) - 1)
 normal_numbers: Normal random numbers are compared with the cumulative probabilities: they need uniform ones, torch.rand.
 - torch.multinomial(row, num_samples=1, generator=generator) => (row.cumsum(0) < torch.randn(1, generator=generator)).sum().clamp(max=len(row) - 1)
-global_generator: The generator is not passed on, so torch's global one is used: `torch.multinomial(…, generator=generator)`.
+global_generator:
 - , generator=generator =>
 - in while_loop
   int(torch.multinomial(probs[ids[-1]], 1, generator=generator) => torch.multinomial(probs[ids[-1]], 1).item(
@@ -332,10 +339,15 @@ global_generator: The generator is not passed on, so torch's global one is used:
   ids = [start_id] => torch.manual_seed(0)
   u = torch.rand(1, generator=generator) => ids = [start_id]
   (probs[ids[-1]].cumsum(0) <= u).sum().clamp(max=len(probs) - => torch.multinomial(probs[ids[-1]],
-- in one_number_for_all
-  ids = [start_id] => torch.manual_seed(generator.initial_seed())
-  u = torch.rand(1, generator=generator) => ids = [start_id]
-  (probs[ids[-1]].cumsum(0) <= u).sum().clamp(max=len(probs) - => torch.multinomial(probs[ids[-1]],
+- ids = [start_id] =>
+      generator.manual_seed(generator.initial_seed())
+      ids = [start_id]
+- ids = [start_id] =>
+      generator = torch.Generator().manual_seed(generator.initial_seed())
+      ids = [start_id]
+- ids = [start_id] =>
+      generator = generator.clone_state()
+      ids = [start_id]
 other_source: Chance comes from elsewhere (`random`, NumPy), so the generator decides nothing: use torch.multinomial with generator=generator.
 - in one_number_for_all
   ids = [start_id] => import random
@@ -364,16 +376,6 @@ generator_ignored: A generator of its own, with a fixed seed, is used: the one t
 - ids = [start_id] =>
       generator = torch.Generator()
       ids = [start_id]
-seeded_anew: The generator is seeded anew at each call, so every call gives the same text: draw from it as it comes.
-- ids = [start_id] =>
-      generator.manual_seed(generator.initial_seed())
-      ids = [start_id]
-- ids = [start_id] =>
-      generator = torch.Generator().manual_seed(generator.initial_seed())
-      ids = [start_id]
-- ids = [start_id] =>
-      generator = generator.clone_state()
-      ids = [start_id]
 seeded_each_step: The generator is seeded anew before each token, so all draws are the same number: draw from it as it comes.
 - row = probs[ids[-1]] =>
       generator.manual_seed(0)
@@ -399,8 +401,6 @@ tuple: A tuple is returned: a list is asked for.
 - return ids => return tuple(ids)
 text: A string is returned: a list of Python ints is asked for.
 - return ids => return ' '.join(map(str, ids)) || return [str(token) for token in ids]
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return ids => print(ids)
 only_if_asked: For num_tokens = 0 the call fails or nothing comes back: the list with the start id alone is asked for.
 - return ids => return ids if num_tokens else None || return ids if num_tokens else []
 - return ids =>
@@ -409,7 +409,7 @@ only_if_asked: For num_tokens = 0 the call fails or nothing comes back: the list
 unknown_name: Three arguments are taken: the signature is generate_bigram(probs, start_id, num_tokens, generator).
 - , generator) => )
   , generator=generator =>
-input_changed: Your code changes the table: the caller's `probs` are different afterwards. Make a new tensor.
+input_changed:
 - row = probs[ids[-1]] =>
       row = probs[ids[-1]]
       row /= row.sum()

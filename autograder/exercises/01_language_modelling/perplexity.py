@@ -74,6 +74,14 @@ import math
 def perplexity(mean_nll):
     return math.e**mean_nll
 """,
+    takes="number",
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "rounded",
+        "text_returned",
+        "global_generator",
+    ),
     wrong=r"""
 base_two: The base is 2: the loss is a natural logarithm (nats), so its inverse is exp.
 - |
@@ -157,14 +165,14 @@ averaged: The tensor is averaged first: mean_nll is a mean already, and a tensor
 - return torch.exp(mean_nll) => return torch.exp(mean_nll.mean()) || return torch.exp(mean_nll).mean() || return torch.exp(mean_nll.sum())
 softmax: The exponentials are normalised (a softmax): perplexity is exp of each loss on its own.
 - return torch.exp(mean_nll) => return torch.softmax(mean_nll, dim=-1)
-rounded: The result is rounded: keep all digits (round when you print).
+rounded:
 - return math.exp(mean_nll) => return round(math.exp(mean_nll), 2) || return int(math.exp(mean_nll)) || return round(math.exp(mean_nll), 3)
 - return torch.exp(mean_nll) => return torch.exp(mean_nll).round(decimals=2)
   return math.exp(mean_nll) => return round(math.exp(mean_nll), 2)
 - return math.exp(mean_nll) => return round(math.exp(mean_nll))
 - return torch.exp(mean_nll) => return torch.exp(mean_nll).round()
   return math.exp(mean_nll) => return float(round(math.exp(mean_nll)))
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
+nothing_returned:
 - return torch.exp(mean_nll) => print(torch.exp(mean_nll))
   return math.exp(mean_nll) => print(math.exp(mean_nll))
 gradient_cut_off: The result is cut off from its input (`.detach()`, `.data`, `no_grad`, NumPy, or numbers put into a new tensor), so no gradient

@@ -105,6 +105,21 @@ import torch.nn.functional as F
 def sequence_log_prob(ids, probs):
     return -F.nll_loss(F.embedding(ids[:-1], probs).log(), ids[1:], reduction="sum")
 """,
+    takes="tensor",
+    gives="scalar",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "rounded",
+        "python_number",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 product_first: The probabilities are multiplied first and the logarithm is taken of the product, which underflows to 0 for a text of some hundred
     tokens. Take logarithms first, then add.
@@ -254,11 +269,7 @@ already_logarithms: The table holds probabilities, not logarithms: take the loga
 - return steps.log().sum() => return steps.log().log().sum() || return (steps * steps.log()).sum()
 perplexity: A perplexity is returned: the log-probability is asked for.
 - return steps.log().sum() => return (-steps.log().mean()).exp()
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return steps.log().sum() => print(steps.log().sum())
-python_number: A Python number is returned (`.item()` or `float(…)`): a scalar tensor is asked for. A number has no gradient, so nothing could be
-    trained with it.
-- return steps.log().sum() => return steps.log().sum().item() || return float(steps.log().sum())
+python_number:
 - |
   total = 0.0
   for k in range(1, len(ids)):
@@ -271,17 +282,12 @@ python_number: A Python number is returned (`.item()` or `float(…)`): a scalar
 - in loop
   probs.new_zeros(()) => 0.0
   return total => return total.item()
-gradient_cut_off: The result is cut off from its input (`.detach()`, `.data`, `no_grad`, NumPy, or numbers put into a new tensor), so no gradient
-    arrives and nothing could be trained through it.
-- return steps.log().sum() => return steps.log().sum().detach()
+gradient_cut_off:
 - in math_log
   math.log(probs[ids[k - 1], ids[k]] => probs[ids[k - 1], ids[k]].log().item(
 - in math_log
   math.log(probs[ids[k - 1], ids[k]] => probs[ids[k - 1], ids[k]].log().item(
   , dtype=probs.dtype =>
-- |
-  with torch.no_grad():
-      return probs[ids[:-1], ids[1:]].log().sum()
 - steps = probs[ids[:-1], ids[1:]] => import numpy as np
   return steps.log().sum() => return torch.tensor(np.log(probs.numpy()[ids[:-1], ids[1:]]).sum())
 number_for_one_token: For a single token a plain 0 comes back (a sum that starts from a number): a scalar tensor is asked for there too. Start from
@@ -290,11 +296,11 @@ number_for_one_token: For a single token a plain 0 comes back (a sum that starts
   probs.new_zeros(()) => 0.0
 - in loop
   probs.new_zeros(()) => 0
-double_precision: The result is float64 whatever was given: keep the dtype of the input (float32 in, float32 out).
+double_precision:
 - return steps.log().sum() => return steps.double().log().sum()
-single_precision: The result is float32 even for float64 inputs (a `.float()`?): keep the dtype that is given.
+single_precision:
 - return steps.log().sum() => return steps.float().log().sum()
-input_changed: Your code changes its input: the caller's `probs` are different afterwards (`log_()`, `+=`). Make a new tensor.
+input_changed:
 - steps = probs[ids[:-1], ids[1:]] => probs.data.log_()
   return steps.log().sum() => return probs[ids[:-1], ids[1:]].sum()
 - steps = probs[ids[:-1], ids[1:]] => probs.log_()

@@ -97,6 +97,9 @@ def bpe_encode(word, merges):
     model = models.BPE({symbol: i for i, symbol in enumerate(symbols)}, [tuple(pair) for pair in merges])
     return [token.value for token in model.tokenize(word)]
 """,
+    takes="str",
+    gives="list",
+    slips=("nothing_returned",),
     wrong=r"""
 left_to_right: The first pair from the left that is among the merges is taken, whatever its rank: of all pairs in the word, the one learned earliest
     goes first.
@@ -350,8 +353,6 @@ numbers: Numbers are returned: the subwords themselves, strings, are asked for.
 with_word: The word is returned along with its subwords: the list of subwords alone is asked for.
 - list(symbols => (word, list(symbols)
 - list(symbols) => {word: list(symbols)}
-nothing_returned: Nothing is returned (None): the function must `return` its result; to print it is not enough.
-- return list => _ = list
 """,
     right=r"""
 merges_in_turn:

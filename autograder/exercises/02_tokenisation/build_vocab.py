@@ -85,6 +85,9 @@ def build_vocab(text):
         stoi[symbol] = len(stoi)
     return stoi, dict(zip(stoi.values(), stoi))
 """,
+    takes="str",
+    gives="tuple",
+    slips=("nothing_returned",),
     wrong=r"""
 first_appearance: The ids follow the order in which the characters appear; they should follow the sorted order.
 - sorted(set(text)) => dict.fromkeys(text)
@@ -199,8 +202,6 @@ list: A list of two dictionaries is returned: a tuple is asked for, `return stoi
 - return stoi, itos => return [stoi, itos]
 size_too: More than the two dictionaries is returned: the pair (stoi, itos) is asked for.
 - return stoi, itos => return stoi, itos, len(stoi) || return sorted(stoi), stoi, itos
-nothing_returned: Nothing is returned (None): the function must `return` its result; to print it is not enough.
-- return stoi => _ = stoi
 """,
     right=r"""
 comprehensions:

@@ -105,6 +105,12 @@ def count_pairs(words):
         total.update({pair: frequency * n for pair, n in Counter(pairwise(symbols)).items()})
     return total
 """,
+    takes="dict",
+    gives="dict",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+    ),
     wrong=r"""
 unweighted: Each word counts once, however often it occurs: add its frequency instead of 1.
 - counts[pair] += frequency => counts[pair] += 1
@@ -201,8 +207,6 @@ words_used_up: The words are taken out of the dictionary that was passed in: it 
 - for symbols, frequency in words.items(): =>
       while words:
           symbols, frequency = words.popitem()
-nothing_returned: Nothing is returned (None): the function must `return` its result; to print it is not enough.
-- return counts => _ = counts
 """,
     right=r"""
 indices:

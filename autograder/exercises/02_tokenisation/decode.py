@@ -63,15 +63,16 @@ def decode(ids, itos):
         raise ValueError(f"ids contains {unknown}")
     return "".join(map(itos.get, ids))
 """,
+    takes="list",
+    gives="str",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
-key_error: An unknown id ends in the KeyError of the dictionary: look first, and raise a ValueError that names the id.
-- |
-  return "".join(itos[i] for i in ids)
-- raise ValueError => raise KeyError
-other_error: An unknown id raises another kind of error: a ValueError is asked for.
-- raise ValueError => raise TypeError || raise Exception || raise IndexError || raise AssertionError || raise RuntimeError
-- |
-  return ''.join([itos.get(i) for i in ids])
 not_named: The message does not say which id is unknown: put the id into it.
 - raise ValueError(f"ids contains {i}, which is not in the vocabulary") => raise ValueError("unknown id") || raise ValueError
 - raise ValueError(f"ids contains {i}, which is not in the vocabulary") => raise ValueError("{i} is not in the vocabulary")
@@ -91,11 +92,7 @@ silent_symbol: Unknown ids become some symbol without an error: raise a ValueErr
   return ''.join(itos.get(i, ' ') for i in ids)
 - |
   return ''.join(str(itos.get(i)) for i in ids)
-error_returned: The error is returned or printed instead of raised: write `raise ValueError(…)`.
-- raise ValueError => return ValueError
-- raise ValueError(f"ids contains {i}, which is not in the vocabulary") =>
-      print(f"{i} is unknown")
-      return None
+error_returned:
 - raise ValueError(f"ids contains {i}, which is not in the vocabulary") =>
       print(f"{i} is unknown")
       return ""
@@ -192,8 +189,6 @@ empty_refused: An empty list of ids is refused: it stands for the empty text.
 - for i in ids: =>
       ids[0]
       for i in ids:
-nothing_returned: Nothing is returned (None): the function must `return` its result; to print it is not enough.
-- return "".join(itos[i] for i in ids) => _ = "".join(itos[i] for i in ids)
 """,
     right=r"""
 try_and_except:

@@ -166,6 +166,13 @@ def fertility(tokenizer, texts):
         raise ValueError("texts: one of them has no words")
     return {language: n / m for language, n, m in zip(texts, lengths, words)}
 """,
+    gives="dict",
+    slips=(
+        "nothing_returned",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 inverted: Words per token are computed: tokens per word is the other way round.
 - len(tokenizer.encode(text).ids) / len(words) => len(words) / len(tokenizer.encode(text).ids)
@@ -277,8 +284,6 @@ empty_hidden: A text without words gets some number or is left out: nothing can 
 - raise ValueError(f"texts[{language!r}] has no words") =>
       result[language] = None
       continue
-nothing_returned: Nothing is returned (None): the function must `return` its result; to print it is not enough.
-- return result => _ = result
 """,
     right=r"""
 batch:

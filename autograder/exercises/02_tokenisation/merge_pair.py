@@ -105,6 +105,9 @@ def merge_pair(symbols, pair):
         rest = rest[size:]
     return tuple(result)
 """,
+    takes="tuple",
+    gives="tuple",
+    slips=("nothing_returned",),
     wrong=r"""
 text_replaced: The symbols are joined with spaces and the pair replaced in that text, so parts of longer symbols match too (x a·b): compare whole
     symbols.
@@ -277,8 +280,6 @@ short_words_lost: A word of one symbol comes back empty: it has no pair, and com
       if len(symbols) < 2:
           return ()
       merged = []
-nothing_returned: Nothing is returned (None): the function must `return` its result; to print it is not enough.
-- return tuple => _ = tuple
 """,
     right=r"""
 index:

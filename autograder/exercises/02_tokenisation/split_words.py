@@ -95,6 +95,9 @@ from tokenizers import pre_tokenizers
 def split_words(text):
     return [piece for piece, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
 """,
+    takes="str",
+    gives="list",
+    slips=("nothing_returned",),
     wrong=r"""
 word_class_of_re: `\w` of `re` and `isalnum` leave out combining marks (categories Mn and Mc), so words of Bangla, Hindi or written-out accents fall
     to pieces: ask `unicodedata.category`.
@@ -403,8 +406,6 @@ tuple: A tuple is returned: a list is asked for.
 - "".join(spaced).split() => tuple("".join(spaced).split())
 lazy: An iterator is returned, which can be read only once: make a list of it.
 - "".join(spaced).split() => iter("".join(spaced).split()) || (p for p in "".join(spaced).split())
-nothing_returned: Nothing is returned (None): the function must `return` its result; to print it is not enough.
-- return "".join(spaced).split() => _ = "".join(spaced).split()
 """,
     right=r"""
 loop:

@@ -122,6 +122,12 @@ def train_bpe(words, num_merges):
         spelt = [(join(symbols, merges[-1]), n) for symbols, n in spelt]
     return merges
 """,
+    takes="dict",
+    gives="list",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+    ),
     wrong=r"""
 first_seen_wins: Of equally frequent pairs you take the one that was counted first (`max` or `most_common` alone); the lexicographically smallest is
     asked for, so that the order of the words does not matter.
@@ -361,7 +367,7 @@ empty_refused: No words, or no merges, is refused: the list of merges is empty t
       def train_bpe(words, num_merges):
           if not words or num_merges < 1:
               return None
-input_changed: The dictionary that was passed in is changed: merge in a copy, the words belong to the caller.
+input_changed:
 - in simple
   words, merges = dict(words), [] => merges = []
   words = {merge_pair(symbols, best): frequency for symbols, frequency in words.items()} =>
@@ -422,8 +428,6 @@ lazy: A generator is returned (`yield`): a list is asked for.
   merges.append(best) => yield best
 - in simple
   return merges => return iter(merges)
-nothing_returned: Nothing is returned (None): the function must `return` its result; to print it is not enough.
-- return merges => _ = merges
 """,
     right=r"""
 simple:

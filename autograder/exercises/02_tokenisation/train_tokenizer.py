@@ -198,6 +198,8 @@ def train_tokenizer(texts, vocab_size):
     built.train_from_iterator(texts, vocab_size=vocab_size, min_frequency=1, show_progress=False)
     return Tokenizer.from_str(built.to_str())
 """,
+    gives="list",
+    slips=("nothing_returned",),
     wrong=r"""
 bytes_missing: Not all of the 256 bytes are in the vocabulary, so characters that were not seen vanish without a word: give the trainer
     initial_alphabet=pre_tokenizers.ByteLevel.alphabet().
@@ -227,15 +229,9 @@ characters: This is BPE over characters, not bytes: characters that were not see
 - |
   tokenizer = Tokenizer(models.BPE())
   tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-
-  tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False))
-  return tokenizer
 - |
   tokenizer = Tokenizer(models.BPE(unk_token='[UNK]'))
   tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-
-  tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False))
-  return tokenizer
 - |
   tokenizer = Tokenizer(models.BPE(unk_token='[UNK]'))
   tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -390,8 +386,6 @@ other_type: The library's ready-made class wraps a Tokenizer, but is none: a tok
   return tokenizer
 pair_returned: More than the tokenizer, or a part of it, is returned: the tokenizers.Tokenizer alone is asked for.
 - return tokenizer => return tokenizer, trainer || return trainer || return tokenizer.get_vocab() || return tokenizer.to_str()
-nothing_returned: Nothing is returned (None): the function must `return` its result; to print it is not enough.
-- return tokenizer => _ = tokenizer
 """,
     right=r"""
 special_tokens:

@@ -221,6 +221,20 @@ class Embedding(nn.Embedding):
     def __init__(self, num_embeddings, embedding_dim):
         super().__init__(num_embeddings, embedding_dim)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 negative_ids_wrap: A negative id counts from the end, as in any Python index, and quietly gives a wrong row (`weight[-1]` is the last): test the range
     yourself and raise an IndexError.
@@ -372,11 +386,6 @@ long_only: Ids of int32 fail or mean something else: convert them (`.long()`), f
       if ids.dtype != torch.int64:
           raise TypeError('LongTensor expected')
       return self.weight[ids]
-detached: The result is cut off from the table (`.data`, `.detach()`, `no_grad`): no gradient would ever reach it.
-- return self.weight[ids] => return self.weight.data[ids] || return self.weight[ids].detach()
-- return self.weight[ids] =>
-      with torch.no_grad():
-          return self.weight[ids]
 new_table_each_call: The table is drawn anew in each call of forward: make it once, in `__init__`.
 - return self.weight[ids] => return torch.randn(self.weight.shape)[ids]
 - return self.weight[ids] =>
@@ -394,8 +403,6 @@ range_of_first_only: The range of only one of the ids is tested (or an id is ref
 all_instead_of_any: Ids are refused only if all of them are out of range (or only one is looked at); a negative one then quietly counts from the end.
     Any id out of range is an IndexError: `.any()`.
 - ((ids < 0) | (ids >= V)).any() => ((ids < 0) | (ids >= V)).all() and ids.numel() || ((ids < 0) | (ids >= V)).flatten()[:1].any()
-nothing_returned: Nothing is returned by forward (None): `return` the rows.
-- return self.weight[ids] => self.weight[ids]
 not_a_module: The class is no nn.Module: write `class Embedding(nn.Module)`, and call super().__init__() first.
 - class Embedding(nn.Module) => class Embedding
   super().__init__() =>

@@ -146,6 +146,12 @@ def analogy(a, b, c, weight):
     cosines = F.cosine_similarity(weight[b] - weight[a] + weight[c], weight, dim=-1)
     return cosines.index_fill(0, torch.tensor([a, b, c]), -2.0).argmax().item()
 """,
+    takes="number",
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "text_returned",
+    ),
     wrong=r"""
 signs: The three vectors are put together with other signs: it is b − a + c (take from b what a means, and add c).
 - weight[b] - weight[a] + weight[c] => weight[a] * 1 + weight[b] * -1 + weight[c] * 1 || weight[a] * 1 + weight[b] * 1 + weight[c] * -1
@@ -232,16 +238,6 @@ zeroed_rows: a, b and c get similarity 0 instead of −inf, so that one of them 
   scores = cosine_similarity(weight[b] - weight[a] + weight[c], weight).detach().clone()
   scores[[a, b, c]] = 0
   return scores.argmax().item()
-nothing_returned: Nothing is returned (None): `return` the id.
-- return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)) => nearest_neighbours(target, weight, k=1, exclude=(a, b, c))
-- |
-  def right_analogy(a, b, c, weight):
-      target = weight[b] - weight[a] + weight[c]  # (C,)
-      return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item()
-
-
-  def analogy(a, b, c, weight):
-      print(right_analogy(a, b, c, weight))
 """,
     right=r"""
 by_hand:

@@ -140,6 +140,20 @@ import torch.nn.functional as F
 def cosine_similarity(a, b):
     return F.cosine_similarity(a, b, dim=-1)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 zero_vectors_nan: A zero vector gives 0/0 = NaN. Keep the lengths away from 0 before dividing, for example with `clamp(min=1e-8)`.
 - .clamp(min=1e-8) =>
@@ -287,7 +301,7 @@ dot_product: This is the dot product: it still has to be divided by both lengths
   return (a * b).sum(dim=-1)
 mean_for_sum: The products are averaged: a dot product is their sum.
 - (a * b).sum => (a * b).mean
-numpy: NumPy is used on the way: the call fails for tensors that are being trained, and on a GPU. PyTorch can do all of it.
+array_returned:
 - |
   dots = (a.numpy() * b.numpy()).sum(-1)
   a_norm, b_norm = (((t.numpy() ** 2).sum(-1) ** 0.5).clip(1e-8) for t in (a, b))
@@ -411,9 +425,6 @@ mean_over_batch: One number is returned for all the pairs: each pair has its own
   1 - right_cosine_similarity(a, b => right_cosine_similarity(a, b).mean(
 - in distance
   1 - right_cosine_similarity(a, b => right_cosine_similarity(a, b).mean(dim=-1
-squeezed: `squeeze()` removes every dimension of size 1, so that a batch of one changes the shape.
-- in distance
-  1 - right_cosine_similarity(a, b => right_cosine_similarity(a, b).squeeze(
 python_number: A Python number (`.item()`) or a list is returned: a tensor is asked for.
 - in same_shape_only
   assert a.shape == b.shape => right = right_cosine_similarity(a, b)
@@ -449,26 +460,9 @@ branch_on_one: `if` wants a single True or False, and fails for a batch: use cla
 - in branch_on_batch
   (a_norm == 0).any() or (b_norm == 0).any() => a_norm * b_norm == 0
   torch.zeros_like(dots) => dots * 0
-rounded: The result is rounded: keep all its digits.
-- in distance
-  1 - right_cosine_similarity(a, b => right_cosine_similarity(a, b).round(decimals=2
-- in distance
-  1 - right_cosine_similarity(a, b => right_cosine_similarity(a, b).round(decimals=4
-detached: The result is cut off from a and b (`.detach()`, `no_grad`, NumPy): it must stay differentiable.
-- in distance
-  1 - right_cosine_similarity(a, b => right_cosine_similarity(a, b).detach(
-- in distance
-  return 1 - right_cosine_similarity(a, b) =>
-      with torch.no_grad():
-          return right_cosine_similarity(a, b)
-- in same_shape_only
-  assert a.shape == b.shape => a, b = a.detach(), b.detach()
 lengths_detached: The lengths are cut off from the gradient (`.detach()`, `no_grad`): they depend on a and b too.
 - norm(dim=-1) => norm(dim=-1).detach()
-float32_only: The computation is in float32 (`.float()`), whatever is given: keep the dtype.
-- in same_shape_only
-  assert a.shape == b.shape => a, b = a.float(), b.float()
-input_changed: The caller's vectors are changed (`/=`, `div_`): make new tensors.
+input_changed:
 - in distance
   return 1 - right_cosine_similarity(a, b) =>
       result = right_cosine_similarity(a, b)
@@ -476,10 +470,6 @@ input_changed: The caller's vectors are changed (`/=`, `div_`): make new tensors
           a /= a.norm(dim=-1, keepdim=True).clamp(min=1e-8)
           b /= b.norm(dim=-1, keepdim=True).clamp(min=1e-8)
       return result
-nothing_returned: Nothing is returned (None): `return` the quotient.
-- return dots => _ = dots
-- in distance
-  return 1 - right_cosine_similarity(a, b => print(right_cosine_similarity(a, b)
 """,
     right=r"""
 unit_vectors:

@@ -50,6 +50,9 @@ def embedding_cost(vocab_size, embed_dim):
     weight = torch.nn.Embedding(vocab_size, embed_dim, device="meta").weight
     return weight.numel(), weight.numel() * weight.element_size() / 1024**2
 """,
+    takes="number",
+    gives="tuple",
+    slips=("nothing_returned",),
     wrong=r"""
 megabytes: These are megabytes (10**6 bytes, or 1000 · 1024): a mebibyte is 2**20 = 1,048,576 bytes.
 - / 2**20 => / 1e6 || / (1000 * 1024)
@@ -108,8 +111,6 @@ sum: The sizes are added: a table of V rows of C numbers has V · C of them.
 fixed: The numbers of the example are returned: compute them from vocab_size and embed_dim.
 - parameters, parameters * 4 / 2**20 => 16435200, 62.70 || 16435200, 62.6953125
 - parameters, parameters => 32100 * 512, 32100 * 512
-nothing_returned: Nothing is returned (None): `return` both numbers; printing is not returning.
-- return parameters, parameters * 4 / 2**20 => print(parameters, parameters * 4 / 2**20)
 """,
     right=r"""
 rounded:

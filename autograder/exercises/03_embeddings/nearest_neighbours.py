@@ -129,6 +129,18 @@ def nearest_neighbours(query, weight, k, exclude=()):
     banned = torch.tensor([int(i) for i in exclude], dtype=torch.int64, device=order.device)
     return order if order.is_meta and k == len(order) else order[~torch.isin(order, banned)][:k] if len(banned) else order[:k]
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 dot_product: Rows are ranked by their dot product with the query, which favours long rows: the cosine divides by the lengths.
 - cosine_similarity(query, weight) => weight @ query || weight @ F.normalize(query, dim=0)
@@ -241,12 +253,6 @@ extra_dimension: The result has a dimension too many: (k,) is asked for.
 - cosine_similarity(query, weight) => cosine_similarity(query, weight)[None]
   similarity[id] => similarity[:, id]
 - return similarity.topk(k).indices => return similarity.topk(k).indices[:, None]
-squeezed: `squeeze()` (or a special case) makes k = 1 a tensor without dimensions: (k,) is asked for, (1,) here.
-- .indices => .indices.squeeze()
-- return similarity.topk(k).indices =>
-      if k == 1:
-          return similarity.argmax()
-      return similarity.topk(k).indices
 other_dtype: The ids are not int64: a LongTensor is asked for.
 - .indices => .indices.int() || .indices.float()
 table_changed: The caller's table or query is changed (normalised or overwritten in place): make new tensors.
@@ -281,7 +287,7 @@ table_changed: The caller's table or query is changed (normalised or overwritten
 - similarity = =>
       weight /= weight.norm(dim=-1, keepdim=True).clamp(min=1e-8)
       similarity =
-numpy: NumPy is used on the way: it fails for a table that is being trained, and on a GPU. PyTorch has topk and argsort.
+array_returned:
 - return similarity.topk(k).indices =>
       order = similarity.numpy().argsort()[::-1]
       return torch.tensor(order[:k].copy())
@@ -300,13 +306,6 @@ exclude_consumed: The caller's list `exclude` is changed (append, remove, pop): 
       if isinstance(exclude, list):
           exclude.append(0)
       return similarity.topk(k).indices  # (k,): sorted, largest first
-nothing_returned: Nothing is returned (None): `return` the ids.
-- return similarity.topk(k).indices => similarity.topk(k).indices
-- in table_changed
-  result = right_nearest_neighbours(query, weight, k, exclude) => print(right_nearest_neighbours(query, weight, k, exclude))
-  with torch.no_grad(): =>
-  weight /= weight.norm(dim=-1, keepdim=True).clamp(min=1e-8) =>
-  return result =>
 """,
     right=r"""
 filtered_order:

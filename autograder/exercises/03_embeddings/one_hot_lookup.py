@@ -110,6 +110,20 @@ import torch.nn.functional as F
 def one_hot_lookup(ids, weight):
     return F.linear(F.one_hot(ids, len(weight)).to(weight.dtype), weight.mT)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 indexing: The rows are picked out by their index (`weight[ids]`, F.embedding, gather …). The values are right, but the point here is that a matrix
     product of one-hot rows with the table gives the same.
@@ -128,9 +142,8 @@ indexing: The rows are picked out by their index (`weight[ids]`, F.embedding, ga
 integers_multiplied: F.one_hot gives whole numbers, and PyTorch does not multiply an integer matrix with a float one: convert it to the dtype of
     weight first.
 - one_hot.to(weight.dtype) => one_hot
-float32_only: The one-hot rows are always float32 (`.float()`), so a table in float64 fails, or comes back as float32: `.to(weight.dtype)`.
+single_precision:
 - one_hot.to(weight.dtype) => one_hot.float()
-- return one_hot.to(weight.dtype) @ weight => return one_hot.float() @ weight.float()
 classes_guessed: F.one_hot is left to guess the number of classes, and takes the largest id it sees plus 1: the rows are too short unless the last id
     is among them. Say how many: num_classes=weight.shape[0].
 - , num_classes=weight.shape[0] =>
@@ -138,8 +151,7 @@ classes_guessed: F.one_hot is left to guess the number of classes, and takes the
 - F.one_hot(ids, num_classes=weight.shape[0]) => torch.eye(int(ids.max()) + 1, dtype=weight.dtype, device=weight.device)[ids]
 fixed_vocabulary: The number of ids is a fixed number in the code: it is weight.shape[0], whatever table comes.
 - weight.shape[0] => 10 || 100 || 7
-numpy: NumPy or plain lists are used on the way: the result is cut off from weight (or the call fails while it is being trained), and it works on the
-    CPU only. PyTorch has F.one_hot and `@`.
+array_returned:
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = F.one_hot(ids, len(weight)).to(weight.dtype).numpy()
   return one_hot.to(weight.dtype) @ weight => return torch.from_numpy(one_hot @ weight.numpy())
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = F.one_hot(ids, len(weight)).float().numpy()
@@ -193,25 +205,14 @@ summed_over_ids: The vectors of different ids are added up or averaged: each id 
   def right_one_hot_lookup(ids, weight):
       one_hot = F.one_hot(ids, num_classes=weight.shape[0])  # (..., V): a single 1 in each row, at the id
       return one_hot.to(weight.dtype) @ weight  # (..., V) @ (V, C) gives (..., C)
-
-
-  def one_hot_lookup(ids, weight):
-      return right_one_hot_lookup(ids, weight).sum(dim=-2)
 - |
   def right_one_hot_lookup(ids, weight):
       one_hot = F.one_hot(ids, num_classes=weight.shape[0])  # (..., V): a single 1 in each row, at the id
       return one_hot.to(weight.dtype) @ weight  # (..., V) @ (V, C) gives (..., C)
-
-
-  def one_hot_lookup(ids, weight):
-      return right_one_hot_lookup(ids, weight).mean(dim=-2)
 - |
   V, C = weight.shape
   one_hot = F.one_hot(ids, V).to(weight.dtype)
   return one_hot.sum(dim=-2) @ weight
-squeezed: `squeeze()` removes every dimension of size 1, so a batch of one, or C = 1, changes the shape.
-- in summed_over_ids
-  sum(dim=0 => squeeze(
 empty_refused: No ids at all, as in shape (0,), are refused or fail: the result is then empty, of shape (0, C).
 - in summed_over_ids
   return right_one_hot_lookup(ids, weight).sum(dim=0) =>
@@ -227,12 +228,6 @@ empty_refused: No ids at all, as in shape (0,), are refused or fail: the result 
   eye = torch.eye(V, dtype=weight.dtype, device=weight.device)
   rows = [eye[i] for i in ids.flatten().tolist()]
   return (torch.stack(rows) @ weight).view(*ids.shape, C)
-detached: The result is cut off from weight (`.detach()`, `.data`, `no_grad` …), so the table could not be trained.
-- @ weight => @ weight.detach() || @ weight.data
-- in summed_over_ids
-  return right_one_hot_lookup(ids, weight).sum(dim=0) =>
-      with torch.no_grad():
-          return right_one_hot_lookup(ids, weight)
 table_changed: The caller's table is changed: nothing may be written into weight.
 - in summed_over_ids
   return right_one_hot_lookup(ids, weight).sum(dim=0) =>
@@ -256,10 +251,6 @@ device_dropped: A tensor is made without `device=…`: on a GPU the product of a
   return one_hot.to(weight.dtype) @ weight =>
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = torch.zeros(*ids.shape, weight.shape[0], dtype=weight.dtype)
   return one_hot.to(weight.dtype) @ weight => return one_hot.scatter_(-1, ids.unsqueeze(-1), 1.0) @ weight
-nothing_returned: Nothing is returned (None): `return` the product.
-- return one_hot => _ = one_hot
-- in summed_over_ids
-  return right_one_hot_lookup(ids, weight).sum(dim=0 => print(right_one_hot_lookup(ids, weight)
 """,
     right=r"""
 eye:

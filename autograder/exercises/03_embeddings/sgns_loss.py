@@ -109,6 +109,20 @@ def sgns_loss(centre, context, negatives):
     labels[:, 0] = 1
     return F.binary_cross_entropy_with_logits(scores, labels, reduction="sum") / len(centre)
 """,
+    takes="tensor",
+    gives="scalar",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "rounded",
+        "python_number",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 mean_over_negatives: The negatives are averaged: their terms are summed for each pair, and only the mean over B is taken.
 - F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative).mean(dim=-1) || F.logsigmoid(-negative).mean()
@@ -191,7 +205,7 @@ squeezed: `squeeze()` removes every dimension of size 1, so that B = 1 or K = 1 
 - (negatives * centre[:, None, :]).sum(dim=-1) => (negatives * centre[:, None, :]).sum(dim=-1).squeeze()
 - (negatives * centre[:, None, :]).sum(dim=-1) => (negatives * centre[:, None, :]).sum(dim=-1).squeeze()
   (-negative).sum(dim=-1) => (-negative).sum(dim=1)
-numpy: NumPy or plain numbers are used on the way: nothing could be trained through them, and they fail on a GPU.
+array_returned:
 - positive = (centre * context).sum(dim=-1) => import numpy as np
   negative = (negatives * centre[:, None, :]).sum(dim=-1) => positive = (centre * context).sum(-1).numpy()
   loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => negative = (negatives * centre[:, None]).sum(-1).numpy()
@@ -233,21 +247,19 @@ fixed_number_of_negatives: The number of negatives is fixed in the code: K is ne
 - F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative).mean(dim=-1) * 4 || F.logsigmoid(-negative).mean(dim=-1) * 5
 - F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative).mean(dim=-1) * 10 || sum(F.logsigmoid(-negative[:, k]) for k in range(3))
 - F.logsigmoid(-negative).sum(dim=-1) => sum(F.logsigmoid(-negative[:, k]) for k in range(5))
-python_number: A Python number is returned (`.item()`): a scalar tensor is asked for, with its gradient.
-- .mean() => .mean().item()
-detached: The loss is cut off from its inputs (`.detach()`, `.data`, `no_grad`, torch.tensor(…)): nothing could be trained.
-- .mean() => .mean().detach() || .mean().clone().detach().requires_grad_()
+gradient_cut_off:
+- .mean() => .mean().clone().detach().requires_grad_()
+
+
+  def sgns_loss(centre, context, negatives):
+      with torch.no_grad():
+          return right_sgns_loss(centre, context, negatives)
 - |
   def right_sgns_loss(centre, context, negatives):
       positive = (centre * context).sum(dim=-1)  # (B,)
       negative = (negatives * centre[:, None, :]).sum(dim=-1)  # (B, K)
       loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1)  # (B,); log(sigmoid(x)) would give -inf
       return loss.mean()
-
-
-  def sgns_loss(centre, context, negatives):
-      with torch.no_grad():
-          return right_sgns_loss(centre, context, negatives)
 negatives_detached: No gradient reaches some of the inputs (`.detach()`): centre, context and negatives are all trained.
 - (negatives * centre => (negatives.detach() * centre
 - * context) => * context.detach())
@@ -259,33 +271,13 @@ float32_only: The computation is in float32 (`.float()`), or the result is: keep
       negative = (negatives * centre[:, None, :]).sum(dim=-1)  # (B, K)
       loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1)  # (B,); log(sigmoid(x)) would give -inf
       return loss.mean()
-
-
-  def sgns_loss(centre, context, negatives):
-      centre, context, negatives = centre.float(), context.float(), negatives.float()
-      return right_sgns_loss(centre, context, negatives)
-- |
-  def right_sgns_loss(centre, context, negatives):
-      positive = (centre * context).sum(dim=-1)  # (B,)
-      negative = (negatives * centre[:, None, :]).sum(dim=-1)  # (B, K)
-      loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1)  # (B,); log(sigmoid(x)) would give -inf
-      return loss.mean()
-
-
-  def sgns_loss(centre, context, negatives):
-      return right_sgns_loss(centre, context, negatives).float()
-input_changed: The caller's tensors are changed (`*=`, `neg_()`): make new ones.
+input_changed:
 - in float32_only
   centre, context, negatives = centre.float(), context.float(), negatives.float() =>
       result = right_sgns_loss(centre, context, negatives)
       with torch.no_grad():
           negatives.neg_()
       return result
-  return right_sgns_loss(centre, context, negatives) =>
-nothing_returned: Nothing is returned (None): `return` the loss.
-- return loss.mean() => loss.mean()
-- in float32_only
-  centre, context, negatives = centre.float(), context.float(), negatives.float() => print(right_sgns_loss(centre, context, negatives))
   return right_sgns_loss(centre, context, negatives) =>
 """,
     right=r"""

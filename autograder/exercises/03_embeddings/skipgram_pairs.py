@@ -101,6 +101,12 @@ import itertools
 def skipgram_pairs(ids, window):
     return [(ids[i], ids[j]) for i, j in itertools.permutations(range(len(ids)), 2) if abs(i - j) <= window]
 """,
+    takes="list",
+    gives="list",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+    ),
     wrong=r"""
 right_edge: The window is one short on the right: `range` ends before its second number, so i + window + 1 is needed.
 - i + window) => i + window - 1)
@@ -194,10 +200,6 @@ each_pair_once: A pair that occurs more than once is kept only once (a set, or `
               if j != i:  # places are compared, not ids: a word may be its own neighbour
                   pairs.append((centre, ids[j]))
       return pairs
-
-
-  def skipgram_pairs(ids, window):
-      return sorted(set(right_skipgram_pairs(ids, window)))
 - if j != i: => if j != i and (centre, ids[j]) not in pairs:
 set: A set is returned: a list is asked for, with every pair as often as it occurs.
 - in each_pair_once
@@ -313,8 +315,6 @@ padded: The text is padded, and the padding turns up in the pairs: the window si
 - in wraps_around
   min(len(ids), i + window + 1) => i + window + 1
   [j])) => [j] if 0 <= j < len(ids) else 0))
-nothing_returned: Nothing is returned (None): `return pairs`; printing is not returning.
-- return pairs => print(pairs)
 """,
     right=r"""
 slices:

@@ -218,6 +218,23 @@ class LearnedPositionalEmbedding(nn.Module):
             raise ValueError("x is longer than max_len")
         return x + self.positions(torch.arange(x.shape[1], device=x.device))
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 positions_only: Only the rows of the table are returned: they are added to x.
 - return x + self.table[:T] => return self.table[:T] || return self.table[:T].expand_as(x)
@@ -238,11 +255,7 @@ not_refused: A sequence longer than max_len is not refused by you: test T before
   if T > self.max_len: =>
   raise ValueError('too long') =>
   return x + self.embedding(torch.arange(T, device=x.device)) =>
-other_error: A sequence longer than max_len raises an error of another type: a ValueError is asked for (`raise ValueError(…)`).
-- if max_len < T: => assert T <= max_len
-  raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
-- raise ValueError => raise TypeError
-cut_off: A sequence longer than max_len is quietly cut off, or its last positions get a row twice: it should be refused with a ValueError.
+gradient_cut_off:
 - if max_len < T: => x, T = x[:, :max_len], min(T, max_len)
   raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
 - if max_len < T: => return x + self.table[torch.arange(T, device=x.device).clamp(max=max_len - 1)]
@@ -251,8 +264,8 @@ cut_off: A sequence longer than max_len is quietly cut off, or its last position
 - if max_len < T: => return x + self.table[torch.arange(T, device=x.device) % max_len]
   raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
   return x + self.table[:T] =>
-error_returned: The ValueError is returned or printed: it has to be raised.
-- raise ValueError => return ValueError
+- self.table[:T] => self.table.data[:T] || self.table[:T].detach()
+error_returned:
 - raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
       print('too long')
       return x
@@ -325,11 +338,6 @@ sinusoids: The table is filled with sinusoids and never trained: here it is lear
 - self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) => self.register_buffer('table', sinusoidal_encoding(max_len, 2 * embed_dim)[:, :embed_dim])
 frozen: The table is frozen (requires_grad=False, freeze=True): it is there to be learned.
 - 0.02 * torch.randn(max_len, embed_dim) => 0.02 * torch.randn(max_len, embed_dim), requires_grad=False
-detached: The table is cut off from the result (`.data`, `.detach()`, `no_grad`): no gradient would ever reach it.
-- self.table[:T] => self.table.data[:T] || self.table[:T].detach()
-- return x + self.table[:T] =>
-      with torch.no_grad():
-          return x + self.table[:T]
 new_table_each_call: The rows added are drawn anew in each call of forward: add those of the table made in `__init__`.
 - return x + self.table[:T] => return x + 0.02 * torch.randn_like(self.table)[:T]
 dropout: Dropout is applied in training: only the rows of the table are added here.
@@ -377,10 +385,6 @@ one_sequence: A batch dimension is lost or added: the result has the shape of x,
 device_dropped: The positions are made without `device=x.device`: on a GPU the look-up fails.
 - in embedding_layer
   , device=x.device =>
-float32_only: The result is always float32 (`.float()`): keep the dtype of x.
-- return x + self.table[:T] => return x.float() + self.table[:T].float()
-nothing_returned: Nothing is returned by forward (None): `return` the sum.
-- return x + self.table[:T] => x + self.table[:T]
 not_a_module: The class is no nn.Module: write `class LearnedPositionalEmbedding(nn.Module)`, and call super().__init__() first.
 - (nn.Module) =>
   super().__init__() =>

@@ -149,6 +149,19 @@ def apply_rope(x, positions, base=10000.0):
     pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
     return torch.view_as_real(pairs * turns).flatten(-2)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 halves: Feature i is paired with feature i + d_k/2 (`rotate_half`, as in LLaMA's code at Hugging Face): here neighbours are paired, 2i with 2i+1.
 - u, v = x[..., 0::2], x[..., 1::2] => cos, sin = torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)
@@ -228,6 +241,15 @@ written_into_x: The caller's x is overwritten: `x[..., 0::2] = …` writes into 
       with torch.no_grad():
           x.copy_(result)
       return result
+- |
+  def right_apply_rope(x, positions, base=10000.0):
+      d_k = x.shape[-1]
+      rates = base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k)  # (d_k / 2,): radians per step
+      angles = positions.to(x.dtype)[:, None] * rates  # (T, d_k / 2)
+      cos, sin = angles.cos(), angles.sin()
+      u, v = x[..., 0::2], x[..., 1::2]  # (..., T, d_k / 2) each
+      pairs = torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1)  # (..., T, d_k / 2, 2)
+      return pairs.flatten(-2)  # (..., T, d_k): the pairs side by side again
 positions_ignored: `positions` is not used: the rows are numbered 0 … T-1 instead. A cache, or a text that begins later, needs other positions.
 - positions.to(x.dtype) => torch.arange(x.shape[-2], dtype=x.dtype, device=x.device)
 table_looked_up: The angles are looked up in a table of non-negative whole positions: compute them from `positions` as they are, which may be
@@ -272,27 +294,6 @@ first_pair_only: Only some of the pairs are turned: all d_k / 2 of them are.
       u, v = x[..., 0::2], x[..., 1::2]  # (..., T, d_k / 2) each
       pairs = torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1)  # (..., T, d_k / 2, 2)
       return pairs.flatten(-2)  # (..., T, d_k): the pairs side by side again
-
-
-  def apply_rope(x, positions, base=10000.0):
-      result = x.clone()
-      result[..., :2] = right_apply_rope(x, positions, base)[..., :2]
-      return result
-- |
-  def right_apply_rope(x, positions, base=10000.0):
-      d_k = x.shape[-1]
-      rates = base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k)  # (d_k / 2,): radians per step
-      angles = positions.to(x.dtype)[:, None] * rates  # (T, d_k / 2)
-      cos, sin = angles.cos(), angles.sin()
-      u, v = x[..., 0::2], x[..., 1::2]  # (..., T, d_k / 2) each
-      pairs = torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1)  # (..., T, d_k / 2, 2)
-      return pairs.flatten(-2)  # (..., T, d_k): the pairs side by side again
-
-
-  def apply_rope(x, positions, base=10000.0):
-      result = x.clone()
-      result[..., : x.shape[-1] // 2] = right_apply_rope(x, positions, base)[..., : x.shape[-1] // 2]
-      return result
 last_pair_missing: The last pair is left out: `range` ends before its second number.
 - in first_pair_only
   = x.clone => = right_apply_rope(x, positions, base).clone
@@ -322,33 +323,12 @@ unchanged_x: x comes back as it was: the rotated pairs are to be returned.
 - return pairs.flatten(-2) => return x || return x.clone()
 scaled: The vectors are scaled as well: a rotation keeps lengths.
 - return pairs.flatten(-2) => return pairs.flatten(-2) * d_k**-0.5 || return nn.functional.normalize(pairs.flatten(-2), dim=-1)
-float32_only: The result is always float32 (`.float()`), or float64: it keeps the dtype of x.
-- return pairs.flatten(-2) => return pairs.flatten(-2).float()
-- in heads_for_positions
-  x.transpose(-2, -3) => x.float()
-  ).transpose(-2, -3) => )
 always_float64: The result is always float64: it keeps the dtype of x (`.to(x.dtype)`).
 - in heads_for_positions
   x.transpose(-2, -3) => x.double()
   ).transpose(-2, -3) => )
-detached: The result is cut off from x (`.detach()`, `.data`, `no_grad`): queries and keys must stay differentiable.
-- in heads_for_positions
-  x = x.transpose(-2, -3) => return right_apply_rope(x, positions, base).detach()
-  return right_apply_rope(x, positions, base).transpose(-2, -3) =>
-- in first_pair_only
-  result = x.clone() =>
-      with torch.no_grad():
-          return right_apply_rope(x, positions, base)
-  result[..., :2] = right_apply_rope(x, positions, base)[..., :2] =>
-  return result =>
-- in overwritten_too_early
-  x.clone( => torch.empty_like(x
-  [..., 0::2] = out[..., 0::2] * cos - out => .data[..., 0::2] = x[..., 0::2] * cos - x
-  [..., 1::2] = out[..., 0::2] * sin + out => .data[..., 1::2] = x[..., 0::2] * sin + x
 device_dropped: The rates are made without `device=x.device`: on a GPU the product fails.
 - , device=x.device =>
-nothing_returned: Nothing is returned (None): `return` the rotated x.
-- return pairs.flatten(-2) => pairs.flatten(-2)
 """,
     right=r"""
 angles_in_float32:

@@ -89,6 +89,19 @@ def shift_matrix(k, d_model):
     generator = torch.block_diag(*(10000.0 ** (-i / d_model) * turn for i in range(0, d_model, 2)))
     return torch.matrix_exp(k * generator).float()
 """,
+    takes="number",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "double_precision",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 transposed: The matrix moves the wrong way, by −k (it is transposed): PE[p] is a row and stands on the left, PE[p] @ M.
 - return matrix => return matrix.T
@@ -225,12 +238,6 @@ negative_refused: A negative k, or k = 0, is refused or fails: the matrix exists
       matrix[even, odd] = -angles.sin()  # sin -> cos
       matrix[odd, odd] = angles.cos()  # cos -> cos
       return matrix
-
-
-  def shift_matrix(k, d_model):
-      if k <= 0:
-          raise ValueError('k')
-      return right_shift_matrix(k, d_model)
 - |
   def right_shift_matrix(k, d_model):
       if d_model % 2 != 0:
@@ -244,11 +251,6 @@ negative_refused: A negative k, or k = 0, is refused or fails: the matrix exists
       matrix[even, odd] = -angles.sin()  # sin -> cos
       matrix[odd, odd] = angles.cos()  # cos -> cos
       return matrix
-
-
-  def shift_matrix(k, d_model):
-      assert k > 0
-      return right_shift_matrix(k, d_model)
 - in block_diag
   angles = k * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model) => row = sinusoidal_encoding(k + 1, d_model)[k]
   c, s = angles.cos(), angles.sin() => blocks = [torch.tensor([[c, -s], [s, c]]) for s, c in row.view(-1, 2).tolist()]
@@ -265,13 +267,6 @@ negative_refused: A negative k, or k = 0, is refused or fails: the matrix exists
       matrix[odd, even] = angles.sin()  # cos -> sin
       matrix[even, odd] = -angles.sin()  # sin -> cos
       matrix[odd, odd] = angles.cos()  # cos -> cos
-      return matrix
-
-
-  def shift_matrix(k, d_model):
-      matrix = torch.eye(d_model)
-      for _ in range(k):
-          matrix = matrix @ right_shift_matrix(1, d_model)
       return matrix
 exponent: The rates are not those of the table: pair i turns by k / 10000^(2i/d_model).
 - (-even / d_model) => (even / d_model) || (-even / 2 / d_model) || (-2 * even / d_model) || (-odd / d_model)
@@ -314,19 +309,8 @@ odd_not_refused: An odd d_model is not refused: sines and cosines come in pairs,
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
 - if d_model % 2 != 0: => d_model = d_model // 2 * 2
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
-assertion: An odd d_model raises an error of another type: a ValueError is asked for (`raise ValueError(…)`, not `assert`).
-- if d_model % 2 != 0: => assert d_model % 2 == 0, 'd_model must be even'
-  raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
-- raise ValueError => raise TypeError
-error_returned: The ValueError is returned or printed: it has to be raised.
-- raise ValueError => return ValueError
-- raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
-      print('d_model must be even')
-      return
 not_a_tensor: A list or a NumPy array is returned: a tensor is asked for.
 - return matrix => return matrix.tolist() || return matrix.numpy()
-nothing_returned: Nothing is returned (None): `return` the matrix.
-- return matrix =>
 """,
     right=r"""
 block_diag:

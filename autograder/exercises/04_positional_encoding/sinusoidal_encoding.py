@@ -66,6 +66,20 @@ def sinusoidal_encoding(max_len, d_model):
     angles = torch.outer(positions, torch.logspace(0, -4, d_model // 2 + 1, dtype=torch.float64)[:-1])
     return torch.view_as_real(torch.polar(torch.ones_like(angles), angles)).flip(-1).flatten(1).float()
 """,
+    takes="number",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 sine_and_cosine_swapped: Sines and cosines are swapped: sines stand in the even columns (0, 2, …), so that row 0 is 0, 1, 0, 1 and so on.
 - 0::2] = angles.sin => 0::2] = angles.cos
@@ -159,10 +173,6 @@ one_row_too_many: The number of rows is off by one, or fixed: max_len rows are a
       table[:, 0::2] = angles.sin()
       table[:, 1::2] = angles.cos()
       return table
-
-
-  def sinusoidal_encoding(max_len, d_model):
-      return right_sinusoidal_encoding(5000, d_model)
 - |
   def right_sinusoidal_encoding(max_len, d_model):
       if d_model % 2 != 0:
@@ -174,10 +184,6 @@ one_row_too_many: The number of rows is off by one, or fixed: max_len rows are a
       table[:, 0::2] = angles.sin()
       table[:, 1::2] = angles.cos()
       return table
-
-
-  def sinusoidal_encoding(max_len, d_model):
-      return right_sinusoidal_encoding(512, d_model)
 - |
   def right_sinusoidal_encoding(max_len, d_model):
       if d_model % 2 != 0:
@@ -189,10 +195,6 @@ one_row_too_many: The number of rows is off by one, or fixed: max_len rows are a
       table[:, 0::2] = angles.sin()
       table[:, 1::2] = angles.cos()
       return table
-
-
-  def sinusoidal_encoding(max_len, d_model):
-      return right_sinusoidal_encoding(1000, d_model)
 odd_not_refused: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
 - if d_model % 2 != 0: =>
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
@@ -200,15 +202,6 @@ odd_not_refused: An odd d_model is not refused: sines and cosines come in pairs,
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
   table[:, 1::2] = angles.cos() => table[:, 1::2] = angles[:, : d_model // 2].cos()
 - raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") => d_model += 1
-assertion: An odd d_model raises an error of another type: a ValueError is asked for (`raise ValueError(…)`, not `assert`).
-- if d_model % 2 != 0: => assert d_model % 2 == 0, 'd_model must be even'
-  raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
-- raise ValueError => raise TypeError || raise Exception
-error_returned: The ValueError is returned or printed: it has to be raised.
-- raise ValueError => return ValueError
-- raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
-      print('d_model must be even')
-      return
 even_refused: Even widths are refused: only an odd d_model is an error.
 - % 2 != 0 => % 2 == 0 || % 4 != 0
 other_dtype: The table is not float32, PyTorch's default: convert it (`.float()`).
@@ -238,8 +231,6 @@ returned_too_early: `return` stands inside a loop, so that only one row or pair 
 - return table =>
       table[:, 2:] = 0
       return table
-nothing_returned: Nothing is returned (None): `return` the table.
-- return table =>
 """,
     right=r"""
 loops:

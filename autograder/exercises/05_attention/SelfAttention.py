@@ -218,6 +218,20 @@ class SelfAttention(nn.Module):
         attend = nn.functional.scaled_dot_product_attention
         return attend(q, k, v, attn_mask=allowed), attend(q, k, eye, attn_mask=allowed)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 no_bias: The projections have no bias (`bias=False`): nn.Linear(embed_dim, head_dim) with its default bias is asked for.
 - nn.Linear(embed_dim, head_dim) => nn.Linear(embed_dim, head_dim, bias=False)
@@ -375,9 +389,7 @@ same_start: The projections start alike (copied or constant weights): each needs
 - self.v_proj = nn.Linear(embed_dim, head_dim) =>
       self.v_proj = nn.Linear(embed_dim, head_dim)
       self.k_proj.load_state_dict(self.q_proj.state_dict())
-nothing_returned: forward returns nothing (None): `return` output and weights.
-- return scaled_dot_product_attention(Q, K, V, mask) => scaled_dot_product_attention(Q, K, V, mask)
-list_returned: A list is returned; return the tuple (output, weights).
+list_returned:
 - return scaled_dot_product_attention(Q, K, V, mask) => return list(scaled_dot_product_attention(Q, K, V, mask))
 scale_fixed: The scores are divided by a fixed number whatever head_dim is: use √head_dim.
 - in mask_finite
@@ -507,10 +519,6 @@ returned_weights_detached: The weights that are returned are detached. They are 
 - return scaled_dot_product_attention(Q, K, V, mask) =>
       output, weights = scaled_dot_product_attention(Q, K, V, mask)
       return output, weights.detach()
-no_gradient: The result is computed without gradients (`no_grad` or `.detach()`), so nothing could be trained.
-- return scaled_dot_product_attention(Q, K, V, mask) =>
-      output, weights = scaled_dot_product_attention(Q, K, V, mask)
-      return output.detach(), weights.detach()
 input_detached: The input is detached first, so no gradient flows back to the layers before this one.
 - Q = self.q_proj(x) =>
       x = x.detach()
@@ -550,11 +558,11 @@ frozen: The parameters are frozen (requires_grad=False), so they cannot be train
 - self.v_proj = nn.Linear(embed_dim, head_dim) =>
       self.v_proj = nn.Linear(embed_dim, head_dim)
       self.requires_grad_(False)
-single_precision: The tokens are cast to float32, so a float64 model fails or loses its precision.
+single_precision:
 - Q = self.q_proj(x) =>
       x = x.float()
       Q = self.q_proj(x)
-squeezed: `squeeze()` removes every dimension of size 1, so a batch of one or a single token changes the shape.
+squeezed:
 - return scaled_dot_product_attention(Q, K, V, mask) =>
       output, weights = scaled_dot_product_attention(Q, K, V, mask)
       return output.squeeze(), weights.squeeze()
@@ -570,7 +578,7 @@ squeezed: `squeeze()` removes every dimension of size 1, so a batch of one or a 
 - return scaled_dot_product_attention(Q, K, V, mask) =>
       output, weights = scaled_dot_product_attention(Q, K, V, mask)
       return output.squeeze(), weights
-in_place: x is changed in place: the caller's tensor is different afterwards. Work on a new tensor.
+input_changed:
 - Q = self.q_proj(x) =>
       x -= x.mean(-1, keepdim=True)
       Q = self.q_proj(x)

@@ -186,6 +186,21 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     ones = torch.eye(K.shape[-2], dtype=V.dtype, device=V.device).expand(*K.shape[:-2], -1, -1)
     return output, F.scaled_dot_product_attention(Q, K, ones, attn_mask=allowed)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 no_scale: This is what attention gives when the scores are not divided by √d_k.
 - / math.sqrt(d_k) =>
@@ -381,7 +396,7 @@ swapped_results: The two results are the wrong way round: (output, weights) is a
 - return weights @ V, weights => return weights, weights @ V
 output_only: Only the output is returned; the weights are asked for too.
 - return weights @ V, weights => return weights @ V
-list_returned: A list is returned; return the tuple (output, weights).
+list_returned:
 - return weights @ V, weights => return [weights @ V, weights]
 lists_in_the_pair: The results are lists of tensors: stack them into tensors with torch.stack.
 - return weights @ V, weights => return list(weights @ V), list(weights)
@@ -391,8 +406,6 @@ dictionary_returned: A dictionary or one joined tensor is returned; return the t
 - return weights @ V, weights => return {'output': weights @ V, 'weights': weights} || return torch.cat([weights @ V, weights], dim=-1)
 three_returned: Three things are returned (the scores too?); return the pair (output, weights).
 - return weights @ V, weights => return weights @ V, weights, scores
-nothing_returned: Nothing is returned (None): `return` the two results instead of printing them.
-- return weights @ V, weights => _ = weights @ V, weights
 scores_returned: The raw scores are returned in place of the weights: the second result should be after the softmax.
 - return weights @ V, weights => return weights @ V, scores
 matrix_only: `K.T` and `transpose(0, 1)` work for single matrices only: in a batch they move the batch dimension. Use `K.transpose(-2, -1)` or `K.mT`.
@@ -506,10 +519,7 @@ overwritten: A tensor that the backward pass still needs is overwritten in place
       weights *= 1.0
 returned_weights_detached: The weights that are returned are detached. They are right, but nothing can be learned through them.
 - return weights @ V, weights => return weights @ V, weights.detach()
-no_gradient: The result is cut off from its inputs (`.detach()`, `.data` or `no_grad`), so nothing could be trained.
-- return weights @ V, weights => return (weights @ V).detach(), weights.detach()
-single_precision: The result comes back as float32 even when the inputs are float64: something is cast, or written into a new tensor made without
-    `dtype=`.
+single_precision:
 - d_k = Q.shape[-1] =>
       Q, K, V = Q.float(), K.float(), V.float()
       d_k = Q.shape[-1]
@@ -525,16 +535,16 @@ single_precision: The result comes back as float32 even when the inputs are floa
       scores = scores.float()
       if mask is not None:
 - weights @ V, => (weights @ V).float(),
-double_precision: The result comes back as float64 even when the inputs are float32: cast it back to their dtype.
+double_precision:
 - d_k = Q.shape[-1] =>
       Q, K, V = Q.double(), K.double(), V.double()
       d_k = Q.shape[-1]
 half_precision: The scores or weights go through half precision (float16), which keeps three digits and overflows beyond 65504.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.half().float(), dim=-1).to(Q.dtype) || torch.softmax(scores.half(), dim=-1).to(Q.dtype)
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.bfloat16(), dim=-1).to(Q.dtype)
-rounded: The weights are rounded: use them as they are.
+rounded:
 - torch.softmax(scores, dim=-1) => torch.round(torch.softmax(scores, dim=-1), decimals=4) || torch.round(torch.softmax(scores, dim=-1), decimals=3)
-single_precision_inside: The computation goes through float32, so float64 inputs lose precision even though the dtype is restored.
+single_precision_inside:
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.float(), dim=-1).to(V.dtype)
 single_precision_mask: A tensor for the mask is made without the dtype of the scores, so with a mask float64 fails or becomes float32.
 - scores.masked_fill(mask, float("-inf")) => (scores + torch.zeros(mask.shape).masked_fill(mask, float("-inf"))).float()
@@ -546,8 +556,8 @@ dropout: Chance plays a part (dropout, or noise added to the scores): the result
 - if mask is not None: =>
       scores = scores + 1e-3 * torch.randn_like(scores)
       if mask is not None:
-squeezed: `squeeze()` removes every dimension of size 1, so a batch of one, a single query or a single key changes the shape of the result.
-- return weights @ V, weights => return (weights @ V).squeeze(), weights.squeeze() || return (weights @ V).squeeze(), weights
+squeezed:
+- return weights @ V, weights => return (weights @ V).squeeze(), weights
 - return weights @ V, weights => return weights @ V, weights.squeeze() || return (weights @ V).squeeze(0), weights.squeeze(0)
 - return weights @ V, weights => return (weights @ V).squeeze(-2), weights.squeeze(-2)
 causal_always: Later keys are blocked even when no mask asks for it. Causal masks are notebook 06's subject: apply the mask that is given, nothing

@@ -86,6 +86,21 @@ import torch.nn.functional as F
 def simple_attention(x):
     return F.scaled_dot_product_attention(x, x, x, scale=1.0)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 no_softmax: The raw similarities are used as weights: take the softmax of each row first, so that it is an average.
 - torch.softmax(scores, dim=-1) => scores
@@ -153,10 +168,7 @@ causal: Later tokens are blocked: no mask is asked for here, each token looks at
       scores = x @ x.transpose(-2, -1)  # (..., T, T): entry [t, s] says how alike tokens t and s are
       future = torch.ones_like(scores, dtype=torch.bool).triu(1)
       scores = scores.masked_fill(future, float('-inf'))
-squeezed: `squeeze()` removes every dimension of size 1, so one token, or a batch of one, changes the shape.
-- return weights @ x => return (weights @ x).squeeze()
-input_changed: x itself is changed in place (centred, scaled or normalised): the caller's tensor is different afterwards, and softmax(x xᵀ) x of the
-    tokens as they are is asked for.
+input_changed:
 - |
   x -= x.mean(dim=-1, keepdim=True)
   scores = x @ x.transpose(-2, -1)  # (..., T, T): entry [t, s] says how alike tokens t and s are
@@ -179,10 +191,8 @@ tokens_normalised: The tokens are centred or normalised first (a layer norm): so
   -= x.mean(dim= => = x - x.mean(
 transposed_result: The result is transposed: (..., T, C) is asked for, one row for each token.
 - return weights @ x => return (weights @ x).transpose(-2, -1)
-nothing_returned: Nothing is returned (None): `return` the result instead of printing it.
-- return weights => _ = weights
-list_returned: A list is returned: stack its rows into one tensor with torch.stack.
-- return weights @ x => return (weights @ x).tolist() || return list((weights @ x).unbind(-2))
+list_returned:
+- return weights @ x => return list((weights @ x).unbind(-2))
 weights_returned: The weights are returned; the output is the weights times x.
 - return weights @ x => return weights
 both_returned: Two things are returned; here only the output (..., T, C) is asked for.
@@ -195,17 +205,15 @@ residual: The input is added to the result (a residual connection): that comes i
 - return weights @ x => return x + weights @ x
 unstable: The exponential is taken of the raw scores, which overflows for large x. Use a stable softmax.
 - torch.softmax(scores, dim=-1) => scores.exp() / scores.exp().sum(-1, keepdim=True)
-detached: The weights are detached (or computed without gradients), so learning cannot change where attention looks.
+gradient_cut_off:
 - torch.softmax(scores, dim=-1) => torch.softmax(scores, dim=-1).detach()
 side_detached: One of the three roles of x is cut off from the gradient (`.detach()`, `no_grad`): the values are right, but what is learned is not.
 - weights @ x => weights @ x.detach()
 - x.transpose(-2, -1) => x.detach().transpose(-2, -1)
 - x @ x.tr => x.detach() @ x.tr
-no_gradient: No gradient reaches x at all (`.detach()`, `no_grad` or `.data`).
-- return weights @ x => return (weights @ x).detach()
-single_precision: The result comes back as float32 even when x is float64: something is cast, or made without `dtype=`.
+single_precision:
 - return weights @ x => return weights.float() @ x.float()
-double_precision: The result comes back as float64 even when x is float32: cast it back to the dtype of x.
+double_precision:
 - return weights @ x => return weights.double() @ x.double()
 no_self: Each token ignores itself here: the diagonal belongs to the weights too.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores - 1e9 * torch.eye(x.shape[-2]).to(x), dim=-1)

@@ -153,6 +153,21 @@ import torch
 def softmax(scores, dim=-1):
     return torch.softmax(scores, dim)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 no_shift: This is what softmax gives when the largest score is not subtracted first: exp(1e4) overflows to infinity, and inf / inf is NaN. Subtracting
     the maximum of each row changes nothing in exact arithmetic.
@@ -272,16 +287,12 @@ log_softmax: The result is the logarithm of the weights (log-softmax): take the 
 sigmoid: Each score went through a sigmoid on its own. The scores of a row compete in softmax: their weights sum to 1.
 - |
   return 1 / (1 + torch.exp(-scores))
-in_place: The maximum is subtracted in place (`-=`), so the caller's scores are changed too. Write `scores = scores - …`.
+input_changed:
 - shifted = scores - => scores -=
   torch.exp(shifted) => torch.exp(scores)
-exp_in_place: The exponential is written into the input (`exp_`), so the caller's scores are destroyed.
 - shifted = scores - scores.amax(dim=dim, keepdim=True) => scores -= scores.amax(dim, True)
   exps = torch.exp(shifted) => scores.exp_()
   return exps / exps.sum(dim=dim, keepdim=True) => return scores / scores.sum(dim, True)
-detached: The result is cut off from the input (`.detach()`, `.data`, `no_grad`, NumPy, `.item()`), so no gradient can flow back: nothing before this
-    softmax could learn.
-- torch.exp(shifted) => torch.exp(shifted).detach()
 overwritten: A tensor that the backward pass still needs is overwritten in place (`e /= …`, `exps[…] = …`). The values are right, but the gradient
     fails. Write `e = e / …`.
 - shifted = scores - scores.amax(dim=dim, keepdim=True) => exps = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
@@ -289,16 +300,15 @@ overwritten: A tensor that the backward pass still needs is overwritten in place
   return exps / exps.sum(dim=dim, keepdim=True) => return exps
 sum_detached: The denominator is detached: the values are right, but the gradient treats the sum as a constant.
 - exps.sum(dim=dim, keepdim=True) => exps.sum(dim=dim, keepdim=True).detach()
-single_precision: The result is float32 even for float64 scores: they are cast (`.float()`), or the result is written into a new tensor made without
-    `dtype=`.
+single_precision:
 - shifted = scores - =>
       scores = scores.float()
       shifted = scores -
-double_precision: The result is float64 even for float32 scores: cast it back with `.to(scores.dtype)`.
+double_precision:
 - shifted = scores - =>
       scores = scores.double()
       shifted = scores -
-single_precision_inside: The computation goes through float32, so float64 scores lose precision even though the dtype is restored.
+single_precision_inside:
 - torch.exp(shifted) => torch.exp(shifted.float()).to(scores.dtype)
 two_dimensions_only: This works for a matrix only: with more or fewer dimensions the wrong entries are summed, or it fails. Use `dim` with
     keepdim=True instead of fixed positions.
@@ -335,12 +345,6 @@ finite_blocked: −inf was replaced by a finite number or the weights were given
   -scores => scores.nan_to_num(neginf=-1e9)
 - in sign_changed
   -scores => scores.nan_to_num(neginf=-100.0)
-rounded: The weights are rounded: use them as they are.
-- return exps / exps.sum(dim=dim, keepdim=True) => return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals=3)
-- return exps / exps.sum(dim=dim, keepdim=True) => return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals=2)
-- return exps / exps.sum(dim=dim, keepdim=True) => return torch.round(exps / exps.sum(dim=dim, keepdim=True), decimals=4)
-squeezed: `squeeze()` removes every dimension of size 1: the result must have the shape of the scores.
-- return exps / exps.sum(dim=dim, keepdim=True) => return (exps / exps.sum(dim=dim, keepdim=True)).squeeze()
 other_signature: `dim` cannot be given by that name: keep the signature softmax(scores, dim=-1).
 - |
   def softmax(scores, axis=-1):
@@ -352,10 +356,7 @@ other_signature: `dim` cannot be given by that name: keep the signature softmax(
       return e / e.sum(-1, True)
 dim_required: `dim` has no default: keep the signature softmax(scores, dim=-1).
 - dim=-1): => dim):
-nothing_returned: Nothing is returned (None): `return` the weights instead of printing them.
-- return exps => _ = exps
-list_returned: A list or an array is returned; a tensor is asked for.
-- return exps / exps.sum(dim=dim, keepdim=True) => return (exps / exps.sum(dim=dim, keepdim=True)).tolist()
+list_returned:
 - return exps / exps.sum(dim=dim, keepdim=True) => return (exps / exps.sum(dim=dim, keepdim=True)).detach().numpy()
 """,
     right=r"""

@@ -60,6 +60,18 @@ def attention_mask(lengths, max_len):
     last = torch.minimum(position[None, :], lengths[:, None] - 1)
     return (position > last[:, :, None]).unsqueeze(1)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 and: The two masks are joined with *and*: a key is blocked if it is in the future *or* is padding (`|`).
 - future | padding => future & padding
@@ -118,8 +130,6 @@ last_sequence: All sequences get the mask of the last one: it is overwritten in 
 any_padding: A position that is padding in one sequence is blocked in all of them (do all write into one mask?). Each sequence has a length of its
     own.
 - future | padding[:, None, None, :] => (future | padding.any(0)).expand(len(lengths), 1, max_len, max_len)
-nothing_returned: Nothing is returned (None): `return` the mask.
-- return future | padding[:, None, None, :] => _ = future | padding[:, None, None, :]
 pair_returned: The two masks are returned one by one: join them with `|` into one.
 - return future | padding[:, None, None, :] => return future, padding
 padding_only: Only padding is blocked; the future is missing.
@@ -168,8 +178,8 @@ infinities: The mask holds 0 and −inf, to be added to scores: here a boolean m
 - return future | padding[:, None, None, :] =>
       mask = future | padding[:, None, None, :]
       return torch.zeros(mask.shape).masked_fill(mask, float('-inf'))
-squeezed: `squeeze()` removes the dimension for the heads (and every other of size 1).
-- future | padding[:, None, None, :] => (future | padding[:, None, None, :]).squeeze() || (future | padding[:, None, None, :]).squeeze(0)
+squeezed:
+- future | padding[:, None, None, :] => (future | padding[:, None, None, :]).squeeze(0)
 device_dropped: A mask is made without `device=lengths.device`: on a GPU the two masks could not be joined.
 - causal_mask(max_len, device=lengths.device) => causal_mask(max_len)
 first_key_always_open: The first key is always left open, even in an empty sequence: fully blocked rows are the business of masked_softmax.

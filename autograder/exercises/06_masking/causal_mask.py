@@ -45,6 +45,17 @@ from torch import nn
 def causal_mask(T, device=None):
     return nn.Transformer.generate_square_subsequent_mask(T, device=device).isinf()
 """,
+    takes="number",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "single_precision",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 diagonal_blocked: The diagonal is blocked too, so a token may not look at itself (and the first one at nothing). The mask is True *strictly* above the
     diagonal: diagonal=1.
@@ -93,10 +104,8 @@ upper_half_fixed: All rows block the same keys. Each query has a future of its o
 - ones.triu(diagonal=1) => ones & (torch.arange(T, device=device) > T // 2) || ones & (torch.arange(T, device=device) > 0)
 one_row: The mask has one row only: (T, T) is asked for, one row for each query.
 - ones.triu(diagonal=1) => torch.arange(T, device=device) > torch.arange(T, device=device) || ones.triu(diagonal=1)[0]
-squeezed: `squeeze()` removes every dimension of size 1, so the mask of one token is no longer (1, 1).
-- ones.triu(diagonal=1) => ones.triu(diagonal=1).squeeze() || ones.triu(diagonal=1).squeeze(0)
-nothing_returned: Nothing is returned (None): `return` the mask.
-- return ones => _ = ones
+squeezed:
+- ones.triu(diagonal=1) => ones.triu(diagonal=1).squeeze(0)
 no_device: `device` is not a parameter: keep the signature causal_mask(T, device=None) and make the mask there.
 - T, device=None => T
   , device=device =>

@@ -158,6 +158,20 @@ def masked_softmax(scores, mask):
     weights = torch.nn.functional.softmax(torch.where(dead, torch.zeros_like(scores), scores + bias), -1)
     return torch.where(mask, torch.zeros_like(weights), weights)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 nan_rows: A fully blocked row gives NaN: it is a softmax over nothing but −inf, that is 0/0. Such rows must be zeros.
 - |
@@ -341,10 +355,6 @@ mask_in_place: The caller's mask is changed in place (rows opened, `logical_not_
 zero_as_blocked: A score of exactly 0 is treated as blocked: only the mask says what is blocked.
 - in some_dimensions_only
   T, S = scores.shape => mask = mask | (scores == 0)
-squeezed: `squeeze()` removes every dimension of size 1: the result must have the shape of the scores.
-- return weights.masked_fill(mask, 0.0) => return weights.masked_fill(mask, 0.0).squeeze()
-nothing_returned: Nothing is returned (None): `return` the weights.
-- return weights => _ = weights
 pair_returned: Two things are returned: only the weights are asked for.
 - return weights.masked_fill(mask, 0.0) => return weights.masked_fill(mask, 0.0), mask
 overwritten: A tensor that the backward pass still needs is overwritten in place (`weights[mask] = 0`, `masked_fill_`, `/=`). The values are right,
@@ -396,14 +406,9 @@ in_place: The scores are changed in place (`masked_fill_` or `scores[mask] = …
 - |
   scores[mask.expand_as(scores)] = float('-inf')
   return torch.softmax(scores, -1)
-detached: The result is detached, so no gradient flows back to the scores.
-- return weights.masked_fill(mask, 0.0) => return weights.detach().masked_fill(mask, 0.0)
-- |
-  weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
-  return weights.detach().nan_to_num(0.0)
-single_precision: The result comes back as float32 even for float64 scores: something is cast, or made without `dtype=`.
+single_precision:
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.float(), dim=-1)
-double_precision: The result comes back as float64 even for float32 scores: cast it back with `.to(scores.dtype)`.
+double_precision:
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.double(), dim=-1)
 device_dropped: A new tensor is made without `device=`: on a GPU it lands on the CPU and the computation fails.
 - scores = scores.masked_fill(mask, float("-inf")) => scores = torch.where(mask, torch.full(scores.shape, float("-inf"), dtype=scores.dtype), scores)

@@ -51,6 +51,18 @@ import torch
 def padding_mask(lengths, max_len):
     return torch.ones(len(lengths), max_len, device=lengths.device).cumsum(-1) > lengths[:, None]
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 inverted: True and False are swapped: True marks padding (blocked), False the real tokens.
 - >= => <
@@ -107,8 +119,6 @@ size_limited: The number of positions is fixed or has a fixed maximum: the mask 
 - torch.arange(max_len => torch.arange(min(max_len, 16) || torch.arange(min(max_len, 32) || torch.arange(16
 ids_expected: `lengths` is taken for the ids themselves (`== 0`): it holds how many real tokens each sequence has.
 - positions >= lengths[:, None] => (lengths == 0)[:, None].expand(-1, max_len) || lengths == 0
-nothing_returned: Nothing is returned (None): `return` the mask.
-- return positions => _ = positions
 nothing_blocked: Nothing is blocked: all entries are False.
 - positions >= lengths[:, None] => (positions >= lengths[:, None]) & False
 left_padding: The padding is marked on the left: the real tokens come first here.
@@ -138,13 +148,11 @@ extra_dimensions: The mask has extra dimensions: (B, max_len) is asked for.
 list: A list or a NumPy array is returned: a tensor is asked for.
 - return positions >= lengths[:, None] => return (positions >= lengths[:, None]).tolist() || return list(positions >= lengths[:, None])
 - return positions >= lengths[:, None] => return (positions >= lengths[:, None]).numpy()
-squeezed: `squeeze()` removes every dimension of size 1, so a batch of one or a length of one changes the shape.
-- return positions >= lengths[:, None] => return (positions >= lengths[:, None]).squeeze()
 zero_length: A sequence of length 0 is treated as if it had one token: all of its positions are padding.
 - lengths[:, None] => lengths[:, None].clamp(min=1)
 device_dropped: The positions are made without `device=lengths.device`: on a GPU the comparison fails.
 - , device=lengths.device =>
-in_place: `lengths` is changed in place: the caller's tensor is different afterwards.
+input_changed:
 - |
   lengths -= 1
   positions = torch.arange(max_len, device=lengths.device)  # (max_len,)

@@ -237,6 +237,11 @@ def sees_the_future(attend, T=6, C=8):
                 return True
     return False
 """,
+    gives="bool",
+    slips=(
+        "nothing_returned",
+        "global_generator",
+    ),
     wrong=r"""
 last_row_only: Only the last output is compared. The last row has no future: it may look at everything. It is the *earlier* outputs that must not
     move.
@@ -522,8 +527,6 @@ tensor_returned: A tensor is returned (`.any()` without bool): True or False is 
       leaks = torch.tensor(False)
   gaps.append((attend(y)[:, :t] - before[:, :t]).abs().max().item()) => leaks = leaks | ((attend(y).detach()[:, :t] - before[:, :t]).abs() > 1e-6).any()
   return max(gaps) > 1e-6 => return leaks
-none_returned: When no leak is found nothing is returned (None): `return False` is missing at the end.
-- return False =>
 integer_returned: A number is returned: True or False is asked for.
 - return True => return 1
   return False => return 0
@@ -534,10 +537,6 @@ sizes_ignored: T (or C) is ignored: the function is always tried with the same n
 - generator = =>
       T = 6
       generator =
-global_generator: The random numbers come from the global generator (or it is seeded), which changes everybody else's. Make one with torch.Generator()
-    and pass it on.
-- torch.Generator().manual_seed(0) => torch.manual_seed(0)
-- , generator=generator =>
 all_must_leak: The answer is True only if *every* change is noticed (`all` where `any` belongs): a leak from one position is enough.
 - in inverted
   not torch => torch

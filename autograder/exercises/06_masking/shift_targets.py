@@ -55,6 +55,19 @@ import torch
 def shift_targets(ids):
     return ids.narrow(1, 0, ids.shape[1] - 1), ids.narrow(1, 1, ids.shape[1] - 1)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 swapped: The two results are the wrong way round: the inputs are all but the last token, the targets all but the first.
 - ids[:, :-1], ids[:, 1:] => ids[:, 1:], ids[:, :-1]
@@ -91,8 +104,6 @@ reversed: The sequence is reversed: the targets are the tokens *after* the input
 - ids[:, 1:] => ids.flip(1)[:, :-1] || ids.flip(1)[:, 1:]
 halves: The sequence is cut in two halves. Every token but the last is an input, every token but the first a target.
 - ids[:, :-1], ids[:, 1:] => ids[:, : ids.shape[1] // 2], ids[:, ids.shape[1] // 2 :]
-nothing_returned: Nothing is returned (None): `return` the two tensors.
-- return ids => _ = ids
 loop_ends_early: A loop stops too early or too late (or begins at 1), so pairs are missing.
 - ids[:, :-1], ids[:, 1:] => ids[:, :-2], ids[:, 1:-1] || ids[:, 1:-1], ids[:, 2:]
 uneven: The lengths differ: the inputs are not cut. Both should be (B, T-1).
@@ -114,7 +125,7 @@ first_sequence: Only the first sequence of the batch is returned.
 stacked: One tensor is returned: return the tuple (inputs, targets).
 - return ids[:, :-1], ids[:, 1:] => return torch.stack([ids[:, :-1], ids[:, 1:]]) || return torch.stack([ids[:, :-1], ids[:, 1:]], dim=-1)
 - return ids[:, :-1], ids[:, 1:] => return torch.stack([ids[:, :-1], ids[:, 1:]], dim=1) || return ids[:, 1:]
-list_returned: A list is returned: return the tuple (inputs, targets).
+list_returned:
 - return ids[:, :-1], ids[:, 1:] => return [ids[:, :-1], ids[:, 1:]] || return [(ids[:, t], ids[:, t + 1]) for t in range(ids.shape[1] - 1)]
 small_integers: The ids are cast to a smaller integer type: keep torch.long, so that no id is too large.
 - ids[:, :-1], ids[:, 1:] => ids[:, :-1].int(), ids[:, 1:].int()
@@ -124,9 +135,7 @@ floats: Ids are turned into floats: they are whole numbers and must stay so (tor
 - ids[:, :-1], ids[:, 1:] => ids[:, :-1].float(), ids[:, 1:].float()
 - ids[:, 1:] => ids[:, 1:].float()
 - ids[:, :-1] => ids[:, :-1].float()
-squeezed: `squeeze()` removes every dimension of size 1, so a batch of one or two tokens change the shape.
-- ids[:, :-1], ids[:, 1:] => ids[:, :-1].squeeze(), ids[:, 1:].squeeze()
-in_place: The ids are changed in place: the caller's tensor is different afterwards.
+input_changed:
 - return ids[:, :-1], ids[:, 1:] =>
       inputs = ids[:, :-1].clone()
       ids[:, :-1] = ids[:, 1:].clone()

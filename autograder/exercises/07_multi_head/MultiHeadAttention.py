@@ -359,6 +359,21 @@ class MultiHeadAttention(nn.Module):
         )
         return output.transpose(0, 1)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 split_without_transpose: The split cuts the numbers straight into (B, H, T, d_k), so that a head attends to pieces of other tokens. Cut into (B, T, H,
     d_k), then transpose: that is what split_heads does.
@@ -626,10 +641,6 @@ torchs_module: nn.MultiheadAttention does the work: here the four layers q_proj,
           if embed_dim % num_heads != 0:
               raise ValueError("embed_dim")
           self.attention = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
-
-      def forward(self, x, mask=None, context=None):
-          context = x if context is None else context
-          return self.attention(x, context, context, attn_mask=mask)[0]
 separate_heads: Each head has small layers of its own (an nn.ModuleList of heads). That is equal in what it can learn, but here one layer of full
     width for all heads is asked for: q_proj, k_proj, v_proj, out_proj.
 - |
@@ -651,11 +662,6 @@ separate_heads: Each head has small layers of its own (an nn.ModuleList of heads
               raise ValueError("embed_dim")
           self.heads = nn.ModuleList(Head(embed_dim, embed_dim // num_heads) for _ in range(num_heads))
           self.out_proj = nn.Linear(embed_dim, embed_dim)
-
-      def forward(self, x, mask=None, context=None):
-          source = x if context is None else context
-          allowed = None if mask is None else ~mask
-          return self.out_proj(torch.cat([head(x, source, allowed) for head in self.heads], dim=-1))
 other_names: The layers have other names: q_proj, k_proj, v_proj and out_proj are asked for, so that weights can be loaded.
 - q_proj => query
   k_proj => key
@@ -752,8 +758,6 @@ weights_too: The weights are returned as well: forward gives one tensor, (B, T, 
 - return self.out_proj(merge_heads(heads)) =>
       output = self.out_proj(merge_heads(heads))
       return (output, None)
-nothing_returned: forward returns nothing (None): `return` the output.
-- return self.out_proj(merge_heads(heads)) => self.out_proj(merge_heads(heads))
 heads_returned: The heads are never merged: the output is (B, T, C), with the heads side by side and then projected.
 - return self.out_proj(merge_heads(heads)) => return heads || return heads.transpose(1, 2)
 batch_second: Attention runs over the batch: x is (B, T, C) here (nn.MultiheadAttention's default has the tokens first).
@@ -789,18 +793,12 @@ not_refused: embed_dim that is not divisible by num_heads gives no ValueError, o
 refused_without_reason: Sizes are refused that are right: every num_heads that divides embed_dim is allowed, 1 and embed_dim among them.
 - embed_dim % num_heads != 0 => embed_dim % num_heads == 0 || num_heads % embed_dim != 0 || embed_dim % num_heads != 0 or num_heads == 1
 - embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or embed_dim // num_heads % 2
-detached: Part of the computation is cut off (`detach`, `.data`, `no_grad`, NumPy), so that no gradient comes through it.
-- return self.out_proj(merge_heads(heads)) =>
-      output = self.out_proj(merge_heads(heads))
-      return output.detach()
+gradient_cut_off:
 - F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed).detach()
 - self.k_proj(source) => self.k_proj(source).detach()
 - source = x if context is None else context => source = x if context is None else context.detach()
 - source = x if context is None else context => source = x.detach() if context is None else context.detach()
-dtype_changed: The dtype is not kept (a `.float()`, or a new tensor made without dtype): float64 goes in, float64 comes out.
-- return self.out_proj(merge_heads(heads)) =>
-      output = self.out_proj(merge_heads(heads))
-      return output.float()
+single_precision:
 - source = x =>
       x = x.float()
       source = x
@@ -809,7 +807,7 @@ device_dropped: A tensor is made without `device=x.device`: on a GPU the call fa
 - in scale_of_whole_width
   math.sqrt(x.shape[-1] => torch.full((1,), Q.shape[-1] ** 0.5, dtype=x.dtype
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else torch.zeros(mask.shape, dtype=x.dtype).masked_fill(mask, float('-inf'))
-in_place: x, the context or the mask is changed in place: the caller's tensor is different afterwards.
+input_changed:
 - source = x =>
       x -= x.mean()
       source = x

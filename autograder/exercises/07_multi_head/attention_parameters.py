@@ -49,6 +49,12 @@ def attention_parameters(embed_dim, bias=True):
     module = nn.MultiheadAttention(embed_dim, 1, bias=bias, device="meta")
     return sum(p.numel() for p in module.parameters())
 """,
+    takes="number",
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "text_returned",
+    ),
     wrong=r"""
 output_forgotten: Only three projections are counted: the output projection is the fourth.
 - return 4 * (weights + biases) => return 3 * (weights + biases) || return 3 * weights + 4 * biases
@@ -91,14 +97,12 @@ bytes: The result is in bytes or in millions: the number of parameters is asked 
 - return 4 * (weights + biases) => return 4 * 4 * (weights + biases) || return 4 * (weights + biases) // 1_000_000
 float: The result is not an int (a division, `**` with a float, a tensor): numbers of parameters are whole.
 - return 4 * (weights + biases) => return 4.0 * (weights + biases) || return torch.tensor(4 * (weights + biases))
-text: The result is a text: return the number itself.
-- return 4 * (weights + biases) => return f'{4 * (weights + biases):,}' || return str(4 * (weights + biases))
+text_returned:
+- return 4 * (weights + biases) => return f'{4 * (weights + biases):,}'
 pair: Weights and biases are returned apart: one number is asked for, their sum.
 - return 4 * (weights + biases) => return 4 * weights, 4 * biases
 size_fixed: The result does not depend on embed_dim: it is the count of one particular size.
 - return 4 * (weights + biases) => return 4 * (512 * 512 + 512) if bias else 4 * 512 * 512 || return 4 * (768 * 768 + 768) if bias else 4 * 768 * 768
-nothing_returned: Nothing is returned (None): `return` the number (printing it is not enough).
-- return 4 * (weights + biases) => print(4 * (weights + biases))
 """,
     right=r"""
 one_line:

@@ -67,6 +67,20 @@ import torch
 def merge_heads(x):
     return torch.cat(x.unbind(dim=1), dim=-1)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
     wrong=r"""
 no_transpose: The heads are merged without a transpose: a row of the result then holds several tokens of one head instead of all heads of one token.
     It even trains. Swap H and T with `transpose(1, 2)` first.
@@ -100,8 +114,8 @@ batch_merged: The batch is merged with the tokens: (B, T, H · d_k) keeps them a
 - return x.reshape(B, T, H * d_k) => return x.reshape(B * T, H * d_k)
 batch_lost: The batch dimension is lost: each sequence is merged by itself, (B, T, H · d_k).
 - return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k)[0]
-squeezed: `squeeze()` removes every dimension of size 1, so that one token or a batch of one changes the shape.
-- return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k).squeeze() || return x.squeeze(2).reshape(B, T, H * d_k).squeeze(1)
+squeezed:
+- return x.reshape(B, T, H * d_k) => return x.squeeze(2).reshape(B, T, H * d_k).squeeze(1)
 sizes_fixed: A size is a fixed number: take all of them from x.shape.
 - H * d_k) => 512) || 8 * d_k) || 64 * H)
 list_of_heads: The heads come as a list or a tuple: one tensor (B, T, H · d_k) is asked for.
@@ -109,10 +123,6 @@ list_of_heads: The heads come as a list or a tuple: one tensor (B, T, H · d_k) 
 not_any_layout: The code takes the numbers in the order in which they lie in memory, which fails for a tensor that was transposed before.
 - .transpose => .view(B, H * T, d_k).view(B, H, T, d_k).transpose || .view(-1).view(B, H, T, d_k).transpose
 - x.transpose(1, 2 => torch.as_strided(x, (B, T, H, d_k), (H * T * d_k, d_k, T * d_k, 1)
-detached: The result is cut off from x (`detach`, `.data`, `no_grad`, NumPy): nothing could be trained through it.
-- return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k).detach()
-dtype_changed: The dtype is not kept (a `.float()`, or a new tensor made without dtype): the result has the dtype of x.
-- return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k).float()
 device_dropped: The result is written into a new tensor that is made without `device=x.device`: on a GPU it comes back on the CPU, or fails.
 - |
   B, H, T, d_k = x.shape
@@ -120,15 +130,13 @@ device_dropped: The result is written into a new tensor that is made without `de
   for h in range(H):
       merged[..., h * d_k : (h + 1) * d_k] = x[:, h]
   return merged
-in_place: x is changed in place: the caller's tensor is different afterwards.
+input_changed:
 - return x.reshape(B, T, H * d_k) =>
       x *= H**-0.5
       return x.reshape(B, T, H * d_k)
 - = x.transpose => .transpose_
 scaled: The numbers are changed (divided by the number of heads, say): merging only rearranges them.
 - return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k) / H
-nothing_returned: Nothing is returned (None): `return` the merged tensor.
-- return x.reshape(B, T, H * d_k) => x.reshape(B, T, H * d_k)
 """,
     right=r"""
 contiguous_view:

@@ -71,6 +71,23 @@ def split_heads(x, num_heads):
         raise ValueError("num_heads must divide the width of x")
     return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 no_transpose: The numbers are cut anew straight into (B, H, T, d_k), so that a head holds pieces of other tokens. view and reshape keep the order of
     the numbers in memory: cut into (B, T, H, d_k), then swap T and H with `transpose(1, 2)`.
@@ -138,8 +155,6 @@ refused_without_reason: Sizes are refused that are right: every num_heads that d
 sizes_fixed: The number of heads or their width is a fixed number: they are num_heads and C / num_heads.
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(B, T, 8, C // 8) || x = x.view(B, T, C // 64, 64) || x = x.view(B, T, 2, C // 2)
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(B, T, 4, C // 4)
-squeezed: `squeeze()` removes every dimension of size 1, so that one head, one token or a batch of one changes the shape.
-- return x.transpose(1, 2) => return x.transpose(1, 2).squeeze()
 batch_lost: The batch dimension is lost or summed: each sequence is split by itself, (B, H, T, d_k).
 - return x.transpose(1, 2) => return x.transpose(1, 2)[0]
 not_any_layout: The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed
@@ -147,22 +162,16 @@ not_any_layout: The code takes the numbers in the order in which they lie in mem
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(-1).view(B, T, num_heads, C // num_heads)
 - x = x.view(B, T, num_heads, C // num_heads) => x = torch.as_strided(x, (B, T, num_heads, C // num_heads), (T * C, C, C // num_heads, 1))
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(B * T, num_heads, C // num_heads).view(B, T, num_heads, C // num_heads)
-detached: The result is cut off from x (`detach`, `.data`, `no_grad`, NumPy): nothing could be trained through it.
-- return x.transpose(1, 2) => return x.transpose(1, 2).detach()
-dtype_changed: The dtype is not kept (a `.float()`, or a new tensor made without dtype): the result has the dtype of x.
-- return x.transpose(1, 2) => return x.transpose(1, 2).float()
 device_dropped: The result is written into a new tensor that is made without `device=x.device`: on a GPU it comes back on the CPU, or fails.
 - in written_into_a_new_tensor
   x.new_empty(B, num_heads, T, C // num_heads => torch.zeros(B, num_heads, T, C // num_heads, dtype=x.dtype
-in_place: x is changed in place: the caller's tensor is different afterwards.
+input_changed:
 - return x.transpose(1, 2) =>
       x.div_((C // num_heads) ** 0.5)
       return x.transpose(1, 2)
 - x = x.view(B, T, num_heads, C // num_heads) => x.resize_(B, T, num_heads, C // num_heads)
 scaled: The numbers are changed (divided by the root of d_k, or normalised): splitting only rearranges them.
 - return x.transpose(1, 2) => return x.transpose(1, 2) / (C // num_heads) ** 0.5
-nothing_returned: Nothing is returned (None): `return` the heads.
-- return x.transpose(1, 2) => x.transpose(1, 2)
 """,
     right=r"""
 loop_over_heads:

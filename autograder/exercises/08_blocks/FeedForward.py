@@ -239,6 +239,21 @@ class FeedForward(nn.Sequential):
         middle.forward = lambda hidden: activation(hidden)
         super().__init__(nn.Linear(embed_dim, ff_dim), middle, nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout))
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 no_activation: There is no activation between the layers: two linear maps in a row are only one linear map.
 - hidden = self.activation(self.linear1(x)) => hidden = self.linear1(x)
@@ -413,25 +428,18 @@ frozen: Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
       self.dropout = nn.Dropout(dropout)
       self.requires_grad_(False)
-detached: Part of the computation is cut off (`detach`, `.data`, `no_grad`), so that no gradient comes through it.
-- return self.dropout(self.linear2(hidden)) => return self.dropout(self.linear2(hidden)).detach()
+gradient_cut_off:
 - return self.dropout(self.linear2(hidden)) => return self.dropout(self.linear2(hidden.detach()))
 - hidden = self.activation(self.linear1(x)) => hidden = self.activation(self.linear1(x.detach()))
-dtype_changed: The dtype is not kept (a `.float()`): float64 goes in, float64 comes out.
-- return self.dropout(self.linear2(hidden)) => return self.dropout(self.linear2(hidden)).float()
+single_precision:
 - hidden = self.activation(self.linear1(x)) => hidden = self.activation(self.linear1(x.float()))
-in_place: x is changed in place: the caller's tensor is different afterwards.
+input_changed:
 - hidden = self.activation(self.linear1(x)) =>
       x -= x.mean(dim=-1, keepdim=True)
       hidden = self.activation(self.linear1(x))
-- hidden = self.activation(self.linear1(x)) =>
-      hidden = self.activation(self.linear1(x))
-      x.zero_()
 - return self.dropout(self.linear2(hidden)) =>
       x += self.dropout(self.linear2(hidden))
       return x
-nothing_returned: forward returns nothing (None): `return` the result.
-- return self.dropout(self.linear2(hidden)) => self.dropout(self.linear2(hidden))
 no_super: `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
 - super().__init__() =>
 not_a_module: The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.

@@ -190,6 +190,21 @@ class LayerNorm(nn.LayerNorm):
     def __init__(self, dim, eps=1e-5):
         super().__init__(dim, eps)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 unbiased_variance: The variance divides by dim − 1, PyTorch's default: layer normalisation divides by dim (`unbiased=False`).
 - unbiased=False => unbiased=True
@@ -341,8 +356,7 @@ running_statistics: Statistics of earlier calls are used, or only in one mode (t
       if self.kept is None or self.kept.shape != mean.shape:
           self.kept = mean.detach()
       normalised = (x - self.kept) / torch.sqrt(variance + self.eps)
-dtype_changed: The dtype is not kept (a `.float()`, or a new tensor made without dtype): float64 goes in, float64 comes out.
-- return self.weight * normalised + self.bias => return (self.weight * normalised + self.bias).float()
+single_precision:
 - mean = x.mean(dim=-1, keepdim=True)  # (..., 1) =>
       x = x.float()
       mean = x.mean(dim=-1, keepdim=True)  # (..., 1)
@@ -352,7 +366,7 @@ dtype_changed: The dtype is not kept (a `.float()`, or a new tensor made without
   return self.weight * normalised + self.bias => return self.weight * (x - mean) / torch.sqrt(variance + self.eps) + self.bias
 device_dropped: A tensor is made without `device=x.device`: on a GPU the call fails.
 - torch.sqrt(variance + self.eps) => torch.sqrt(variance + torch.full((1,), self.eps, dtype=x.dtype))
-in_place: x is changed in place (`x -= mean`): the caller's tensor is different afterwards. Make a new one.
+input_changed:
 - normalised = (x - mean) / torch.sqrt(variance + self.eps) =>
       x -= mean
       normalised = x / torch.sqrt(variance + self.eps)
@@ -364,8 +378,6 @@ dropout_or_activation: Something else is applied that does not belong here: laye
 - return self.weight * normalised + self.bias => return torch.relu(self.weight * normalised + self.bias)
 - return self.weight * normalised + self.bias => return torch.tanh(self.weight * normalised + self.bias)
 - return self.weight * normalised + self.bias => return x + self.weight * normalised + self.bias
-nothing_returned: forward returns nothing (None): `return` the result.
-- return self.weight * normalised + self.bias => self.weight * normalised + self.bias
 no_super: `super().__init__()` is missing: nn.Module must be set up before parameters can be assigned.
 - super().__init__() =>
 not_a_module: The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.

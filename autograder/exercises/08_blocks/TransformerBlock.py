@@ -477,6 +477,21 @@ class TransformerBlock(nn.Module):
         first, last = (self.norm2, nn.Identity()) if self.norm_first else (nn.Identity(), self.norm2)
         return last(x + self.dropout(self.ff(first(x))))
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 norm_first_ignored: norm_first makes no difference: False is norm(x + part(x)), True is x + part(norm(x)).
 - if self.norm_first: => if True: || if False:
@@ -866,7 +881,7 @@ arguments_reordered: The parameters of `__init__` are not (embed_dim, num_heads,
   self.norm_first = norm_first => self.norm_first = pre_norm
 - embed_dim, num_heads, ff_dim, dropout=0.0, norm_first=False => embed_dim, num_heads, ff_dim, dropout=0.0
   self.norm_first = norm_first => self.norm_first = False
-in_place: x is changed in place (`x += …`): the caller's tensor is different afterwards. Write `x = x + …`.
+input_changed:
 - x = x + self.dropout(self.attn(self.norm1(x), mask)) => x += self.dropout(self.attn(self.norm1(x), mask))
   x = self.norm1(x + self.dropout(self.attn(x, mask))) =>
       x += self.dropout(self.attn(x, mask))
@@ -881,9 +896,7 @@ in_place: x is changed in place (`x += …`): the caller's tensor is different a
   x = x + self.dropout(self.attn(self.norm1(x), mask)) =>
       mask = None if mask is None else mask.logical_not_().logical_not()
       x = x + self.dropout(self.attn(self.norm1(x), mask))
-detached: Part of the computation is cut off (`detach`, `.data`, `no_grad`), so that no gradient comes through it.
-- return x + self.ff(self.norm2(x)) => return (x + self.ff(self.norm2(x))).detach()
-  return self.norm2(x + self.ff(x)) => return self.norm2(x + self.ff(x)).detach()
+gradient_cut_off:
 - return x + => return x.detach() +
   self.norm2(x + => self.norm2(x.detach() +
 - self.attn(self.norm1(x), mask) => self.attn(self.norm1(x), mask).detach()
@@ -896,19 +909,16 @@ frozen: Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
       self.dropout = nn.Dropout(dropout)
       self.attn.requires_grad_(False)
-dtype_changed: The dtype is not kept (a `.float()`): float64 goes in, float64 comes out.
+single_precision:
 - def forward(self, x, mask=None): =>
       def forward(self, x, mask=None):
           x = x.float()
-- return x + self.ff(self.norm2(x)) => return (x + self.ff(self.norm2(x))).float()
-  return self.norm2(x + self.ff(x)) => return self.norm2(x + self.ff(x)).float()
 weights_too: More than one thing is returned: forward gives one tensor of x's shape.
 - return x + self.ff(self.norm2(x)) => return x + self.ff(self.norm2(x)), None
   return self.norm2(x + self.ff(x)) => return self.norm2(x + self.ff(x)), None
-nothing_returned: forward returns nothing (None), perhaps in one of the two orders: `return` the result.
+nothing_returned:
 - return x + => x = x +
   return self.norm2 => x = self.norm2
-- return self.norm2 => x = self.norm2
 - in one_helper
   def sublayer(x, norm, part): =>
       if self.norm_first:

@@ -46,6 +46,12 @@ def block_parameters(embed_dim, ff_dim):
     layer = nn.TransformerEncoderLayer(embed_dim, 1, ff_dim, device="meta")
     return sum(p.numel() for p in layer.parameters())
 """,
+    takes="number",
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "text_returned",
+    ),
     wrong=r"""
 no_biases: The biases are missing: each linear layer has one for each output.
 - attention = 4 * (embed_dim * embed_dim + embed_dim) => attention = 4 * embed_dim * embed_dim
@@ -107,10 +113,8 @@ float: The result is not an int (a division, a tensor): numbers of parameters ar
 apart: The parts are returned one by one: one number is asked for, their sum.
 - return attention + feed_forward + norms => return attention, feed_forward, norms
 - return attention + feed_forward + norms => return {'attention': attention, 'ff': feed_forward, 'norms': norms}
-text: The result is a text: return the number itself.
+text_returned:
 - return attention + feed_forward + norms => return f'{attention + feed_forward + norms:,}'
-nothing_returned: Nothing is returned (None): `return` the number (printing it is not enough).
-- return attention + feed_forward + norms => print(attention + feed_forward + norms)
 argument_names: The parameters have other names or a third is required: block_parameters(embed_dim, ff_dim).
 - (embed_dim, ff_dim): =>
       (C, F):

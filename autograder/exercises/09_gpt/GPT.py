@@ -932,6 +932,15 @@ class GPT(nn.Module):
             return logits, None
         return logits, nn.functional.cross_entropy(logits.reshape(B * T, -1), targets.reshape(B * T))
 """,
+    takes="tensor",
+    gives="dict",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 no_causal_mask: There is no causal mask, so every token sees the ones it is to predict: give each block a mask that is True above the diagonal.
 - x = block(x, src_mask=future, is_causal=True) => x = block(x)
@@ -1194,8 +1203,7 @@ targets_needed: `targets` has to have a default, and None has to work: forward(i
   return logits, None =>
 targets_in_truth: `if targets:` asks for the truth of a whole tensor, which has none: `if targets is None`.
 - targets is None => not targets
-nothing_returned: Nothing is returned (None): end `forward` with `return logits, loss`.
-- return logits, loss => pass
+nothing_returned:
 - return logits, loss => pass
   return logits, None => return None
 too_long_accepted: A text longer than block_size is not refused with a clear message: raise a ValueError that says so.

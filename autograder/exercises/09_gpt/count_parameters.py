@@ -86,6 +86,11 @@ def count_parameters(config):
         total += L * 11 * C + C
     return total if config.tie_weights else total + V * C
 """,
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "text_returned",
+    ),
     wrong=r"""
 tied_weights_counted_twice: The output layer is counted although it shares the token embedding's matrix: with tie_weights=True that is one matrix,
     counted once.
@@ -164,7 +169,7 @@ not_an_int: A float is returned (from `/`, or from powers with a float): paramet
 - return embeddings => return 1.0 * embeddings
 - attention = 4 * (C * C => attention = 4 * (C**2.0
 - norm = C + biases * C => norm = C / 1 + biases * C
-text: A text is returned: an int is asked for (format it when you print).
+text_returned:
 - return embeddings + config.n_layer * block + norm + head => return f'{embeddings + config.n_layer * block + norm + head:,}'
 model_built: A model (or a layer) is built in order to count: a closed form is asked for, from the numbers of the configuration alone. Otherwise a
     model of many billions of parameters could not be counted.
@@ -176,9 +181,6 @@ model_built: A model (or a layer) is built in order to count: a closed form is a
 in_millions: The count is divided (millions? thousands?) or given in bytes: the number of parameters itself is asked for.
 - return embeddings + config.n_layer * block + norm + head => return (embeddings + config.n_layer * block + norm + head) / 1e6
 - return embeddings + config.n_layer * block + norm + head => return 4 * (embeddings + config.n_layer * block + norm + head)
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return embeddings => _ = embeddings
-- return embeddings + config.n_layer * block + norm + head => print(embeddings + config.n_layer * block + norm + head)
 """,
     right=r"""
 one_formula:

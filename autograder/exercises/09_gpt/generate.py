@@ -339,6 +339,17 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     model.train(training)
     return ids.clone()
 """,
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "single_precision",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 not_cropped: The whole text is given to the model, which has positions for block_size tokens only: crop the context to the last block_size.
 - context = ids[:, -model.config.block_size :] => context = ids || context = ids[:, -1024:] || context = ids[:, -256:]
@@ -515,9 +526,11 @@ gradients_off_for_good: torch.set_grad_enabled(False) stays in force after the c
   @torch.no_grad() =>
   T = ids.shape[1] => torch.set_grad_enabled(False)
   return ids[:, T:] => return ids
-global_generator: The generator is not passed on, so the tokens come from torch's global one: `torch.multinomial(…, generator=generator)`.
+global_generator:
 - num_samples=1, generator=generator => num_samples=1
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.distributions.Categorical(probs=probs).sample()[:, None]
+- in generator_ignored
+  = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 other_source: Chance comes from elsewhere (`random`, NumPy), so the generator decides nothing: torch.multinomial with generator=generator.
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.tensor([__import__('random').choices(range(probs.shape[1]), p)[0] for p in probs.tolist()])[:, None]
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.tensor([__import__('numpy').random.choice(probs.shape[1], p=[q / sum(p) for q in p]) for p in probs.tolist()])[:, None]
@@ -531,9 +544,6 @@ generator_ignored: A generator of its own, with a fixed seed, is used: the one t
 - in prompt_left_out
   T = ids.shape[1] => generator.manual_seed(42)
   [:, T:] =>
-seeded_anew: The generator is seeded anew at each call, so every call gives the same text: draw from it as it comes.
-- in generator_ignored
-  = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 seeded_each_step: The generator is seeded anew before each token: draw from it as it comes.
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) =>
       generator.manual_seed(0)
@@ -569,9 +579,6 @@ floats: The ids are floats: whole numbers are asked for.
   return ids
 logits_returned: Something else than the ids is returned: the text [B, T + max_new_tokens] alone is asked for.
 - return ids => return ids, was_training || return next_ids if max_new_tokens else ids
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return ids => print(ids)
-- return ids =>
 prompt_changed: The prompt itself is changed: its tokens come back as they were, and the caller's tensor stays as it is.
 - ids = torch.cat([ids, next_ids], dim=1) =>
       ids[:, -1:] = next_ids

@@ -169,6 +169,22 @@ def get_batch(data, block_size, batch_size, generator):
     windows = windows[torch.randint(len(windows), (batch_size,), generator=generator)]
     return windows[:, :block_size], windows[:, 1:]
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 not_shifted: y is the same as x: the target of each token is the one after it, so y is x one step on.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1], windows[:, :-1]
@@ -271,12 +287,14 @@ sizes_swapped: block_size and batch_size are mixed up: x has batch_size rows of 
 - block_size, batch_size, => batch_size, block_size,
 one_row: A single window comes back: batch_size of them are asked for.
 - windows[:, :-1], windows[:, 1:] => windows[0, :-1], windows[0, 1:] || windows[:1, :-1], windows[:1, 1:]
-squeezed: `squeeze()` removes every dimension of size 1, so a batch of one window, or windows of one token, lose a dimension.
-- windows[:, :-1], windows[:, 1:] => windows[:, :-1].squeeze(), windows[:, 1:].squeeze() || windows[:, :-1].squeeze(0), windows[:, 1:].squeeze(0)
-global_generator: The generator is not passed on, so the starts come from torch's global one: `generator=generator`.
+squeezed:
+- windows[:, :-1], windows[:, 1:] => windows[:, :-1].squeeze(0), windows[:, 1:].squeeze(0)
+global_generator:
 - , generator=generator) => )
 - in slices
   , generator=generator =>
+- in generator_ignored
+  = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 other_source: Chance comes from elsewhere (`random`, NumPy), so the generator decides nothing: torch.randint with generator=generator.
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.tensor(__import__('random').choices(range(len(data) - block_size), k=batch_size))
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.from_numpy(__import__('numpy').random.randint(0, len(data) - block_size, batch_size))
@@ -297,9 +315,6 @@ generator_ignored: The seed is fixed inside, so every call gives the same batch:
   starts = torch.randint(len(data) - block_size - 1, (batch_size,), generator=generator) =>
       generator.manual_seed(1337)
       starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator)  # (B,), the end excluded
-seeded_anew: The generator is seeded anew at each call, so every call gives the same batch: draw from it as it comes.
-- in generator_ignored
-  = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 short_text_accepted: A text without a single window is not refused with a clear message: if N is not greater than block_size raise a ValueError that
     says so.
 - if len(data) <= block_size: =>
@@ -310,10 +325,6 @@ short_text_accepted: A text without a single window is not refused with a clear 
 short_text_limit: The limit for a short text is off by one: with N = block_size the last token has no target, with N = block_size + 1 there is one
     window.
 - len(data) <= block_size => len(data) < block_size || len(data) <= block_size + 1 || len(data) <= 2 * block_size
-error_of_another_type: A text that is too short raises an error of another type: a ValueError is asked for (not `assert`).
-- raise ValueError( => raise IndexError(
-- if len(data) <= block_size: => assert len(data) > block_size, 'data is too short'
-  raise ValueError(f"data has {len(data)} tokens, but a window and its targets need {block_size + 1}") =>
 list: x and y are lists: tensors are asked for.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].tolist(), windows[:, 1:].tolist() || list(windows[:, :-1]), list(windows[:, 1:])
 one_tensor: One tensor (or a list) comes back: the pair x, y is asked for (`return x, y`).
@@ -323,16 +334,10 @@ floats: x and y are floats: ids are whole numbers and must stay so, nn.Embedding
 wrong_dtype: The dtype of data is not kept (`.long()`, `.int()`, or a new tensor made of numbers).
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].long(), windows[:, 1:].long() || windows[:, :-1].int(), windows[:, 1:].int()
 - windows[:, :-1], windows[:, 1:] => torch.tensor(windows[:, :-1].tolist()), torch.tensor(windows[:, 1:].tolist())
-input_changed: The text is changed in place (shuffled, say): the caller's data are different afterwards.
-- windows = data[places] =>
-      windows = data[places]
-      data += 1
+input_changed:
 - windows = data[places] =>
       windows = data[places]
       data.copy_(data.roll(1))
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return windows => _ = windows
-- return windows[:, :-1], windows[:, 1:] => print(windows)
 """,
     right=r"""
 slices:

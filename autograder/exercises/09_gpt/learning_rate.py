@@ -78,6 +78,13 @@ def learning_rate(step, max_steps, warmup, peak, floor):
         share = 1.0
     return floor + (peak - floor) * math.cos(math.pi / 2 * share) ** 2
 """,
+    takes="number",
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "rounded",
+        "text_returned",
+    ),
     wrong=r"""
 warmup_one_ahead: Warm-up is one step ahead (step + 1, or warmup − 1): at step 0 the rate is 0, at step `warmup` it is the peak.
 - return peak * step / warmup => return peak * (step + 1) / warmup || return peak * (step + 1) / (warmup + 1)
@@ -190,7 +197,7 @@ not_a_float: A tensor is returned: a plain float is asked for (math.cos, not tor
   return floor => return torch.tensor(floor)
   peak * (1 + math.cos(math.pi * progress => floor + (peak - floor) * (1 + torch.cos(torch.tensor(math.pi * progress)
 - math.cos(math.pi * progress) => torch.cos(torch.tensor(math.pi * progress, dtype=torch.float64))
-rounded: The rate is rounded: keep all digits (round when you print).
+rounded:
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => round(floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2, 4)
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => round(floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2, 4)
   return peak * step / warmup => return round(peak * step / warmup, 4)
@@ -200,8 +207,7 @@ factor: The rate comes as a share of the peak, as LambdaLR wants it: the rate it
   return peak * step => return step
   return floor => return floor / peak
   peak * (1 + math.cos(math.pi * progress)) / 2 => (floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2) / peak
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => print(floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2)
+nothing_returned:
 - return => _ =
 """,
     right=r"""

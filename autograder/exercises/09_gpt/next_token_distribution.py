@@ -244,6 +244,24 @@ def next_token_distribution(logits, temperature=1.0, top_k=None, top_p=None):
         ordered = ordered / ordered.sum(-1, keepdim=True)
     return torch.zeros_like(probs).scatter(-1, order, ordered)
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 temperature_multiplied: The logits are multiplied by the temperature: divide, so that a low temperature sharpens the distribution.
 - logits / temperature => logits * temperature
@@ -428,7 +446,7 @@ logits_returned: Logits are returned: the softmax is missing at the end.
 - return torch.softmax(logits, dim=-1) => return logits
 drawn: A token is drawn: only the distribution is asked for, `generate` draws from it.
 - return torch.softmax(logits, dim=-1) => return torch.multinomial(torch.softmax(logits, dim=-1).flatten(0, -2) if logits.dim() > 1 else torch.softmax(logits, dim=-1), 1)
-squeezed: A dimension of size 1 is lost (`squeeze`, `[0]`): keep the shape of the logits.
+squeezed:
 - return torch.softmax(logits, dim=-1) => return torch.softmax(logits, dim=-1).squeeze() || return torch.softmax(logits, dim=-1).squeeze(0)
 - V = logits =>
       logits = logits.flatten(0, -2) if logits.dim() > 1 else logits
@@ -440,23 +458,15 @@ epsilon_added: A small number is added, so that excluded tokens get a chance or 
 - return torch.softmax(logits, dim=-1) =>
       probs = torch.softmax(logits, dim=-1) + 1e-6
       return probs / probs.sum(dim=-1, keepdim=True)
-input_changed: The caller's logits are changed in place (`/=`, or writing −∞ into them): make a new tensor.
+input_changed:
 - logits = logits / temperature => logits /= temperature
 - logits = logits / temperature => logits = logits if temperature == 1 else logits / temperature
   logits = logits.masked_fill(logits < kth, float("-inf")) => logits[logits < kth] = float("-inf")
 - logits = logits / temperature => logits = logits if temperature == 1 else logits / temperature
   logits = logits.masked_fill(beyond => logits.masked_fill_(beyond
-gradient_cut_off: The result is cut off from the logits (`.detach()`, `no_grad`, numbers put into a new tensor), so no gradient arrives.
-- V = logits =>
-      logits = logits.detach()
-      V = logits
-- return torch.softmax(logits, dim=-1) => return torch.softmax(logits, dim=-1).data
-single_precision: The result is float32 even for float64 logits (a `.float()`?): keep the dtype that is given.
-- V = logits =>
-      logits = logits.float()
-      V = logits
+single_precision:
 - return torch.softmax(logits, dim=-1) => return torch.softmax(logits, dim=-1, dtype=torch.float32)
-double_precision: The result is float64 whatever was given: keep the dtype of the logits.
+double_precision:
 - V = logits =>
       logits = logits.double()
       V = logits
@@ -479,18 +489,8 @@ bad_input_accepted: A value out of range is not refused: a negative temperature,
 - top_k is not None and top_k < 1 => False
 - top_p is not None and not 0 < top_p <= 1 => False
 - not 0 < top_p <= 1 => top_p > 1 || top_p <= 0
-error_of_another_type: A value out of range raises an error of another type: a ValueError is asked for (not `assert`).
-- raise ValueError( => raise TypeError(
-- if temperature < 0: => assert temperature >= 0 and (top_k is None or top_k > 0) and (top_p is None or 0 < top_p <= 1)
-  raise ValueError(f"temperature must not be negative; got {temperature}") =>
-  if top_k is not None and top_k < 1: =>
-  raise ValueError(f"top_k must be at least 1; got {top_k}") =>
-  if top_p is not None and not 0 < top_p <= 1: =>
-  raise ValueError(f"top_p must be above 0 and at most 1; got {top_p}") =>
 zero_refused: temperature = 0 is refused: it means greedy.
 - if temperature < 0: => if temperature <= 0:
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return torch.softmax(logits, dim=-1) => print(torch.softmax(logits, dim=-1)) || logits = torch.softmax(logits, dim=-1)
 """,
     right=r"""
 indices_cut:

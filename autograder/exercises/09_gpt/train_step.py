@@ -211,6 +211,13 @@ def train_step(model, optimizer, x, y, max_norm=1.0):
     optimizer.step()
     return float(loss)
 """,
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "rounded",
+        "text_returned",
+        "global_generator",
+    ),
     wrong=r"""
 gradients_pile_up: Old gradients are never set to zero: backward() adds to them, so each step also repeats all earlier ones. Begin with
     optimizer.zero_grad().
@@ -388,8 +395,8 @@ loss_after: The loss is computed once more after the update: return that of the 
       return loss.item()
 not_a_float: A tensor is returned: a plain float is asked for, `loss.item()`. A list of such tensors would keep every step's graph in memory.
 - return loss.item() => return loss || return loss.detach() || return loss.data
-rounded: The loss is rounded: keep all digits (round when you print).
-- return loss.item() => return round(loss.item(), 2) || return round(loss.item(), 3) || return int(loss.item())
+rounded:
+- return loss.item() => return int(loss.item())
 norm_returned: The norm of the gradients is returned (clip_grad_norm_ gives it back): the loss is asked for.
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
   return loss.item() => return norm.item()
@@ -399,8 +406,6 @@ pair_returned: More than the loss is returned: one float is asked for.
 - return loss.item() => return loss.item(), model || return [loss.item()]
 - _, loss = model(x, y) => logits, loss = model(x, y)
   return loss.item() => return logits, loss
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return loss.item() => _ = loss || print(loss.item())
 input_changed: The batch is changed in place: x and y are different afterwards.
 - return loss.item() =>
       x += 1

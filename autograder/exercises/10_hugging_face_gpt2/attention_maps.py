@@ -163,6 +163,13 @@ def attention_maps(model, tokenizer, text):
     model.train(mode)
     return tokenizer.convert_ids_to_tokens(ids[0].tolist()), torch.stack(maps)
 """,
+    gives="tuple",
+    slips=(
+        "nothing_returned",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 fused_attention: The fused attention (sdpa, the default) never keeps its weights, so there are none to stack: call
     `model.set_attn_implementation("eager")` first.
@@ -343,8 +350,7 @@ model_frozen: The model's parameters lose requires_grad: use `torch.no_grad()`, 
 empty_text_accepted: A text without tokens crashes inside the model: refuse it with a ValueError.
 - if ids.shape[1] == 0: =>
   raise ValueError("text has no tokens") =>
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return [ => result = [
+nothing_returned:
 - return [tokenizer.decode([i]) for i in ids[0].tolist()], weights => print(weights)
 """,
     right=r"""

@@ -106,6 +106,8 @@ def describe_model(model):
         head_dim=block.attn.head_dim,
     )
 """,
+    gives="dict",
+    slips=("nothing_returned",),
     wrong=r"""
 tied_counted_twice: The output layer of GPT-2 is the token embedding once more, one matrix with two names, and you count it twice.
     `model.parameters()` gives it once; `state_dict()` and `remove_duplicate=False` give every name.
@@ -197,8 +199,6 @@ numbers_as_text: The numbers are strings: return ints, and put in the commas whe
 - sum(p.numel() for p in model.parameters()) => f"{sum(p.numel() for p in model.parameters()):,}"
 - sum(p.numel() for p in model.parameters()) => str(sum(p.numel() for p in model.parameters()))
   config.vocab_size => str(config.vocab_size)
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return { => described = {
 not_a_dict: A dict is asked for, with the sizes under their names.
 - |
   c = model.config

@@ -156,6 +156,14 @@ def text_perplexity(model, tokenizer, text):
     model.train(mode)
     return math.exp(loss.item())
 """,
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "text_returned",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 sum_for_mean: You exponentiate the sum of the losses: perplexity takes their mean, so that long texts compare with short ones.
 - return F.cross_entropy(predicted, targets).exp().item() =>
@@ -305,9 +313,6 @@ not_an_error: A text that is too short should raise a ValueError, not return som
       if N < 2:
           return None
   raise ValueError(f"text has {N} tokens; from 2 to {context} are needed") =>
-assertion: Bad input should raise a ValueError, not an AssertionError: `if …: raise ValueError(…)`.
-- if not 2 <= N <= context: => assert 2 <= N <= context
-  raise ValueError(f"text has {N} tokens; from 2 to {context} are needed") =>
 too_long_crashes: A text longer than the context crashes inside the model, which has no position for it: refuse it with a ValueError.
 - if not 2 <= N <= context: => if N < 2:
 just_fitting_refused: A text of exactly as many tokens as the context has positions fits.
@@ -341,9 +346,6 @@ gradients_left: You call backward: the parameters have gradients afterwards, whi
   loss = F.cross_entropy(predicted, targets)
   loss.backward()
   return loss.exp().item()
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return F. => result = F.
-- return F.cross_entropy(predicted, targets).exp().item() => print(F.cross_entropy(predicted, targets).exp().item())
 """,
     right=r"""
 one_by_one:

@@ -170,6 +170,13 @@ def top_next_tokens(model, tokenizer, prompt, k=10):
     ranked = sorted(enumerate(out.logits.flatten().softmax(0).tolist()), key=lambda pair: -pair[1])
     return [(tokenizer.decode(i), p) for i, p in ranked[:k]]
 """,
+    gives="list",
+    slips=(
+        "nothing_returned",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 first_position: You read the prediction after the first token. logits has one for every position; the next token's stands at the last, `logits[0,
     -1]`.
@@ -296,9 +303,6 @@ words_split: The prompt's words are looked up one by one, or its characters: the
 - tokenizer(prompt, return_tensors="pt").input_ids => torch.tensor([[i for w in prompt.split() for i in tokenizer.encode(w)]])
 - tokenizer(prompt, return_tensors="pt") => tokenizer(prompt.strip(), return_tensors="pt") || tokenizer(prompt.lower(), return_tensors="pt")
 - tokenizer(prompt, return_tensors="pt") => tokenizer(prompt + " ", return_tensors="pt")
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return [( => result = [(
-- return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)] => print([(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)])
 """,
     right=r"""
 the_usual_way:

@@ -448,6 +448,21 @@ class DecoderBlock(nn.Module):
         x = self.norm2(x + self.attend(self.cross_attn, x, memory, memory_mask))
         return self.norm3(x + self.ff(x))
 """,
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
     wrong=r"""
 cross_attention_missing: Cross-attention is not used, so memory makes no difference: between self-attention and ff, x attends to memory.
 - x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(x)
@@ -708,15 +723,14 @@ memory_first: The parameters of `forward` are not (x, memory, mask=None, memory_
 - (self, x, memory, mask=None, memory_mask=None) => (self, memory, x, mask=None, memory_mask=None)
 masks_required: mask and memory_mask are required: their default is None.
 - mask=None, memory_mask=None => mask, memory_mask || mask, memory_mask=None
-in_place: x (or memory, or a mask) is changed in place: the caller's tensor is different afterwards. Write `x = x + …`.
+input_changed:
 - x = self.norm1(x + self.dropout(self.self_attn(x, mask))) =>
       x += self.dropout(self.self_attn(x, mask))
       x = self.norm1(x)
 - def forward(self, x, memory, mask=None, memory_mask=None): =>
       def forward(self, x, memory, mask=None, memory_mask=None):
           memory.data.mul_(1.0).add_(1e-3)
-detached: Part of the computation is cut off (`detach`, `.data`, `no_grad`), so that no gradient comes through it.
-- return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(x + self.dropout(self.ff(x))).detach()
+gradient_cut_off:
 - context=memory => context=memory.detach()
 - self.self_attn(x, mask) => self.self_attn(x.detach(), mask)
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory_mask, context=memory).detach()
@@ -727,8 +741,7 @@ frozen: Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
       self.dropout = nn.Dropout(dropout)
       self.cross_attn.requires_grad_(False)
-dtype_changed: The dtype is not kept (a `.float()`): float64 goes in, float64 comes out.
-- return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(x + self.dropout(self.ff(x))).float()
+single_precision:
 - def forward(self, x, memory, mask=None, memory_mask=None): =>
       def forward(self, x, memory, mask=None, memory_mask=None):
           x = x.float()
@@ -740,8 +753,6 @@ more_than_one_returned: More than one thing is returned: forward gives one tenso
 - return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(x + self.dropout(self.ff(x))), memory
 memory_returned: The result has the shape of memory (or is memory): the block gives a new x, of x's shape.
 - return self.norm3(x + self.dropout(self.ff(x))) => return memory
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return self.norm3(x + self.dropout(self.ff(x))) => x = self.norm3(x + self.dropout(self.ff(x))) || print(self.norm3(x + self.dropout(self.ff(x))))
 no_super: `super().__init__()` is missing: nn.Module must be set up before parts can be assigned.
 - super().__init__() =>
 not_a_module: The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.

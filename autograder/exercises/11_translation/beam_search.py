@@ -356,6 +356,14 @@ def beam_search(model, source_ids, bos_id, eos_id, beam_size, max_len, length_pe
     best = max(ended or beams, key=lambda heir: heir[1] / (5 + len(heir[0])) ** length_penalty)
     return [token for token in best[0] if token != eos_id]
 """,
+    gives="list",
+    slips=(
+        "nothing_returned",
+        "global_generator",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 greedy: Only one beam is followed, so this is greedy decoding: keep beam_size of them at each step.
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = 1
@@ -541,13 +549,9 @@ bad_size_accepted: A beam_size below 1 is accepted: it should be a ValueError th
 - if beam_size < 1: => beam_size = max(beam_size, 1)
   raise ValueError(f"beam_size must be at least 1; got {beam_size}") =>
 - raise ValueError(f"beam_size must be at least 1; got {beam_size}") => return []
-error_of_another_type: A beam_size below 1 stops with another error than ValueError: check it at the start (not with `assert`).
+error_of_another_type:
 - if beam_size < 1: =>
   raise ValueError(f"beam_size must be at least 1; got {beam_size}") =>
-- if beam_size < 1: => assert beam_size >= 1
-  raise ValueError(f"beam_size must be at least 1; got {beam_size}") =>
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return [token for token in tokens[1:] if token != eos_id] => print([token for token in tokens[1:] if token != eos_id]) || tokens = tokens[1:]
 """,
     right=r"""
 wide_until_enough:

@@ -180,6 +180,15 @@ def bleu(hypotheses, references):
     h, r = sum(len(h) for h, _ in pairs), sum(len(r) for _, r in pairs)
     return 100 * math.exp(min(0, 1 - r / h) + logs / 4)
 """,
+    takes="list",
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "input_changed",
+        "rounded",
+        "text_returned",
+        "error_of_another_type",
+    ),
     wrong=r"""
 not_clipped: Matches are not clipped: an n-gram counts at most as often as it stands in the reference, or `the the the` would be perfect.
 - matches[n - 1] += (ours & theirs).total()  # & takes the smaller count of each => matches[n - 1] += sum(count for gram, count in ours.items() if gram in theirs)
@@ -308,23 +317,6 @@ mean_of_sentences: The scores of the sentences are averaged: corpus BLEU sums th
               totals[n - 1] += ours.total()
       if not any(matches) or not all(totals):
           return 0.0
-
-      log_precisions, penalty = [], 1
-      for matched, total in zip(matches, totals, strict=True):
-          if matched == 0:
-              penalty *= 2  # 1/2, 1/4, … of a match
-          log_precisions.append(math.log((matched or 1 / penalty) / total))
-      h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references))
-      brevity = 1.0 if h >= r else math.exp(1 - r / h)
-      return 100 * brevity * math.exp(sum(log_precisions) / 4)
-
-
-  def bleu(hypotheses, references):
-      if len(hypotheses) != len(references):
-          raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}")
-      scores = [corpus_bleu([h], [r]) for h, r in zip(hypotheses, references)]
-      weights = [len(r) for h, r in zip(hypotheses, references)]
-      return sum(s * w for s, w in zip(scores, weights)) / max(sum(weights), 1e-9)
 - |
   def corpus_bleu(hypotheses, references):
       if len(hypotheses) != len(references):
@@ -338,23 +330,6 @@ mean_of_sentences: The scores of the sentences are averaged: corpus BLEU sums th
               totals[n - 1] += ours.total()
       if not any(matches) or not all(totals):
           return 0.0
-
-      log_precisions, penalty = [], 1
-      for matched, total in zip(matches, totals, strict=True):
-          if matched == 0:
-              penalty *= 2  # 1/2, 1/4, … of a match
-          log_precisions.append(math.log((matched or 1 / penalty) / total))
-      h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references))
-      brevity = 1.0 if h >= r else math.exp(1 - r / h)
-      return 100 * brevity * math.exp(sum(log_precisions) / 4)
-
-
-  def bleu(hypotheses, references):
-      if len(hypotheses) != len(references):
-          raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}")
-      scores = [corpus_bleu([h], [r]) for h, r in zip(hypotheses, references)]
-      weights = [len(h) for h, r in zip(hypotheses, references)]
-      return sum(s * w for s, w in zip(scores, weights)) / max(sum(weights), 1e-9)
 mean_of_precisions: The precisions of the sentences are averaged: matches and n-grams are summed over the corpus, then divided.
 - totals[n - 1] += ours.total() =>
       totals[n - 1] += ours.total()
@@ -495,8 +470,7 @@ empty_skipped: Pairs with an empty sentence are skipped: the lengths of both sti
 - in characters
   hypotheses = [''.join(h) for h in hypotheses => pairs = [(h, r) for h, r in zip(hypotheses, references) if len(h) >= 4
   references = [''.join(r) for r in references => hypotheses, references = [h for h, r in pairs], [r for h, r in pairs
-rounded: The score is rounded: return it as it is.
-- return 100 * brevity * math.exp(sum(log_precisions) / 4) => return round(100 * brevity * math.exp(sum(log_precisions) / 4), 2)
+rounded:
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return float(round(100 * brevity * math.exp(sum(log_precisions) / 4)))
 not_a_float: The result is not a plain float (an int, a tensor, a text).
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return int(100 * brevity * math.exp(sum(log_precisions) / 4))
@@ -505,10 +479,7 @@ not_a_float: The result is not a plain float (an int, a tensor, a text).
 details_too: More than the score is returned: one float is asked for.
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * math.exp(sum(log_precisions) / 4), log_precisions
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return {'bleu': 100 * brevity * math.exp(sum(log_precisions) / 4)}
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return 100 * brevity * math.exp(sum(log_precisions) / 4) => print(100 * brevity * math.exp(sum(log_precisions) / 4))
-- return 100 * brevity * math.exp(sum(log_precisions) / 4) => score = 100 * brevity * math.exp(sum(log_precisions) / 4)
-input_changed: The lists of tokens are changed in place (pop, remove, append): the caller's lists stay as they are.
+input_changed:
 - matches[n - 1] += (ours & theirs).total()  # & takes the smaller count of each =>
       matches[n - 1] += (ours & theirs).total()  # & takes the smaller count of each
       if n == 4:
@@ -528,12 +499,6 @@ unequal_numbers_accepted: Unequal numbers of hypotheses and references are accep
   raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}") =>
   hypotheses, references = [sum(hypotheses, [])], [sum(references, [])] =>
 - raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}") => return 0.0
-error_of_another_type: Unequal numbers of hypotheses and references stop with another error than ValueError (not `assert`).
-- if len(hypotheses) != len(references): => assert len(hypotheses) == len(references)
-  raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}") =>
-- if len(hypotheses) != len(references): =>
-  raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}") =>
-  for hypothesis, reference in zip(hypotheses, references, strict=True): => for hypothesis, reference in [(hypotheses[k], references[k]) for k in range(max(len(hypotheses), len(references)))]:
 """,
     right=r"""
 loops:

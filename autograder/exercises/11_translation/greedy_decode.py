@@ -153,6 +153,11 @@ def greedy_decode(model, source_ids, bos_id, eos_id, max_len):
         written.append(target[0, 1:].tolist())
     return written
 """,
+    gives="list",
+    slips=(
+        "nothing_returned",
+        "global_generator",
+    ),
     wrong=r"""
 bos_kept: bos_id is part of the result: it is only what the model is given first, leave it out.
 - target_ids[:, 1:].tolist() => target_ids.tolist()
@@ -307,9 +312,7 @@ input_changed: source_ids are changed in place: the caller's tensor stays as it 
       return [row[: row.index(eos_id)] if eos_id in row else row for row in rows]
 device_not_kept: target_ids are made without `device=…`: on a GPU they would be on the CPU.
 - bos_id, device=source_ids.device => bos_id
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => print([row[: row.index(eos_id)] if eos_id in row else row for row in rows])
-- return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => rows = [row[: row.index(eos_id)] if eos_id in row else row for row in rows]
+nothing_returned:
 - break => return
 """,
     right=r"""

@@ -165,6 +165,24 @@ def label_smoothed_loss(logits, targets, smoothing, pad_id):
     logits, targets = logits.reshape(-1, logits.shape[-1]), targets.reshape(-1)
     return F.cross_entropy(logits, targets, label_smoothing=smoothing, ignore_index=pad_id)
 """,
+    takes="tensor",
+    gives="scalar",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "rounded",
+        "python_number",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 smoothing_ignored: smoothing makes no difference: a share `smoothing` of each target is spread evenly over all tokens.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -right.mean()
@@ -290,24 +308,20 @@ padding_as_index: A pad_id outside the vocabulary (-100, say) is used as an inde
 - in kl_divergence
   index, V).to(logits.dtype => targets, V
   F.kl_div(log_probs, wanted, reduction='none' => -(wanted * log_probs
-detached: No gradient comes through (`detach`, `.item()`, `no_grad`, a new tensor built from numbers).
-- return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).mean().detach()
-- return -((1 - smoothing) * right + smoothing * evenly).mean() => return torch.tensor(-((1 - smoothing) * right + smoothing * evenly).mean().item(), dtype=logits.dtype)
+gradient_cut_off:
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = log_probs.detach().mean(dim=-1)  # (N,): each token with weight 1 / V
 a_number: A Python number is returned: a scalar tensor is asked for, or there is nothing to train by.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).mean().item()
 dimension_kept: The result has a dimension (shape (1,)): a scalar is asked for.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).mean()[None]
-input_changed: targets or logits are changed in place: the caller's tensors stay as they are.
+input_changed:
 - real = targets != pad_id  # (...) =>
       real = targets != pad_id  # (...)
       targets[~real] = 0
 - real = targets != pad_id  # (...) =>
       real = targets != pad_id  # (...)
       logits.data.sub_(1.0)
-dtype_changed: The dtype is not kept (a `.float()`, `.double()`): float64 goes in, float64 comes out.
-- log_probs = torch.log_softmax(logits[real], dim=-1)  # (N, V): the N targets that count => log_probs = torch.log_softmax(logits[real].float(), dim=-1)  # (N, V): the N targets that count
-- return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).mean().float()
+single_precision:
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).mean().double()
 device_not_kept: A tensor is made without `device=…`, so this fails on a GPU.
 - in masked
@@ -322,15 +336,8 @@ bad_smoothing_accepted: A smoothing below 0 or above 1 is accepted: it should be
 - if not 0 <= smoothing <= 1: =>
   raise ValueError(f"smoothing must be between 0 and 1; got {smoothing}") =>
 - if not 0 <= smoothing <= 1: => if smoothing < 0: || if smoothing > 1:
-error_of_another_type: A smoothing out of range stops with another error: a ValueError is asked for (not `assert`).
-- if not 0 <= smoothing <= 1: => assert 0 <= smoothing <= 1
-  raise ValueError(f"smoothing must be between 0 and 1; got {smoothing}") =>
-- raise ValueError => raise RuntimeError
 limits_refused: smoothing = 0 or smoothing = 1 is refused: both are allowed.
 - if not 0 <= smoothing <= 1: => if not 0 < smoothing <= 1: || if not 0 <= smoothing < 1: || if not 0 < smoothing < 1:
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return -((1 - smoothing) * right + smoothing * evenly).mean() => loss = -((1 - smoothing) * right + smoothing * evenly).mean()
-- return -((1 - smoothing) * right + smoothing * evenly).mean() => print(-((1 - smoothing) * right + smoothing * evenly).mean())
 """,
     right=r"""
 masked:

@@ -60,6 +60,16 @@ def noam_rate(step, d_model, warmup):
         raise ValueError("step must be at least 1")
     return min(1 / math.sqrt(step), step / math.sqrt(warmup**3)) / math.sqrt(d_model)
 """,
+    takes="number",
+    gives="number",
+    slips=(
+        "nothing_returned",
+        "rounded",
+        "text_returned",
+        "error_of_another_type",
+        "error_returned",
+        "bad_input_accepted",
+    ),
     wrong=r"""
 max_for_min: The larger of the two terms is taken: it is the smaller one, so that the rate rises first and falls afterwards.
 - min( => max(
@@ -111,7 +121,7 @@ fixed_numbers: The numbers of the paper (d_model 512, warmup 4000) are written i
 whole_division: A division is rounded down to whole numbers (`//`, int): the rate comes out as 0, or in stairs.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * min(step**-0.5, (step // warmup) * warmup**-0.5)
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return int(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
-rounded: The rate is rounded: return it as it is.
+rounded:
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return round(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5), 4)
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return round(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5), 6)
 arguments_swapped: The parameters are not (step, d_model, warmup), in this order and with these names.
@@ -127,14 +137,8 @@ bad_step_accepted: A step below 1 is accepted: it should be a ValueError that na
   raise ValueError(f"step counts from 1; got {step}") =>
 - raise ValueError(f"step counts from 1; got {step}") => return 0.0
 - if step < 1: => if step < 0: || if step == 0:
-error_of_another_type: A step below 1 stops with another error than ValueError: check it at the start (not with `assert`).
-- if step < 1: => assert step >= 1
-  raise ValueError(f"step counts from 1; got {step}") =>
-- ValueError(f"step counts from 1; got {step}" => IndexError(step
 first_step_refused: Step 1 is refused: it is the first.
 - if step < 1: => if step <= 1:
-nothing_returned: Nothing is returned (None): end with `return`, not with `print` or an assignment.
-- return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => print(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
 """,
     right=r"""
 two_branches:
