@@ -37,6 +37,11 @@ def shape_name(tensor: torch.Tensor) -> str:
     return "(" + ", ".join(map(str, tensor.shape)) + ("," if tensor.dim() == 1 else "") + ")"
 
 
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a tensor; of anything else that of nothing."""
+    return tuple(value.shape) if isinstance(value, torch.Tensor) else ()
+
+
 def a_tensor(got: Any, what: str) -> torch.Tensor:
     if not isinstance(got, torch.Tensor):
         raise Wrong(f"{what} should be a tensor; yours is {kind(got)}.", "not_a_tensor")
@@ -70,6 +75,22 @@ def same_tensor(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
         )
     if not close(got, expected, rough):
         raise Wrong(f"{what}{place}: {_difference(got, expected)}")
+
+
+def same_output(got: Any, expected: torch.Tensor, where: str = "") -> None:
+    """The one tensor that a block's `forward` returns."""
+    if isinstance(got, (tuple, list)):
+        raise Wrong(f"forward should return one tensor (B, T, C); yours returned {kind(got)}.")
+    same_tensor(got, expected, "The output", where)
+
+
+def same_count(got: Any, expected: int, where: str) -> None:
+    """A number of parameters."""
+    if isinstance(got, bool) or not isinstance(got, int):
+        hint = ": numbers of parameters are whole" if isinstance(got, float) else ""
+        raise Wrong(f"The number of parameters should be an int {where}; yours is {kind(got)}{hint}.")
+    if got != expected:
+        raise Wrong(f"The number of parameters is too {'large' if got > expected else 'small'} {where}.")
 
 
 def _shape_hint(got: torch.Tensor, expected: torch.Tensor) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from . import catalogue, slips
+from .student import Student
 
 
 class Wrong(Exception):
@@ -39,6 +39,9 @@ class Problem(Wrong):
         return str(self.facts.get("text", ""))
 
 
+Asking = Callable[[Student], None]
+
+
 @dataclass(frozen=True)
 class Check:
     """One line of a rubric. `ask(student)` returns if all is well and raises `Wrong` if not.
@@ -48,7 +51,7 @@ class Check:
 
     title: str
     weight: float
-    ask: Callable[[Any], None]
+    ask: Asking
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class Ban:
     names: frozenset[str]
     operations: frozenset[str]
     sentence: str
-    trial: Callable[[Any], set[str]]  # asks the student for a call and returns the operations that ran
+    trial: Callable[[Student], set[str]]  # asks the student for a call and returns the operations that ran
 
 
 @dataclass

@@ -1,18 +1,23 @@
-"""Inputs for checks, and the few things that every check of a function asks in the same way."""
+"""Inputs for checks, and what checks of many exercises ask in the same way."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import inspect
 import itertools
+import math
 import textwrap
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch import nn
 
 from .compare import kind, same_gradients
-from .declare import Wrong
+from .declare import Problem, Wrong
+from .student import Kept, Student
 
 _seeds = itertools.count()
 
@@ -29,9 +34,95 @@ def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) 
     return torch.randn(*shape, generator=generator, dtype=torch.float64).mul(scale).to(dtype)
 
 
+def future(T: int) -> torch.Tensor:
+    """The causal mask: True above the diagonal."""
+    return torch.ones(T, T, dtype=torch.bool).triu(1)
+
+
+def some_mask(*shape: int) -> torch.Tensor:
+    """Blocks about a third, never a whole row."""
+    mask = normal(*shape) > 0.4
+    mask[..., 0] &= ~mask.all(dim=-1)
+    return mask
+
+
+# --- both sides -------------------------------------------------------------------------------------------------------
+
+
 def source_of(function: Callable) -> str:
     """The source of a function written here, to be defined over there as a probe."""
     return textwrap.dedent(inspect.getsource(function))
+
+
+@functools.cache
+def here(source: str, name: str) -> Any:
+    """A probe, or a class that its source defines, on this side."""
+    scope: dict[str, Any] = {"torch": torch, "nn": nn}
+    exec(source, scope)
+    return scope[name]
+
+
+_MAKE_GENERATOR = """
+def make(seed):
+    return torch.Generator().manual_seed(seed)
+"""
+
+
+def their_generator(student: Student, seed: int) -> Kept:
+    """A generator that stays in the student's process, so that it can be passed twice."""
+    return student.call(student.probe("make", _MAKE_GENERATOR), [seed], keep=True)["value"]
+
+
+_OUTLINE = """
+def outline(module, depth):
+    if not isinstance(module, nn.Module):
+        raise TypeError("not a module")
+    return sorted(
+        [".".join(name.split(".")[:depth]), list(p.shape), p.requires_grad, bool((p == p.flatten()[:1]).all())]
+        for name, p in module.named_parameters()
+    )
+"""
+
+
+def outline(student: Student, module: Kept, depth: int) -> None:
+    """Put on record what parameters there are, without the names below `depth`.
+
+    Names that may be chosen freely must not hide a mistake.
+    """
+    student.value(student.probe("outline", _OUTLINE), module, depth)
+
+
+def note_rounded(student: Student, number: Any) -> None:
+    """Keep a float on record to five digits: the last ones depend on the order of the arithmetic."""
+    if type(number) is float and math.isfinite(number):
+        student.note(float(f"{number:.5g}"))
+
+
+# --- what is asked in the same way ------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def refused(what: str, error: str = "ValueError") -> Iterator[None]:
+    """What is asked here is bad input, and ends in this error and in no other."""
+    asked = f"{what} should raise {'an' if error[0] in 'AEIOU' else 'a'} {error}"
+    try:
+        yield
+    except Problem as problem:
+        if problem.error in ("", "NotImplementedError"):
+            raise
+        if problem.error != error:
+            raise Wrong(f"{asked}; yours raised {problem.error}.", "error_of_another_type") from None
+    else:
+        raise Wrong(f"{asked}; yours returned something.", "bad_input_accepted")
+
+
+def parameters_unchanged(
+    student: Student, module: Kept, state: dict[str, torch.Tensor], *, record: bool = True
+) -> None:
+    """A module's parameters are what they were before it was called."""
+    after = student.state(module, record=record)["parameters"]
+    if any(name in after and not torch.equal(after[name], state[name]) for name in state):
+        raise Wrong("A call changes the module's parameters: only training may do that.")
 
 
 def gradients_of(function: Callable, inputs: list[torch.Tensor]) -> tuple[list, list]:
@@ -45,7 +136,7 @@ def gradients_of(function: Callable, inputs: list[torch.Tensor]) -> tuple[list, 
 
 
 def gradients_agree(
-    student: Any,
+    student: Student,
     target: str,
     reference: Callable,
     inputs: list[torch.Tensor],
@@ -77,7 +168,7 @@ _DEVICE = (
 )
 
 
-def device_is_kept(student: Any, target: Any, args: list, kwargs: dict | None = None) -> None:
+def device_is_kept(student: Student, target: Any, args: list, kwargs: dict | None = None) -> None:
     """Inputs on a GPU give results on the GPU, found out without one.
 
     First with tensors on the meta device, which mix with no other. Code that looks at values (a loop with `.item()`)
@@ -89,12 +180,10 @@ def device_is_kept(student: Any, target: Any, args: list, kwargs: dict | None = 
         student.move(target, "meta")
     try:
         value = student.call(target, there, kwargs)["value"]
-    except Wrong as wrong:
-        facts = getattr(wrong, "facts", {})
-        text = str(facts.get("text", ""))
-        if "expected device" in text or "to numpy" in text or "same device" in text:
+    except Problem as problem:
+        if devices_differ(problem) or "to numpy" in problem.text:
             raise Wrong(_DEVICE, "device_not_kept") from None
-        if facts.get("kind") != "raised" or module:
+        if not problem.error or module:
             return
     else:
         if any(t.device.type != "meta" for t in _tensors(value)):
@@ -102,12 +191,17 @@ def device_is_kept(student: Any, target: Any, args: list, kwargs: dict | None = 
         return
     try:
         value = student.call(target, args, kwargs, strict_device=True)["value"]
-    except Wrong as wrong:
-        if "expected device" in str(getattr(wrong, "facts", {}).get("text", "")):
+    except Problem as problem:
+        if "expected device" in problem.text:
             raise Wrong(_DEVICE, "device_not_kept") from None
         return
     if any(t.device.type == "meta" for t in _tensors(value)):
         raise Wrong(_DEVICE, "device_not_kept")
+
+
+def devices_differ(problem: Problem) -> bool:
+    """Whether an error is PyTorch's about tensors on different devices."""
+    return "expected device" in problem.text or "same device" in problem.text
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

@@ -53,16 +53,56 @@ class Student:
         if self._failures:
             raise self._failures[0]
 
+    # --- the record ---------------------------------------------------------------------------------------------------
+
+    @property
+    def answers(self) -> list[Any]:
+        """The answers recorded for the check that is running."""
+        return self.record.get(self._topic, [])
+
+    @property
+    def last(self) -> dict:
+        """The last of them."""
+        return self.answers[-1]
+
+    def note(self, value: Any, answer: dict | None = None) -> None:
+        """What the last answer (or another of `answers`) comes down to, kept on record in its place.
+
+        It takes the place of a call's value, of everything that a module's state says, or of an error's type.
+        """
+        answer = self.last if answer is None else answer
+        if isinstance(answer.get("problem"), dict):  # a copy: the sentence about the error is made of the other
+            answer["problem"] = answer["problem"] | {"type": value}
+            return
+        if "value" not in answer:
+            answer.clear()
+        answer["value"] = value
+
+    def note_gradients(self, parameters: dict[str, Any]) -> None:
+        """The parameters' gradients of the last answer under names of ours, kept on record in their place."""
+        gradients = self.last.get("gradients")
+        self.last["gradients"] = (gradients if isinstance(gradients, dict) else {}) | {"parameters": parameters}
+
     # --- questions ----------------------------------------------------------------------------------------------------
 
-    def call(self, target: Any, args: list, kwargs: dict | None = None, where: str = "", **options: Any) -> dict:
+    def call(
+        self,
+        target: Any,
+        args: list,
+        kwargs: dict | None = None,
+        where: str = "",
+        *,
+        record: bool = True,
+        **options: Any,
+    ) -> dict:
         """Call a function (by name), a built module (Ref), or a method ((target, "name")).
 
         The answer has "value", "inputs" (the tensors that were passed in, afterwards), "rng_moved", and, where an
         `upstream` list of tensors is given (one for each output), "gradients" of sum(output * upstream). With
         `after=True` it also has "after": all arguments as they are afterwards, lists and dictionaries too.
         """
-        return self._request(where, do="call", target=target, args=args, kwargs=kwargs or {}, **options)
+        request = {"do": "call", "target": target, "args": args, "kwargs": kwargs or {}}
+        return self._request(where, record, **request, **options)
 
     def value(self, target: Any, *args: Any, where: str = "", **kwargs: Any) -> Any:
         """Only the value of a call."""
@@ -76,9 +116,9 @@ class Student:
         """Define a function of the judge's over there, to be passed as an argument."""
         return self._request("", record=False, do="define", name=name, source=source)["value"]
 
-    def state(self, module: Ref) -> dict:
+    def state(self, module: Ref, *, record: bool = True) -> dict:
         """A module's "parameters", "buffers", "trainable" names and types of "children"."""
-        return self._request("", do="state", target=module)
+        return self._request("", record, do="state", target=module)
 
     def load(self, module: Ref, state: dict[str, torch.Tensor]) -> None:
         self._request("", record=False, do="load", target=module, state=state)

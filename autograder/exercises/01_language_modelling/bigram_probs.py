@@ -1,8 +1,9 @@
-"""`bigram_probs`: how it is asked, and how it goes wrong."""
+"""`bigram_probs`: rows that sum to 1, with alpha and without, unseen rows; mistakes in what is divided by what.
+
+Totals without alpha, columns for rows, NaN or zeros where nothing was counted, an alpha that is ignored or cut off.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
@@ -10,8 +11,9 @@ from autograder.asked.compare import same_tensor
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal
+from autograder.asked.student import Student
 
-from .common import _same, quiet_and_pure
+from .common import quiet_and_pure, same_values
 
 bigram_probs = reference("bigram_probs")
 
@@ -23,25 +25,25 @@ def _counts(vocab_size: int, high: int = 9) -> torch.Tensor:
     ).long()
 
 
-def _probs_values(student: Any) -> None:
+def _probs_values(student: Student) -> None:
     with student.case():
         counts, where = torch.tensor([[3, 1], [0, 0]]), "for counts [[3, 1], [0, 0]] and no alpha given"
-        _same(student.value("bigram_probs", counts, where=where), bigram_probs(counts), "The table", where)
+        same_values(student.value("bigram_probs", counts, where=where), bigram_probs(counts), "The table", where)
     for vocab_size, alpha in ((3, 0.5), (5, 1), (7, 0.1), (4, 2.0), (30, 0.01), (1, 1.0)):
         with student.case():
             counts, where = _counts(vocab_size), f"for V = {vocab_size} and alpha = {alpha}"
             got = student.value("bigram_probs", counts, alpha, where=where)
-            _same(got, bigram_probs(counts, alpha), "The table", where)
+            same_values(got, bigram_probs(counts, alpha), "The table", where)
     with student.case():
         counts, where = _counts(4), "with alpha given by name"
         got = student.call("bigram_probs", [counts], {"alpha": 0.25}, where=where)["value"]
-        _same(got, bigram_probs(counts, 0.25), "The table", where)
+        same_values(got, bigram_probs(counts, 0.25), "The table", where)
     with student.case():
         counts, where = _counts(6), "when no alpha is given"
-        _same(student.value("bigram_probs", counts, where=where), bigram_probs(counts), "The table", where)
+        same_values(student.value("bigram_probs", counts, where=where), bigram_probs(counts), "The table", where)
 
 
-def _probs_unsmoothed(student: Any) -> None:
+def _probs_unsmoothed(student: Student) -> None:
     for rows, where in (
         ([[3, 1, 0], [2, 2, 4], [0, 5, 0]], "with alpha = 0"),
         ([[0, 7], [1, 1]], "with alpha = 0"),
@@ -50,16 +52,16 @@ def _probs_unsmoothed(student: Any) -> None:
             with student.case():
                 counts = torch.tensor(rows)
                 got = student.value("bigram_probs", counts, alpha, where=where)
-                _same(got, bigram_probs(counts, alpha), "The table", where)
+                same_values(got, bigram_probs(counts, alpha), "The table", where)
                 if got[counts == 0].any():
                     raise Wrong(
-                        "With alpha = 0 a pair that was never seen, in a row that was, has probability exactly 0; yours is a "
-                        "little more. Is something added to keep a division from failing?",
+                        "With alpha = 0 a pair that was never seen, in a row that was, has probability exactly 0; "
+                        "yours is a little more. Is something added to keep a division from failing?",
                         "epsilon_in_counts",
                     )
 
 
-def _probs_unseen(student: Any) -> None:
+def _probs_unseen(student: Student) -> None:
     for rows, where in (
         ([[3, 1, 0], [0, 0, 0], [0, 5, 0]], "with alpha = 0 and a row without counts"),
         ([[0, 0, 0, 0], [0, 1, 0, 2], [0, 0, 0, 0], [4, 0, 0, 0]], "with alpha = 0 and two rows without counts"),
@@ -69,13 +71,15 @@ def _probs_unseen(student: Any) -> None:
         with student.case():
             counts = torch.tensor(rows)
             got = student.value("bigram_probs", counts, 0.0, where=where)
-            _same(got, bigram_probs(counts, 0.0), "The table", where)
+            same_values(got, bigram_probs(counts, 0.0), "The table", where)
     with student.case():
         counts, where = torch.tensor([[0, 0, 0], [1, 2, 3], [0, 0, 1]]), "with alpha = 0.5 and a row without counts"
-        _same(student.value("bigram_probs", counts, 0.5, where=where), bigram_probs(counts, 0.5), "The table", where)
+        same_values(
+            student.value("bigram_probs", counts, 0.5, where=where), bigram_probs(counts, 0.5), "The table", where
+        )
 
 
-def _probs_manners(student: Any) -> None:
+def _probs_manners(student: Student) -> None:
     counts = _counts(5)
     quiet_and_pure(student, "bigram_probs", [counts, 0.5], bigram_probs(counts, 0.5), "The table", "`counts`")
     real = _counts(4).float()
@@ -83,7 +87,7 @@ def _probs_manners(student: Any) -> None:
     device_is_kept(student, "bigram_probs", [counts, 0.5])
 
 
-def _probs_precision(student: Any) -> None:
+def _probs_precision(student: Student) -> None:
     counts = _counts(5).double()
     where = "for float64 counts"
     for alpha in (0.3, 0.0):

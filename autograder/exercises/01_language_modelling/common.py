@@ -9,19 +9,20 @@ import torch
 from autograder.asked.compare import kind, same_gradients, same_tensor, unchanged
 from autograder.asked.declare import Wrong
 from autograder.asked.inputs import normal, quietly_called
+from autograder.asked.student import Student
 
 
-def _text(n: int, vocab_size: int) -> torch.Tensor:
+def text_of(n: int, vocab_size: int) -> torch.Tensor:
     """n ids below vocab_size, small ones more often than large ones."""
     return (normal(n).abs() * vocab_size / 2).long().clamp(max=vocab_size - 1)
 
 
-def _rows(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+def rows_of_probs(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """Positive probabilities along the last dimension, other ones in each row."""
     return torch.softmax(normal(*shape, dtype=torch.float64), -1).to(dtype)
 
 
-def _same(got: Any, expected: torch.Tensor, what: str, where: str = "", rough: bool = False) -> None:
+def same_values(got: Any, expected: torch.Tensor, what: str, where: str = "", rough: bool = False) -> None:
     """As `same_tensor`, but lenient about the dtype and about a number in place of a scalar tensor.
 
     Right values deserve their marks; which type they have is the matter of another check.
@@ -37,8 +38,8 @@ def _same(got: Any, expected: torch.Tensor, what: str, where: str = "", rough: b
     same_tensor(got, expected, what, where, rough)
 
 
-def _gradient(
-    student: Any, target: str, reference: Any, args: list, name: str, where: str, rough: bool = False
+def gradient_agrees(
+    student: Student, target: str, reference: Any, args: list, name: str, where: str, rough: bool = False
 ) -> None:
     """The gradient of a scalar result with respect to the one argument that holds real numbers."""
     [position] = [k for k, arg in enumerate(args) if arg.is_floating_point()]
@@ -52,7 +53,7 @@ def _gradient(
     same_gradients(answer["gradients"].get("inputs", []), [expected], [name], where, rough)
 
 
-def quiet_and_pure(student: Any, target: str, args: list, expected: torch.Tensor, what: str, names: str) -> None:
+def quiet_and_pure(student: Student, target: str, args: list, expected: torch.Tensor, what: str, names: str) -> None:
     """Twice the same result, exact in type, with the inputs and the global generator left alone."""
     tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
     for turn in ("", "when called a second time"):

@@ -1,8 +1,9 @@
-"""`cross_entropy`: how it is asked, and how it goes wrong."""
+"""`cross_entropy`: against PyTorch's, for any leading dimensions and logits of ±1e4, without using PyTorch's.
+
+The mistakes: a logsumexp that overflows, another dimension, another mean, another sign, probabilities for logits.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -10,8 +11,9 @@ import torch.nn.functional as F
 from autograder.asked.compare import same_tensor
 from autograder.asked.declare import Ban, Check, Exercise
 from autograder.asked.inputs import device_is_kept, normal
+from autograder.asked.student import Student
 
-from .common import _gradient, _same, quiet_and_pure
+from .common import gradient_agrees, quiet_and_pure, same_values
 
 
 def _loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -22,15 +24,15 @@ def _targets(*shape: int, vocab_size: int) -> torch.Tensor:
     return (normal(*shape, 1).abs() * 997).long().remainder(vocab_size).squeeze(-1)
 
 
-def _entropy_asked(student: Any, *shape: int) -> None:
+def _entropy_asked(student: Student, *shape: int) -> None:
     with student.case():
         logits, targets = normal(*shape, scale=2.0), _targets(*shape[:-1], vocab_size=shape[-1])
         where = f"for logits of shape {shape} and targets of shape {shape[:-1]}"
         got = student.value("cross_entropy", logits, targets, where=where)
-        _same(got, _loss(logits, targets), "The loss", where)
+        same_values(got, _loss(logits, targets), "The loss", where)
 
 
-def _entropy_values(student: Any) -> None:
+def _entropy_values(student: Student) -> None:
     for rows, ids, where in (
         ([[0.0, 0.0]], [1], "for logits [[0, 0]] and targets [1]"),
         ([[2.0, -1.0, 0.5], [0.0, 3.0, 0.0]], [0, 0], "for whole numbers and target 0 twice"),
@@ -39,17 +41,17 @@ def _entropy_values(student: Any) -> None:
         with student.case():
             logits, targets = torch.tensor(rows), torch.tensor(ids)
             got = student.value("cross_entropy", logits, targets, where=where)
-            _same(got, _loss(logits, targets), "The loss", where)
+            same_values(got, _loss(logits, targets), "The loss", where)
     for shape in ((4, 3), (7, 5), (3, 8), (1, 6), (5, 5), (40, 33)):
         _entropy_asked(student, *shape)
 
 
-def _entropy_dimensions(student: Any) -> None:
+def _entropy_dimensions(student: Student) -> None:
     for shape in ((2, 3, 5), (4, 3, 4), (3, 1, 2), (2, 2, 3, 7), (1, 4, 1, 3), (6,), (2, 1, 3, 2, 4)):
         _entropy_asked(student, *shape)
 
 
-def _entropy_stable(student: Any) -> None:
+def _entropy_stable(student: Student) -> None:
     # The targets are not the likeliest tokens: a loss near 0 would be lost in the rounding of a logsumexp of 1e4.
     rows = torch.tensor([[1e4, 1e4 - 1, 1e4 - 4], [-1e4, -1e4 + 2, -1e4 - 3], [1e4, -1e4, 0.0], [0.3, -2.2, 0.1]])
     targets = torch.tensor([2, 2, 1, 1])
@@ -73,10 +75,10 @@ def _entropy_stable(student: Any) -> None:
     ):
         with student.case():
             got = student.value("cross_entropy", logits, ids, where=where)
-            _same(got, _loss(logits, ids), "The loss", where, rough=True)
+            same_values(got, _loss(logits, ids), "The loss", where, rough=True)
 
 
-def _entropy_gradient(student: Any) -> None:
+def _entropy_gradient(student: Student) -> None:
     large = torch.tensor([[1e4, 1e4 - 1, 0.0], [0.0, 1.0, -1e4]])
     for logits, targets, where in (
         (normal(4, 3), torch.tensor([2, 0, 0, 1]), ""),
@@ -84,7 +86,7 @@ def _entropy_gradient(student: Any) -> None:
         (large, torch.tensor([1, 0]), "for logits of 1e4"),
     ):
         with student.case():
-            _gradient(
+            gradient_agrees(
                 student,
                 "cross_entropy",
                 _loss,
@@ -95,7 +97,7 @@ def _entropy_gradient(student: Any) -> None:
             )
 
 
-def _entropy_manners(student: Any) -> None:
+def _entropy_manners(student: Student) -> None:
     for shape, dtype in (((4, 3), torch.float32), ((2, 3, 4), torch.float64)):
         with student.case():
             logits, targets = normal(*shape, dtype=dtype), _targets(*shape[:-1], vocab_size=shape[-1])
@@ -107,7 +109,7 @@ def _entropy_manners(student: Any) -> None:
     device_is_kept(student, "cross_entropy", [normal(4, 3), torch.tensor([2, 0, 0, 1])])
 
 
-def _entropy_trial(student: Any) -> set[str]:
+def _entropy_trial(student: Student) -> set[str]:
     ran: set[str] = set()
     for shape in ((4, 3), (2, 3, 5)):
         logits, targets = normal(*shape), _targets(*shape[:-1], vocab_size=shape[-1])

@@ -1,4 +1,7 @@
-"""`generate_bigram`: how it is asked, and how it goes wrong."""
+"""`generate_bigram`: chains that are certain, shares over 4,000 draws, and where the chance comes from.
+
+The mistakes: the wrong row, one token too few or too many, greedy or uniform draws, a generator not used or reseeded.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,19 @@ import torch.nn.functional as F
 from autograder.asked.compare import dtype_name, kind, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.inputs import their_generator
+from autograder.asked.student import Student
 
-from .common import _rows
+from .common import rows_of_probs
 
 count_bigrams = reference("count_bigrams")
 
 
-_MAKE = """
-def make(seed):
-    return torch.Generator().manual_seed(seed)
-"""
-
-
-def _generator(student: Any, seed: int) -> Any:
-    """A generator that stays in the student's process, so that it can be passed twice."""
-    return student.call(student.probe("make", _MAKE), [seed], keep=True)["value"]
-
-
 def _as_ids(got: Any, where: str) -> list[int]:
-    """The ids of an answer. Scalar tensors in a list are let pass here: whether they are ints has a check of its own."""
+    """The ids of an answer.
+
+    Scalar tensors in a list are let pass here: whether they are ints has a check of its own.
+    """
     if isinstance(got, torch.Tensor):
         if got.dim() != 1 or got.is_floating_point():
             raise Wrong(f"A list of Python ints is asked for; yours is {kind(got)} {where}.")
@@ -44,7 +41,8 @@ def _as_ids(got: Any, where: str) -> list[int]:
 def _has_length(ids: list[int], num_tokens: int, where: str) -> None:
     if len(ids) != num_tokens + 1:
         raise Wrong(
-            f"The list should have {num_tokens + 1} ids {where}: the start id and {num_tokens} new ones; yours has {len(ids)}."
+            f"The list should have {num_tokens + 1} ids {where}: the start id and {num_tokens} new ones; yours has "
+            f"{len(ids)}."
         )
 
 
@@ -62,12 +60,15 @@ def _follow(chain: list[int], start: int, steps: int) -> list[int]:
     return ids
 
 
-def _generated_chain(student: Any) -> None:
+_SPREAD = [[0.1, 0.6, 0.3, 0.0], [0.45, 0.0, 0.05, 0.5], [0.0, 0.25, 0.25, 0.5], [0.7, 0.1, 0.0, 0.2]]
+
+
+def _generated_chain(student: Student) -> None:
     for chain, start, num_tokens in zip(_CHAINS * 2, (0, 2, 1, 4, 1, 4), (7, 11, 6, 3, 2, 23), strict=True):
         with student.case():
             where = f"for {num_tokens} tokens from start id {start}, when each next token is certain"
             got = student.value(
-                "generate_bigram", _certain(chain), start, num_tokens, _generator(student, 3), where=where
+                "generate_bigram", _certain(chain), start, num_tokens, their_generator(student, 3), where=where
             )
             ids = _as_ids(got, where)
             _has_length(ids, num_tokens, where)
@@ -77,12 +78,12 @@ def _generated_chain(student: Any) -> None:
                 raise Wrong(f"The tokens are not those that the table makes certain {where}: row i is what follows i.")
 
 
-def _generated_few(student: Any) -> None:
+def _generated_few(student: Student) -> None:
     for num_tokens, start in ((0, 3), (1, 2), (0, 0)):
         with student.case():
             where = f"for num_tokens = {num_tokens}"
             got = student.value(
-                "generate_bigram", _certain(_CHAINS[0]), start, num_tokens, _generator(student, 5), where=where
+                "generate_bigram", _certain(_CHAINS[0]), start, num_tokens, their_generator(student, 5), where=where
             )
             ids = _as_ids(got, where)
             _has_length(ids, num_tokens, where)
@@ -90,10 +91,7 @@ def _generated_few(student: Any) -> None:
                 raise Wrong(f"The ids are wrong {where}: the list begins with the start id.")
 
 
-_SPREAD = [[0.1, 0.6, 0.3, 0.0], [0.45, 0.0, 0.05, 0.5], [0.0, 0.25, 0.25, 0.5], [0.7, 0.1, 0.0, 0.2]]
-
-
-def _generated_shares(student: Any) -> None:
+def _generated_shares(student: Student) -> None:
     """Each transition as often as its probability says, up to six standard deviations and a little.
 
     That fails for a right answer with a probability below 1e-6 (16 cells, 2e-9 each for a normal distribution; the five
@@ -102,7 +100,7 @@ def _generated_shares(student: Any) -> None:
     probs, counts = torch.tensor(_SPREAD), torch.zeros(4, 4)
     for seed in range(10):
         where = "for 400 tokens"
-        got = student.value("generate_bigram", probs, seed % 4, 400, _generator(student, 100 + seed), where=where)
+        got = student.value("generate_bigram", probs, seed % 4, 400, their_generator(student, 100 + seed), where=where)
         ids = _as_ids(got, where)
         _has_length(ids, 400, where)
         if not all(0 <= token < 4 for token in ids):
@@ -114,27 +112,29 @@ def _generated_shares(student: Any) -> None:
     allowed = 6 * (visits * probs * (1 - probs)).sqrt() + 5
     if ((counts - visits * probs).abs() > allowed).any():
         raise Wrong(
-            "Over thousands of draws tokens do not come as often as the row of the token before says: draw from that row as it is "
-            "(torch.multinomial).",
+            "Over thousands of draws tokens do not come as often as the row of the token before says: draw from that "
+            "row as it is (torch.multinomial).",
             "wrong_frequencies",
         )
 
 
-def _generated_by_generator(student: Any) -> None:
+def _generated_by_generator(student: Student) -> None:
     probs = torch.full((7, 7), 1 / 7)  # two runs of 40 tokens agree by chance once in 7 ** 40
     draws = []
     for seed in (11, 11, 12, 13):
-        answer = student.call("generate_bigram", [probs, 2, 40, _generator(student, seed)])
+        answer = student.call("generate_bigram", [probs, 2, 40, their_generator(student, seed)])
         draws.append(_as_ids(answer["value"], "for a uniform table"))
         _has_length(draws[-1], 40, "for a uniform table")
         if answer["rng_moved"]:
             raise Wrong(
-                "Your code draws from the global random generator: pass `generator=generator` on to the sampling, and seed nothing.",
+                "Your code draws from the global random generator: pass `generator=generator` on to the sampling, and "
+                "seed nothing.",
                 "global_generator",
             )
     if draws[0] != draws[1]:
         raise Wrong(
-            "Two generators with the same seed give different texts: some chance comes from elsewhere (`random`, NumPy).",
+            "Two generators with the same seed give different texts: some chance comes from elsewhere (`random`, "
+            "NumPy).",
             "other_source",
         )
     if draws[0] == draws[2] == draws[3]:
@@ -142,25 +142,25 @@ def _generated_by_generator(student: Any) -> None:
             "Generators with different seeds give the same text: is the generator not used, or seeded anew inside?",
             "generator_ignored",
         )
-    generator = _generator(student, 11)
+    generator = their_generator(student, 11)
     first, second = (
         _as_ids(student.value("generate_bigram", probs, 2, 40, generator), "for a uniform table") for _ in range(2)
     )
     if first == second:
         raise Wrong(
-            "Two calls with one generator give the same text: draw from the generator that is passed, do not seed it (or another) "
-            "anew.",
+            "Two calls with one generator give the same text: draw from the generator that is passed, do not seed it "
+            "(or another) anew.",
             "seeded_anew",
         )
 
 
-def _generated_manners(student: Any) -> None:
+def _generated_manners(student: Student) -> None:
     for dtype in (torch.float32, torch.float64):
         with student.case():
-            probs = _rows(5, 5, dtype=dtype)
+            probs = rows_of_probs(5, 5, dtype=dtype)
             answer = student.call(
                 "generate_bigram",
-                [probs, 1, 30, _generator(student, 8)],
+                [probs, 1, 30, their_generator(student, 8)],
                 where=f"for {dtype_name(probs)} probabilities",
             )
             got = answer["value"]
@@ -170,7 +170,8 @@ def _generated_manners(student: Any) -> None:
                 raise Wrong(f"A list of Python ints is asked for; yours is {kind(got)}.", "not_a_list")
             if not all(type(item) is int for item in got):
                 raise Wrong(
-                    f"The list should hold Python ints; yours holds {kind(next(i for i in got if type(i) is not int))}: use `.item()`.",
+                    "The list should hold Python ints; yours holds "
+                    f"{kind(next(i for i in got if type(i) is not int))}: use `.item()`.",
                     "not_ints",
                 )
 

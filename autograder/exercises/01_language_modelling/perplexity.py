@@ -1,20 +1,20 @@
-"""`perplexity`: how it is asked, and how it goes wrong."""
+"""`perplexity`: a float gives a float, a tensor a tensor; the mistakes are other bases, averages and other types."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 
 from autograder.asked.compare import kind
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal
+from autograder.asked.student import Student
 
-from .common import _same, quiet_and_pure
+from .common import quiet_and_pure, same_values
 
 
-def _perplexity_floats(student: Any) -> None:
+def _perplexity_floats(student: Student) -> None:
     for number in (math.log(6), 0.0, 1.0, 2.75, 0.125, 9.5):
         with student.case():
             where = f"for the float {number:.4g}"
@@ -29,7 +29,7 @@ def _perplexity_floats(student: Any) -> None:
                 raise Wrong(f"The result is wrong {where}.")
 
 
-def _perplexity_tensors(student: Any) -> None:
+def _perplexity_tensors(student: Student) -> None:
     for given, where in (
         (torch.tensor(1.5), "for a scalar tensor"),
         (normal(4).abs(), "for a tensor of shape (4,)"),
@@ -44,16 +44,16 @@ def _perplexity_tensors(student: Any) -> None:
                 )
             if isinstance(got, torch.Tensor) and got.shape != given.shape:
                 raise Wrong(f"The shape changes {where}: every entry keeps its place.", "wrong_shape")
-            _same(got, given.exp(), "The result", where)
+            same_values(got, given.exp(), "The result", where)
 
 
-def _perplexity_gradient(student: Any) -> None:
+def _perplexity_gradient(student: Student) -> None:
     for given, where in ((normal(2, 3), ""), (normal(3, 1, dtype=torch.float64), "in float64")):
         with student.case():
             gradients_agree(student, "perplexity", torch.exp, [given], ["`mean_nll`"], where=where)
 
 
-def _perplexity_manners(student: Any) -> None:
+def _perplexity_manners(student: Student) -> None:
     for given in (normal(3, 1), normal(2, 2, dtype=torch.float64)):
         with student.case():
             quiet_and_pure(student, "perplexity", [given], given.exp(), "The result", "`mean_nll`")

@@ -1,8 +1,9 @@
-"""`sequence_log_prob`: how it is asked, and how it goes wrong."""
+"""`sequence_log_prob`: sums of logarithms for short, very long, single-token and impossible texts, and gradients.
+
+The mistakes: the product before its logarithm, steps missed or counted twice, rows for columns, an epsilon for −∞.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
@@ -10,50 +11,51 @@ from autograder.asked.compare import dtype_name, same_tensor
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import device_is_kept
+from autograder.asked.student import Student
 
-from .common import _gradient, _rows, _same, _text, quiet_and_pure
+from .common import gradient_agrees, quiet_and_pure, rows_of_probs, same_values, text_of
 
 sequence_log_prob = reference("sequence_log_prob")
 
 
-def _log_values(student: Any) -> None:
+def _log_values(student: Student) -> None:
     for ids, vocab_size in (([0, 1, 1], 2), ([1, 0], 2), ([2, 0, 2, 2, 1, 0], 3), ([4, 4, 0, 3, 1, 2, 0, 4], 5)):
         with student.case():
-            given, probs, where = torch.tensor(ids), _rows(vocab_size, vocab_size), f"for ids {ids}"
+            given, probs, where = torch.tensor(ids), rows_of_probs(vocab_size, vocab_size), f"for ids {ids}"
             got = student.value("sequence_log_prob", given, probs, where=where)
-            _same(got, sequence_log_prob(given, probs), "The result", where)
+            same_values(got, sequence_log_prob(given, probs), "The result", where)
     for n, vocab_size in ((12, 7), (30, 4)):
         with student.case():
-            given, probs, where = _text(n, vocab_size), _rows(vocab_size, vocab_size), f"for {n} ids"
+            given, probs, where = text_of(n, vocab_size), rows_of_probs(vocab_size, vocab_size), f"for {n} ids"
             got = student.value("sequence_log_prob", given, probs, where=where)
-            _same(got, sequence_log_prob(given, probs), "The result", where)
+            same_values(got, sequence_log_prob(given, probs), "The result", where)
     with student.case():
         given, probs = torch.tensor([0, 1, 2, 0]), torch.eye(3).roll(1, dims=1)
         where = "for a text that is certain (each step has probability 1)"
         got = student.value("sequence_log_prob", given, probs, where=where)
-        _same(got, sequence_log_prob(given, probs), "The result", where)
+        same_values(got, sequence_log_prob(given, probs), "The result", where)
 
 
-def _log_long(student: Any) -> None:
+def _log_long(student: Student) -> None:
     for n, vocab_size, dtype in ((200, 6, torch.float32), (2000, 4, torch.float32), (1500, 5, torch.float64)):
         with student.case():
-            given, probs = _text(n, vocab_size), _rows(vocab_size, vocab_size, dtype=dtype)
+            given, probs = text_of(n, vocab_size), rows_of_probs(vocab_size, vocab_size, dtype=dtype)
             where = f"for {n} ids, whose probability is too small for {dtype_name(probs)}"
             got = student.value("sequence_log_prob", given, probs, where=where)
-            _same(got, sequence_log_prob(given, probs), "The result", where)
+            same_values(got, sequence_log_prob(given, probs), "The result", where)
     with student.case():
         tiny = torch.tensor([[1.0, 1e-30], [1e-25, 1.0]])
         given, where = torch.tensor([0, 1, 0, 0, 1, 1]), "when single steps are as improbable as 1e-30"
         got = student.value("sequence_log_prob", given, tiny, where=where)
-        _same(got, sequence_log_prob(given, tiny), "The result", where)
+        same_values(got, sequence_log_prob(given, tiny), "The result", where)
 
 
-def _log_edges(student: Any) -> None:
+def _log_edges(student: Student) -> None:
     for vocab_size, start in ((3, 1), (4, 0)):
         with student.case():
-            given, probs, where = torch.tensor([start]), _rows(vocab_size, vocab_size), "for a single id"
+            given, probs, where = torch.tensor([start]), rows_of_probs(vocab_size, vocab_size), "for a single id"
             got = student.value("sequence_log_prob", given, probs, where=where)
-            _same(got, sequence_log_prob(given, probs), "The result", where)
+            same_values(got, sequence_log_prob(given, probs), "The result", where)
     for ids, where in (
         ([0, 1, 2, 0], "when a step has probability 0"),
         ([1, 2, 1, 2, 0], "when two steps have probability 0"),
@@ -63,30 +65,30 @@ def _log_edges(student: Any) -> None:
             probs = torch.tensor([[0.75, 0.25, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
             given = torch.tensor(ids)
             got = student.value("sequence_log_prob", given, probs, where=where)
-            _same(got, sequence_log_prob(given, probs), "The result", where)
+            same_values(got, sequence_log_prob(given, probs), "The result", where)
 
 
-def _log_gradient(student: Any) -> None:
+def _log_gradient(student: Student) -> None:
     for ids, dtype, where in (
         ([2, 0, 2, 2, 1, 2, 0], torch.float32, ""),
         ([0, 3, 1], torch.float64, "in float64"),
     ):
         with student.case():
-            args = [torch.tensor(ids), _rows(max(ids) + 1, max(ids) + 1, dtype=dtype)]
-            _gradient(student, "sequence_log_prob", sequence_log_prob, args, "`probs`", where)
+            args = [torch.tensor(ids), rows_of_probs(max(ids) + 1, max(ids) + 1, dtype=dtype)]
+            gradient_agrees(student, "sequence_log_prob", sequence_log_prob, args, "`probs`", where)
 
 
-def _log_manners(student: Any) -> None:
+def _log_manners(student: Student) -> None:
     for dtype in (torch.float32, torch.float64):
         with student.case():
-            ids, probs = torch.tensor([3, 0, 1, 1, 2, 0]), _rows(4, 4, dtype=dtype)
+            ids, probs = torch.tensor([3, 0, 1, 1, 2, 0]), rows_of_probs(4, 4, dtype=dtype)
             expected = sequence_log_prob(ids, probs)
             quiet_and_pure(student, "sequence_log_prob", [ids, probs], expected, "The result", "`ids`, `probs`")
     with student.case():
-        ids, probs, where = torch.tensor([2]), _rows(4, 4), "for a single id"
+        ids, probs, where = torch.tensor([2]), rows_of_probs(4, 4), "for a single id"
         got = student.value("sequence_log_prob", ids, probs, where=where)
         same_tensor(got, sequence_log_prob(ids, probs), "The result", where)
-    device_is_kept(student, "sequence_log_prob", [torch.tensor([1, 0, 1, 1]), _rows(3, 3)])
+    device_is_kept(student, "sequence_log_prob", [torch.tensor([1, 0, 1, 1]), rows_of_probs(3, 3)])
 
 
 EXERCISE = Exercise(

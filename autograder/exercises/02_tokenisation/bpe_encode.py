@@ -1,34 +1,48 @@
-"""`bpe_encode`: how it is asked, and how it goes wrong."""
+"""`bpe_encode`: words in which another order of merging gives other subwords, runs of one letter, unknown letters.
+
+The mistakes: the longest or first match instead of the rank, one pass for each merge, replacing text for symbols.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise
+from autograder.asked.declare import Asking, Check, Exercise
+from autograder.asked.student import Student
 
-from .common import STORY, _exactly, _same, _weighted, as_before
+from .common import STORY, as_before, exactly_same, same_sequence, weighted
 
 bpe_encode = reference("bpe_encode")
 train_bpe = reference("train_bpe")
 
+LOWER_MERGES = [("e", "r"), ("l", "o"), ("lo", "w"), ("low", "er")]
 
-def _encodes(*cases: tuple[Any, str]) -> Any:
+STORY_MERGES = train_bpe(weighted(STORY, 31), 30)  # a pair comes after the merges that made its symbols
+
+LATE_MERGES = [("b", "c"), ("a", "b"), ("c", "d"), ("bc", "d"), ("ab", "c"), ("a", "bcd")]
+
+RUN_MERGES = [("a", "a"), ("aa", "aa"), ("aa", "b"), ("b", "aa")]
+
+NA_MERGES = [("a", "n"), ("an", "a"), ("b", "ana"), ("n", "ana")]
+
+
+def _encodes(*cases: tuple[Any, str]) -> Asking:
     """Merges, and the words to encode with them as one text."""
 
-    def ask(student: Any) -> None:
+    def ask(student: Student) -> None:
         for merges, text in cases:
             for word in text.split():
                 with student.case():
                     known = ", ".join("+".join(pair) for pair in merges[:6]) + (" …" if len(merges) > 6 else "")
                     where = f"for the word {word!r} and the merges {known or '(none)'}"
                     got = student.value("bpe_encode", word, list(merges), where=where)
-                    _same(got, bpe_encode(word, merges), "The list of subwords", where)
+                    same_sequence(got, bpe_encode(word, merges), "The list of subwords", where)
 
     return ask
 
 
-def _encode_word_manners(student: Any) -> None:
+def _encode_word_manners(student: Student) -> None:
     for word, merges in (
         *(("", []), ("", [("a", "b")]), ("a", [("a", "b")]), ("ab", []), ("ab", [("a", "b")]), ("xyz", [("a", "b")])),
         ("abcab", [("b", "c"), ("a", "b")]),
@@ -36,23 +50,8 @@ def _encode_word_manners(student: Any) -> None:
         with student.case():
             where = f"for the word {word!r} and {len(merges)} merges"
             answer = student.call("bpe_encode", [word, list(merges)], where=where, after=True)
-            _exactly(answer["value"], bpe_encode(word, merges), "The list of subwords", where)
+            exactly_same(answer["value"], bpe_encode(word, merges), "The list of subwords", where)
             as_before(answer["after"], [word, merges], "merges")
-
-
-LOWER_MERGES = [("e", "r"), ("l", "o"), ("lo", "w"), ("low", "er")]
-
-
-STORY_MERGES = train_bpe(_weighted(STORY, 31), 30)  # a pair comes after the merges that made its symbols
-
-
-LATE_MERGES = [("b", "c"), ("a", "b"), ("c", "d"), ("bc", "d"), ("ab", "c"), ("a", "bcd")]
-
-
-RUN_MERGES = [("a", "a"), ("aa", "aa"), ("aa", "b"), ("b", "aa")]
-
-
-NA_MERGES = [("a", "n"), ("an", "a"), ("b", "ana"), ("n", "ana")]
 
 
 EXERCISE = Exercise(

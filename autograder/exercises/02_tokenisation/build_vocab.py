@@ -1,17 +1,18 @@
-"""`build_vocab`: how it is asked, and how it goes wrong."""
+"""`build_vocab`: sorted characters of several scripts and white space, and that `itos` inverts `stoi`.
+
+The mistakes: order of appearance, characters lost or normalised on the way, ids from 1, dictionaries turned round.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.student import Student
 
 from .common import SENTENCE
 
 build_vocab = reference("build_vocab")
-
 
 VOCAB_TEXTS = (
     *(SENTENCE, "banana", "zebra Zebra AXE axe", "tabs\tand\nnew lines\n", "3 dogs, 12 cats: 15!"),
@@ -19,7 +20,7 @@ VOCAB_TEXTS = (
 )
 
 
-def _vocab(student: Any, text: str) -> tuple[dict, dict, str]:
+def _vocab(student: Student, text: str) -> tuple[dict, dict, str]:
     where = f"for the text {text!r}"
     got = student.value("build_vocab", text, where=where)
     if not isinstance(got, (tuple, list)) or len(got) != 2:
@@ -30,7 +31,7 @@ def _vocab(student: Any, text: str) -> tuple[dict, dict, str]:
     return *got, where
 
 
-def _vocab_sorted(student: Any) -> None:
+def _vocab_sorted(student: Student) -> None:
     for text in VOCAB_TEXTS:
         with student.case():
             stoi, _, where = _vocab(student, text)
@@ -48,7 +49,7 @@ def _vocab_sorted(student: Any) -> None:
                 raise Wrong(f"The ids {where} should be 0, 1, 2 and so on, without gaps.")
 
 
-def _vocab_inverse(student: Any) -> None:
+def _vocab_inverse(student: Student) -> None:
     for text in VOCAB_TEXTS:
         with student.case():
             stoi, itos, where = _vocab(student, text)
@@ -58,7 +59,7 @@ def _vocab_inverse(student: Any) -> None:
                 )
 
 
-def _vocab_edges(student: Any) -> None:
+def _vocab_edges(student: Student) -> None:
     for text in ("", "x", "zzz", " ", "ab"):
         with student.case():
             stoi, itos, where = _vocab(student, text)

@@ -9,7 +9,8 @@ from collections import Counter
 from typing import Any
 
 from autograder.asked.compare import kind
-from autograder.asked.declare import Wrong
+from autograder.asked.declare import Problem, Wrong
+from autograder.asked.student import Student
 
 
 def _plain(value: Any) -> Any:
@@ -17,7 +18,7 @@ def _plain(value: Any) -> Any:
     return tuple(map(_plain, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _same(got: Any, expected: Any, what: str, where: str) -> None:
+def same_sequence(got: Any, expected: Any, what: str, where: str) -> None:
     """A sequence of the right things in the right order, or a string."""
     if isinstance(expected, str):
         if not isinstance(got, str):
@@ -41,15 +42,16 @@ def _difference(got: Any, expected: Any) -> str:
     return f"the first difference is at index {place}, where yours has {mine[place]!r}."
 
 
-def _exactly(got: Any, expected: Any, what: str, where: str) -> None:
+def exactly_same(got: Any, expected: Any, what: str, where: str) -> None:
     """The same as `_same`, and lists and tuples, whole numbers and strings are told apart."""
-    _same(got, expected, what, where)
+    same_sequence(got, expected, what, where)
     if type(got) is not type(expected):
         raise Wrong(f"{what} {where} should be a {type(expected).__name__}; yours is {kind(got)}.", "wrong_type")
     for mine, theirs in zip(got, expected, strict=False):
         if type(mine) is not type(theirs):
             raise Wrong(
-                f"{what} {where} should hold {type(theirs).__name__} objects; yours holds {type(mine).__name__} objects.",
+                f"{what} {where} should hold {type(theirs).__name__} objects; yours holds {type(mine).__name__} "
+                "objects.",
                 "wrong_type",
             )
 
@@ -60,27 +62,32 @@ def as_before(after: list, sent: list, names: str) -> None:
         order = list if isinstance(original, (list, dict)) else repr  # dictionaries are equal in any order
         if type(got) is not type(original) or got != original or order(got) != order(original):
             raise Wrong(
-                f"Your code changes its input ({names}): the caller's object is different afterwards. Work on a copy, or "
-                "make a new object.",
+                f"Your code changes its input ({names}): the caller's object is different afterwards. Work on a copy, "
+                "or make a new object.",
                 "input_changed",
             )
 
 
-def value_error(student: Any, name: str, args: list, culprit: Any, where: str) -> None:
+def is_value_error(error: str) -> bool:
+    """Whether an error of this type is a ValueError; a class of the student's own may well be one."""
+    known = getattr(builtins, error, ValueError)
+    return isinstance(known, type) and issubclass(known, ValueError)
+
+
+def value_error(student: Student, name: str, args: list, culprit: Any, where: str) -> None:
     """A ValueError whose message names the culprit, a character or a number."""
     what = "character" if isinstance(culprit, str) else "id"
     try:
         got = student.call(name, args, where=where, after=True)["value"]
-    except Wrong as wrong:
-        facts = getattr(wrong, "facts", {})
-        raised, text = str(facts.get("type")), str(facts.get("text"))
-        known = getattr(builtins, raised, ValueError)  # an error class of the student's own may well be a ValueError
-        if facts.get("kind") != "raised" or known is NotImplementedError:
+    except Problem as problem:
+        if problem.error in ("", "NotImplementedError"):
             raise
-        if not issubclass(known, ValueError):
+        if not is_value_error(problem.error):
             raise Wrong(
-                f"An unknown {what} ({where}) should be a ValueError that names it; your code stops with {raised}."
+                f"An unknown {what} ({where}) should be a ValueError that names it; your code stops with "
+                f"{problem.error}."
             ) from None
+        text = problem.text
         if isinstance(culprit, str):  # its code or its name in Unicode says which one it is as well
             code = rf"(?<![0-9a-f])0*({ord(culprit):x}|{ord(culprit)})(?![0-9a-f])"
             named = culprit in text or re.search(code, text.lower()) or unicodedata.name(culprit) in text.upper()
@@ -88,7 +95,8 @@ def value_error(student: Any, name: str, args: list, culprit: Any, where: str) -
             named = re.search(rf"(?<!\d){culprit}(?!\d)", text)
         if not named:
             raise Wrong(
-                f"The ValueError for an unknown {what} ({where}) does not say which {what} it is: put it into the message.",
+                f"The ValueError for an unknown {what} ({where}) does not say which {what} it is: put it into the "
+                "message.",
                 "not_named",
             ) from None
         return
@@ -99,17 +107,15 @@ def value_error(student: Any, name: str, args: list, culprit: Any, where: str) -
 
 SENTENCE = "To be, or not to be, that is the question."
 
-
 ODD_VOCAB = {"b": 4, "a": 9, " ": 2, "n": 0, "é": 17, "B": 5, "🙂": 3, "\n": 8, "র": 11, "\u09be": 6}
 
 
-def _spelt(text: str, end: str = "") -> dict[tuple[str, ...], int]:
+def spelt(text: str, end: str = "") -> dict[tuple[str, ...], int]:
     """The words of a text, spelt in characters, with their frequencies; `end` is a last symbol for every word."""
     return dict(Counter((*word, end) if end else tuple(word) for word in text.split()))
 
 
 LOWER = {tuple("low"): 5, tuple("lower"): 2, tuple("newest"): 6, tuple("widest"): 3}
-
 
 STORY = (
     "the dog drinks water because it was thirsty and the other dogs drink the same water near the wooden door "
@@ -117,7 +123,7 @@ STORY = (
 )
 
 
-def _weighted(text: str, factor: int, end: str = "") -> dict[tuple[str, ...], int]:
+def weighted(text: str, factor: int, end: str = "") -> dict[tuple[str, ...], int]:
     """The words of a text with frequencies so uneven that the first dozen merges meet no tie."""
     names = dict.fromkeys(text.split())
     return {(*word, end) if end else tuple(word): 1 + (i * i + 7 * i) * factor % 997 for i, word in enumerate(names)}

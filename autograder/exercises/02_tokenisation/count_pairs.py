@@ -1,19 +1,21 @@
-"""`count_pairs`: how it is asked, and how it goes wrong."""
+"""`count_pairs`: neighbours weighted by their word's frequency, repeated pairs, symbols longer than a letter.
+
+The mistakes: frequencies left out, pairs counted once or without overlap, pairs across words, keys that are no pairs.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.student import Student
 
-from .common import LOWER, STORY, _spelt, as_before
+from .common import LOWER, STORY, as_before, spelt
 
 count_pairs = reference("count_pairs")
 
 
-def _counted(student: Any, words: dict, where: str) -> None:
+def _counted(student: Student, words: dict, where: str) -> None:
     got = student.value("count_pairs", words, where=where)
     if not isinstance(got, dict):
         raise Wrong(f"The result should be a Counter, from pairs to numbers; yours is {kind(got)} {where}.")
@@ -29,11 +31,18 @@ def _counted(student: Any, words: dict, where: str) -> None:
         raise Wrong(f"The pairs are right {where}, but not all of the counts.")
 
 
-def _count_values(student: Any) -> None:
+IS_COUNTER = """
+def is_counter(counts):
+    from collections import Counter
+    return isinstance(counts, Counter)
+"""
+
+
+def _count_values(student: Student) -> None:
     for words, where in (
         (LOWER, "for low ×5, lower ×2, newest ×6, widest ×3"),
         ({("a", "b", "a"): 3, ("a", "b"): 2}, "for aba ×3 and ab ×2"),
-        (_spelt(STORY), "for the words of a short story"),
+        (spelt(STORY), "for the words of a short story"),
         ({tuple("banana"): 2, tuple("anna"): 7}, "for banana ×2 and anna ×7"),
         ({tuple("abc"): 1}, "for abc ×1"),
     ):
@@ -41,18 +50,18 @@ def _count_values(student: Any) -> None:
             _counted(student, words, where)
 
 
-def _count_symbols(student: Any) -> None:
+def _count_symbols(student: Student) -> None:
     for words, where in (
         ({("lo", "w", "er"): 2, ("lo", "w"): 5, ("l", "ow"): 3}, "for words of longer symbols"),
         ({("a", "bc"): 2, ("ab", "c"): 3}, "for (a, bc) ×2 and (ab, c) ×3"),
-        (_spelt("low low lowest newer", "</w>"), "for words that end in </w>"),
+        (spelt("low low lowest newer", "</w>"), "for words that end in </w>"),
         ({("এ", "\u0995\u09be"): 2, ("ọ", "🙂", "ọ", "🙂"): 4}, "for symbols of other scripts"),
     ):
         with student.case():
             _counted(student, words, where)
 
 
-def _count_repeated(student: Any) -> None:
+def _count_repeated(student: Student) -> None:
     for words, where in (
         ({tuple("aaa"): 1}, "for aaa ×1"),
         ({tuple("aaaa"): 3, tuple("aa"): 2}, "for aaaa ×3 and aa ×2"),
@@ -63,14 +72,7 @@ def _count_repeated(student: Any) -> None:
             _counted(student, words, where)
 
 
-IS_COUNTER = """
-def is_counter(counts):
-    from collections import Counter
-    return isinstance(counts, Counter)
-"""
-
-
-def _count_manners(student: Any) -> None:
+def _count_manners(student: Student) -> None:
     for words, where in (
         ({}, "for no words at all"),
         ({("a",): 4}, "for a word of one symbol"),

@@ -1,23 +1,21 @@
-"""`decode`: how it is asked, and how it goes wrong."""
+"""`decode`: ids with gaps and unknown ids, which must be named; the mistakes skip, hide or mistranslate them."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
+from autograder.asked.student import Student
 
-from .common import ODD_VOCAB, SENTENCE, _exactly, _same, as_before, value_error
+from .common import ODD_VOCAB, SENTENCE, as_before, exactly_same, same_sequence, value_error
 
 build_vocab = reference("build_vocab")
 decode = reference("decode")
 encode = reference("encode")
 
-
 ODD_SYMBOLS = {i: symbol for symbol, i in ODD_VOCAB.items()}
 
 
-def _decode_values(student: Any) -> None:
+def _decode_values(student: Student) -> None:
     for ids, itos in (
         (encode(SENTENCE, build_vocab(SENTENCE)[0]), build_vocab(SENTENCE)[1]),
         ([1, 0, 2, 0, 2, 0], {0: "a", 1: "b", 2: "n"}),
@@ -27,10 +25,10 @@ def _decode_values(student: Any) -> None:
     ):
         with student.case():
             where = f"for {len(ids)} ids and a vocabulary of {len(itos)}"
-            _same(student.value("decode", ids, itos, where=where), decode(ids, itos), "The text", where)
+            same_sequence(student.value("decode", ids, itos, where=where), decode(ids, itos), "The text", where)
 
 
-def _decode_unknown(student: Any) -> None:
+def _decode_unknown(student: Student) -> None:
     small = {0: "a", 1: "b", 2: "n"}
     for ids, itos, culprit in (
         *(([0, 1, 97], small, 97), ([-3, 0], small, -3), ([1, -1, 0], small, -1), ([0, 3, 1], small, 3)),
@@ -40,12 +38,12 @@ def _decode_unknown(student: Any) -> None:
             value_error(student, "decode", [ids, itos], culprit, f"for the ids {ids}")
 
 
-def _decode_manners(student: Any) -> None:
+def _decode_manners(student: Student) -> None:
     for ids, itos in (([], {0: "a"}), ([7], {7: "a"}), ([], {}), ([1, 0, 2, 0], {2: "n", 0: "a", 1: "b"})):
         with student.case():
             where = f"for the ids {ids}"
             answer = student.call("decode", [ids, itos], where=where, after=True)
-            _exactly(answer["value"], decode(ids, itos), "The text", where)
+            exactly_same(answer["value"], decode(ids, itos), "The text", where)
             as_before(answer["after"], [ids, itos], "ids, itos")
 
 

@@ -1,19 +1,18 @@
-"""`encode`: how it is asked, and how it goes wrong."""
+"""`encode`: odd vocabularies and unknown characters, which must be named; the mistakes skip, hide or renumber them."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
+from autograder.asked.student import Student
 
-from .common import ODD_VOCAB, SENTENCE, _exactly, _same, as_before, value_error
+from .common import ODD_VOCAB, SENTENCE, as_before, exactly_same, same_sequence, value_error
 
 build_vocab = reference("build_vocab")
 encode = reference("encode")
 
 
-def _encode_values(student: Any) -> None:
+def _encode_values(student: Student) -> None:
     for text, stoi in (
         (SENTENCE, build_vocab(SENTENCE)[0]),
         ("banana", {"a": 0, "b": 1, "n": 2}),
@@ -23,22 +22,24 @@ def _encode_values(student: Any) -> None:
     ):
         with student.case():
             where = f"for the text {text!r} and a vocabulary of {len(stoi)}"
-            _same(student.value("encode", text, stoi, where=where), encode(text, stoi), "The list of ids", where)
+            same_sequence(
+                student.value("encode", text, stoi, where=where), encode(text, stoi), "The list of ids", where
+            )
 
 
-def _encode_unknown(student: Any) -> None:
+def _encode_unknown(student: Student) -> None:
     for text, culprit in (("banΩ", "Ω"), ("Жana", "Ж"), ("na na ß an", "ß"), ("aaα", "α"), ("A", "A"), ("na🙃", "🙃")):
         with student.case():
             stoi = {symbol: i for symbol, i in ODD_VOCAB.items() if symbol != culprit}
             value_error(student, "encode", [text, stoi], culprit, f"for the text {text!r}")
 
 
-def _encode_manners(student: Any) -> None:
+def _encode_manners(student: Student) -> None:
     for text, stoi in (("", {"a": 0}), ("a", {"a": 7}), ("", {}), ("banana", {"n": 2, "b": 1, "a": 0})):
         with student.case():
             where = f"for the text {text!r}"
             answer = student.call("encode", [text, stoi], where=where, after=True)
-            _exactly(answer["value"], encode(text, stoi), "The list of ids", where)
+            exactly_same(answer["value"], encode(text, stoi), "The list of ids", where)
             as_before(answer["after"], [text, stoi], "stoi")
 
 

@@ -1,24 +1,25 @@
-"""`merge_pair`: how it is asked, and how it goes wrong."""
+"""`merge_pair`: every occurrence, left to right, symbols and not letters; the mistakes overlap, skip or join text."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise
+from autograder.asked.declare import Asking, Check, Exercise
+from autograder.asked.student import Student
 
-from .common import _exactly, _same
+from .common import exactly_same, same_sequence
 
 merge_pair = reference("merge_pair")
 
 
-def _merges(*cases: tuple[Any, tuple[str, str]]) -> Any:
-    def ask(student: Any) -> None:
+def _merges(*cases: tuple[Any, tuple[str, str]]) -> Asking:
+    def ask(student: Student) -> None:
         for symbols, pair in cases:
             with student.case():
                 symbols = tuple(symbols)
                 where = f"for {symbols} and the pair {pair}"
-                _same(
+                same_sequence(
                     student.value("merge_pair", symbols, pair, where=where),
                     merge_pair(symbols, pair),
                     "The tuple",
@@ -28,12 +29,12 @@ def _merges(*cases: tuple[Any, tuple[str, str]]) -> Any:
     return ask
 
 
-def _merge_manners(student: Any) -> None:
+def _merge_manners(student: Student) -> None:
     for symbols, pair in (((), ("a", "b")), (("a",), ("a", "a")), (("x", "y"), ("a", "b")), (("a", "b"), ("a", "b"))):
         with student.case():
             where = f"for {symbols} and the pair {pair}"
             got = student.value("merge_pair", symbols, pair, where=where)
-            _exactly(got, merge_pair(symbols, pair), "The tuple", where)
+            exactly_same(got, merge_pair(symbols, pair), "The tuple", where)
 
 
 EXERCISE = Exercise(

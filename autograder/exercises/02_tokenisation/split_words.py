@@ -1,33 +1,35 @@
-"""`split_words`: how it is asked, and how it goes wrong."""
+"""`split_words`: punctuation, combining marks, joiners and white space of many scripts, by their Unicode categories.
+
+The mistakes: `\\w` for letters, ASCII alone, marks torn off their word, marks of punctuation grouped or lost.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise
+from autograder.asked.declare import Asking, Check, Exercise
+from autograder.asked.student import Student
 
-from .common import SENTENCE, _exactly, _same
+from .common import SENTENCE, exactly_same, same_sequence
 
 split_words = reference("split_words")
 
 
-def _split_texts(*texts: str) -> Any:
-    def ask(student: Any) -> None:
+def _split_texts(*texts: str) -> Asking:
+    def ask(student: Student) -> None:
         for text in texts:
             with student.case():
                 where = f"for the text {text!r}"
                 got = student.value("split_words", text, where=where)
-                _same(got, split_words(text), "The list of words", where)
+                same_sequence(got, split_words(text), "The list of words", where)
 
     return ask
 
 
-def _split_manners(student: Any) -> None:
+def _split_manners(student: Student) -> None:
     for text in ("", "   ", "\n\t ", "word", "!", "a", "Well, well."):
         with student.case():
             where = f"for the text {text!r}"
-            _exactly(student.value("split_words", text, where=where), split_words(text), "The list of words", where)
+            exactly_same(student.value("split_words", text, where=where), split_words(text), "The list of words", where)
 
 
 EXERCISE = Exercise(

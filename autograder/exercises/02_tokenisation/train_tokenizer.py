@@ -1,4 +1,7 @@
-"""`train_tokenizer`: how it is asked, and how it goes wrong."""
+"""`train_tokenizer`: texts of all scripts that must come back, the size of the vocabulary, learning from every text.
+
+The mistakes: no byte alphabet, no decoder, a normaliser, sizes not passed on, an iterator read twice.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import Any
 
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.student import Student
 
 train_tokenizer = reference("train_tokenizer")
-
 
 EARLY = [
     "The dog drinks water because it was thirsty.",
@@ -21,7 +24,6 @@ EARLY = [
     "My brother plays football with friends after school.",
 ]
 
-
 LATE = [
     "Der Hund trinkt Wasser, weil er durstig war!",
     "Im Sommer schwimmen die Kinder jeden Nachmittag im See.",
@@ -31,9 +33,7 @@ LATE = [
     "Die Bäckerin verkauft frische Brötchen und süßen Kuchen.",
 ]
 
-
 TRAINING = 3 * EARLY + 3 * LATE
-
 
 # Probes: what a tokenizer is and does is asked where it lives; nothing of a student's is ever loaded here.
 LOOK = """
@@ -43,25 +43,21 @@ def look(tokenizer):
     return isinstance(tokenizer, tokenizers.Tokenizer), usable, type(tokenizer).__name__
 """
 
-
 THERE_AND_BACK = """
 def there_and_back(tokenizer, texts):
     encoded = [tokenizer.encode(text) for text in texts]
     return [tokenizer.decode(getattr(item, "ids", item)) for item in encoded]
 """
 
-
 COUNT = """
 def count(tokenizer, texts):
     return sum(len(tokenizer.encode(text)) for text in texts)
 """
 
-
 SIZE = """
 def size(tokenizer):
     return tokenizer.get_vocab_size() if hasattr(tokenizer, "get_vocab_size") else len(tokenizer)
 """
-
 
 STREAM = """
 def stream(texts):
@@ -69,7 +65,7 @@ def stream(texts):
 """
 
 
-def _trained(student: Any, texts: Any, vocab_size: int, where: str, strict: bool = False) -> Any:
+def _trained(student: Student, texts: Any, vocab_size: int, where: str, strict: bool = False) -> Any:
     """The student's tokenizer, which stays in the student's process."""
     tokenizer = student.call("train_tokenizer", [texts, vocab_size], where=where, keep=True)["value"]
     answer = student.value(student.probe("look", LOOK), tokenizer)
@@ -82,7 +78,7 @@ def _trained(student: Any, texts: Any, vocab_size: int, where: str, strict: bool
     return tokenizer
 
 
-def _comes_back(student: Any, tokenizer: Any, texts: list[str]) -> None:
+def _comes_back(student: Student, tokenizer: Any, texts: list[str]) -> None:
     got = student.value(
         student.probe("there_and_back", THERE_AND_BACK), tokenizer, texts, where="encoding and decoding"
     )
@@ -112,7 +108,13 @@ def _what_happened(got: str, text: str) -> tuple[str, str]:
     return "", "it is something else."
 
 
-def _returns_known(student: Any) -> None:
+@functools.cache
+def _tokens_of_ours(part: str) -> int:
+    tokenizer = train_tokenizer(TRAINING, 420)
+    return sum(len(tokenizer.encode(text).ids) for text in {"early": EARLY, "late": LATE}[part])
+
+
+def _returns_known(student: Student) -> None:
     tokenizer = _trained(student, TRAINING, 320, "on a list of short texts")
     for texts in (
         [EARLY[0], LATE[-1], "The fox drinks water in the See."],
@@ -123,7 +125,7 @@ def _returns_known(student: Any) -> None:
             _comes_back(student, tokenizer, texts)
 
 
-def _returns_anything(student: Any) -> None:
+def _returns_anything(student: Student) -> None:
     tokenizer = _trained(student, EARLY, 300, "on English texts alone")
     for texts in (
         ["Ọ́ dị́ mma", "কুকুরটি জল খায়।", "狗喝水", "Собака", "كلب"],
@@ -136,7 +138,7 @@ def _returns_anything(student: Any) -> None:
             _comes_back(student, tokenizer, texts)
 
 
-def _size_kept(student: Any) -> None:
+def _size_kept(student: Student) -> None:
     for vocab_size in (275, 320):
         with student.case():
             where = f"with vocab_size = {vocab_size}"
@@ -151,13 +153,7 @@ def _size_kept(student: Any) -> None:
                 raise Wrong(f"The vocabulary has {got} entries {where}: the 256 bytes alone are more.", "bytes_missing")
 
 
-@functools.cache
-def _tokens_of_ours(part: str) -> int:
-    tokenizer = train_tokenizer(TRAINING, 420)
-    return sum(len(tokenizer.encode(text).ids) for text in {"early": EARLY, "late": LATE}[part])
-
-
-def _learns_from_all(student: Any) -> None:
+def _learns_from_all(student: Student) -> None:
     for kind_of, make in (("a list", None), ("a generator, which can be read once", STREAM)):
         with student.case():
             texts = TRAINING
@@ -170,13 +166,13 @@ def _learns_from_all(student: Any) -> None:
                 if type(got) is not int or got > 1.3 * _tokens_of_ours(part):
                     which = "first" if part == "early" else "last"
                     raise Wrong(
-                        f"Trained on {kind_of}, the tokenizer needs far more tokens for the {which} of its own training "
-                        "texts than it should: it did not learn from all of them, or learned too few merges.",
+                        f"Trained on {kind_of}, the tokenizer needs far more tokens for the {which} of its own "
+                        "training texts than it should: it did not learn from all of them, or learned too few merges.",
                         "not_learned",
                     )
 
 
-def _genuine(student: Any) -> None:
+def _genuine(student: Student) -> None:
     tokenizer = _trained(student, EARLY, 290, "on a few short texts", strict=True)
     _comes_back(student, tokenizer, ["The dog drinks."])
 

@@ -1,4 +1,7 @@
-"""`Embedding`: how it is asked, and how it goes wrong."""
+"""`Embedding`: its one parameter, rows for ids of any shape, IndexErrors, how `weight` starts and what trains.
+
+The mistakes: negative ids that wrap round, ids clamped, another start or shape, a table that cannot be trained.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import dtype_name, same_gradients, same_tensor, unchanged
-from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import normal
+from autograder.asked.declare import Check, Exercise, Problem, Wrong
+from autograder.asked.inputs import normal, refused
+from autograder.asked.student import Student
 
-from .common import _answers, _ids, stays_on_device
+from .common import some_ids, stays_on_device
 
 _PUT = """
 def put(module, value):
@@ -19,20 +23,22 @@ def put(module, value):
 """
 
 
-def _state(student: Any, module: Any) -> dict:
-    """The module's state. How the table begins, and what it is called if not `weight`, says nothing about other mistakes."""
+def _state(student: Student, module: Any) -> dict:
+    """The module's state.
+
+    How the table begins, and what it is called if not `weight`, says nothing about other mistakes.
+    """
     state = student.state(module)
-    called = {"weight": "weight"}
     kinds = [
-        (called.get(name, "inside" if "." in str(name) else "other"), dtype_name(p), list(p.shape))
+        ("weight" if name == "weight" else "inside" if "." in str(name) else "other", dtype_name(p), list(p.shape))
         for name, p in state["parameters"].items()
         if isinstance(p, torch.Tensor)
     ]
-    _answers(student)[-1] = {"value": [kinds, len(state["trainable"])]}
+    student.note([kinds, len(state["trainable"])])
     return state
 
 
-def _table(student: Any, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Tensor, str]:
+def _table(student: Student, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Tensor, str]:
     """A built module, the numbers put into its table, and the name of the parameter that is its table.
 
     A table that has another name, or is no parameter, is filled all the same: that is marked elsewhere.
@@ -49,12 +55,27 @@ def _table(student: Any, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Te
     else:
         try:
             student.value(student.probe("put", _PUT), module, weight)
-        except Wrong:
+        except Problem:
             raise Wrong(f"Embedding({V}, {C}) holds no table `weight` of shape ({V}, {C}).") from None
     return module, weight, name
 
 
-def _embedding_parameters(student: Any) -> None:
+def _look_up(student: Student, ids: torch.Tensor, V: int, C: int, where: str) -> None:
+    module, weight, _ = _table(student, V, C)
+    same_tensor(student.value(module, ids, where=where), weight[ids.long()], "The result", where)
+
+
+def _out_of_range(student: Student, bad: tuple, V: int = 5) -> None:
+    """Ids that must raise an IndexError; right ones do not, before and after."""
+    module, weight, _ = _table(student, V, 3)
+    for ids in (torch.arange(V), torch.tensor([V - 1, 0])):
+        same_tensor(student.value(module, ids), weight[ids], "The result for ids in range")
+    for ids in bad:
+        with student.case(), refused(f"Ids {ids.tolist()} with num_embeddings = {V}", "IndexError"):
+            student.value(module, ids)
+
+
+def _embedding_parameters(student: Student) -> None:
     for V, C in ((7, 3), (4, 9)):
         with student.case():
             state = _state(student, student.build("Embedding", V, C))
@@ -63,7 +84,8 @@ def _embedding_parameters(student: Any) -> None:
             if not isinstance(weight, torch.Tensor):
                 there = f" (there is {', '.join(map(str, parameters))[:80]})" if parameters else ""
                 raise Wrong(
-                    f"Embedding({V}, {C}) has no parameter `weight`{there}: make `self.weight = nn.Parameter(…)` in `__init__`."
+                    f"Embedding({V}, {C}) has no parameter `weight`{there}: make `self.weight = nn.Parameter(…)` in "
+                    "`__init__`."
                 )
             if tuple(weight.shape) != (V, C):
                 raise Wrong(
@@ -85,21 +107,35 @@ def _embedding_parameters(student: Any) -> None:
             raise Wrong("Embedding(num_embeddings=5, embedding_dim=2) should build the same as Embedding(5, 2).")
 
 
-def _embedding_values(student: Any) -> None:
+def _embedding_values(student: Student) -> None:
     for shape, V, C in (
         *(((5,), 7, 3), ((2, 3), 4, 6), ((2, 3, 4), 5, 2), ((), 6, 4), ((1, 1), 1, 3), ((3, 1), 5, 1)),
         *(((4, 4), 4, 4), ((40,), 6, 2), ((1,), 9, 5)),
     ):
         with student.case():
-            _look_up(student, _ids(shape, V), V, C, f"for ids of shape {tuple(shape)}, Embedding({V}, {C})")
+            _look_up(student, some_ids(shape, V), V, C, f"for ids of shape {tuple(shape)}, Embedding({V}, {C})")
 
 
-def _look_up(student: Any, ids: torch.Tensor, V: int, C: int, where: str) -> None:
-    module, weight, _ = _table(student, V, C)
-    same_tensor(student.value(module, ids, where=where), weight[ids.long()], "The result", where)
+def _embedding_gradient(student: Student) -> None:
+    for shape, V, C in (((3,), 6, 4), ((2, 5), 9, 3), ((), 4, 2)):
+        with student.case():
+            module, weight, name = _table(student, V, C)
+            ids = some_ids(shape, V)
+            where = f"for ids of shape {tuple(shape)}"
+            upstream = normal(*shape, C)
+            answer = student.call(module, [ids], where=where, upstream=[upstream])
+            same_tensor(answer["value"], weight[ids], "The result", where)
+            expected = torch.zeros_like(weight).index_put((ids,), upstream, accumulate=True)
+            mine = answer["gradients"].get("parameters", {}).get(name)
+            student.note_gradients({"weight": mine})  # whatever its name
+            if isinstance(mine, torch.Tensor) and mine.shape == expected.shape:
+                unused = expected.abs().sum(-1) == 0
+                if mine[unused].abs().sum() > 0:
+                    raise Wrong("Rows of ids that do not occur get a gradient: only the rows used may get one.")
+            same_gradients([mine], [expected], ["`weight`"], where)
 
 
-def _embedding_fresh(student: Any) -> None:
+def _embedding_fresh(student: Student) -> None:
     """Properties of 6,000 draws from N(0, 1), each about six standard errors wide: a right table fails one in 10^8."""
     parameters = _state(student, student.build("Embedding", 120, 50))["parameters"].values()
     weight = next((p for p in parameters if isinstance(p, torch.Tensor) and tuple(p.shape) == (120, 50)), None)
@@ -113,10 +149,11 @@ def _embedding_fresh(student: Any) -> None:
     mean, std, far = weight.mean().item(), weight.std().item(), (weight.abs() > 2).double().mean().item()
     alike = max(weight.mean(0).std().item(), weight.mean(1).std().item()) > 0.3 * std or std == 0
     tails = ((weight - mean) ** 4).mean().item() / max(std, 1e-9) ** 4  # 1.8 if uniform, 3 if normal
-    _answers(student)[-1] = {"value": [alike, "uniform" if tails < 2.2 else "normal", abs(std - 1) < 0.06]}
+    student.note([alike, "uniform" if tails < 2.2 else "normal", abs(std - 1) < 0.06])
     if abs(mean) > 0.08 or abs(std - 1) > 0.06:
         raise Wrong(
-            f"`weight` should start as draws from N(0, 1); the mean of yours is {mean:.2g} and the standard deviation {std:.2g}."
+            f"`weight` should start as draws from N(0, 1); the mean of yours is {mean:.2g} and the standard deviation "
+            f"{std:.2g}."
         )
     if not 0.03 < far < 0.062:
         raise Wrong(
@@ -126,58 +163,16 @@ def _embedding_fresh(student: Any) -> None:
         raise Wrong("The rows or columns of the fresh `weight` are alike: every number is a draw of its own.")
 
 
-def _refused(student: Any, bad: tuple, V: int = 5) -> None:
-    """Ids that must raise an IndexError; right ones do not, before and after."""
-    module, weight, _ = _table(student, V, 3)
-    for ids in (torch.arange(V), torch.tensor([V - 1, 0])):
-        same_tensor(student.value(module, ids), weight[ids], "The result for ids in range")
-    for ids in bad:
-        with student.case():
-            shown = ids.tolist()
-            try:
-                student.value(module, ids)
-            except Wrong as wrong:
-                facts = getattr(wrong, "facts", {})
-                if facts.get("kind") != "raised":
-                    raise
-                if facts.get("type") != "IndexError":
-                    raise Wrong(
-                        f"Ids {shown} with num_embeddings = {V} should raise an IndexError; yours raised {facts.get('type')}."
-                    ) from None
-            else:
-                raise Wrong(
-                    f"Ids {shown} with num_embeddings = {V} should raise an IndexError; yours returned something."
-                )
+def _embedding_beyond(student: Student) -> None:
+    _out_of_range(student, (torch.tensor(5), torch.tensor([0, 5, 1]), torch.tensor([[1, 2], [3, 1000]])))
 
 
-def _embedding_beyond(student: Any) -> None:
-    _refused(student, (torch.tensor(5), torch.tensor([0, 5, 1]), torch.tensor([[1, 2], [3, 1000]])))
+def _embedding_negative(student: Student) -> None:
+    bad = torch.tensor(-1), torch.tensor([0, 4, -1]), torch.tensor([[1, -5], [3, 2]]), torch.tensor([-6])
+    _out_of_range(student, bad)
 
 
-def _embedding_negative(student: Any) -> None:
-    _refused(student, (torch.tensor(-1), torch.tensor([0, 4, -1]), torch.tensor([[1, -5], [3, 2]]), torch.tensor([-6])))
-
-
-def _embedding_gradient(student: Any) -> None:
-    for shape, V, C in (((3,), 6, 4), ((2, 5), 9, 3), ((), 4, 2)):
-        with student.case():
-            module, weight, name = _table(student, V, C)
-            ids = _ids(shape, V)
-            where = f"for ids of shape {tuple(shape)}"
-            upstream = normal(*shape, C)
-            answer = student.call(module, [ids], where=where, upstream=[upstream])
-            same_tensor(answer["value"], weight[ids], "The result", where)
-            expected = torch.zeros_like(weight).index_put((ids,), upstream, accumulate=True)
-            mine = answer["gradients"].get("parameters", {}).get(name)
-            answer["gradients"]["parameters"] = {"weight": mine}  # in the record too, whatever its name
-            if isinstance(mine, torch.Tensor) and mine.shape == expected.shape:
-                unused = expected.abs().sum(-1) == 0
-                if mine[unused].abs().sum() > 0:
-                    raise Wrong("Rows of ids that do not occur get a gradient: only the rows used may get one.")
-            same_gradients([mine], [expected], ["`weight`"], where)
-
-
-def _embedding_manners(student: Any) -> None:
+def _embedding_manners(student: Student) -> None:
     module, weight, name = _table(student, 6, 3)
     other, other_weight, _ = _table(student, 6, 3)
     ids = torch.tensor([[2, 5, 2], [0, 1, 5]])
@@ -189,12 +184,12 @@ def _embedding_manners(student: Any) -> None:
     after = _state(student, module)["parameters"].get(name)
     if isinstance(after, torch.Tensor) and not torch.equal(after, weight):
         raise Wrong("A call changes the table: only training may do that.")
-    for ids32 in (_ids((6,), 5).int(), _ids((2, 3), 5).int()):
+    for ids32 in (some_ids((6,), 5).int(), some_ids((2, 3), 5).int()):
         with student.case():
             _look_up(student, ids32, 5, 3, f"for int32 ids of shape {tuple(ids32.shape)}")
     for shape in ((0,), (2, 0)):
         with student.case():
-            _look_up(student, _ids(shape, 4), 4, 3, f"for no ids, of shape {shape}")
+            _look_up(student, some_ids(shape, 4), 4, 3, f"for no ids, of shape {shape}")
     with student.case():
         module, weight, _ = _table(student, 5, 3, "float64")
         same_tensor(student.value(module, ids % 5, where="in float64"), weight[ids % 5], "The result", "in float64")

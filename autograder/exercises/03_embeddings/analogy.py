@@ -1,4 +1,7 @@
-"""`analogy`: how it is asked, and how it goes wrong."""
+"""`analogy`: tables with one clear answer, in which a, b or c would win or rows differ in length.
+
+The mistakes: signs, dot products for cosines, a, b or c not excluded, rows normalised before they are added.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,22 @@ from autograder.asked.compare import dtype_name, kind, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.inputs import normal
+from autograder.asked.student import Student
 
-from .common import _vectors, _whole
+from .common import an_int, vectors
 
 analogy = reference("analogy")
 cosine_similarity = reference("cosine_similarity")
 
 
 def _analogy_case(V: int, C: int, equal: bool = True, nearest: str = "") -> tuple[int, int, int, torch.Tensor]:
-    """Three ids and a table in which the answer is clear: none of the three is nearer, unless one is named as `nearest`.
+    """Three ids and a table in which the answer is clear: none of the three is nearer but one named as `nearest`.
 
     With `equal`, their rows have one length, so that it does not matter whether they are normalised first; otherwise it
     does. The other rows always have very different lengths.
     """
     while True:
-        weight = _vectors(V, C)
+        weight = vectors(V, C)
         a, b, c = torch.argsort(normal(V))[:3].tolist()
         if equal:
             weight[[a, b, c]] = 1.7 * F.normalize(weight[[a, b, c]], dim=-1)
@@ -49,10 +53,10 @@ def _an_id(got: Any, where: str) -> int:
         got = got.item()
     if type(got) is float and got.is_integer():
         got = int(got)
-    return _whole(got, f"The result {where}")
+    return an_int(got, f"The result {where}")
 
 
-def _analogy_asked(student: Any, a: int, b: int, c: int, weight: torch.Tensor, where: str) -> int:
+def _analogy_asked(student: Student, a: int, b: int, c: int, weight: torch.Tensor, where: str) -> int:
     got = _an_id(student.value("analogy", a, b, c, weight, where=where), where)
     if got in (a, b, c):
         raise Wrong(f"The id of a, b or c itself is returned {where}: these three are never the answer.")
@@ -61,14 +65,14 @@ def _analogy_asked(student: Any, a: int, b: int, c: int, weight: torch.Tensor, w
     return got
 
 
-def _analogy_values(student: Any) -> None:
+def _analogy_values(student: Student) -> None:
     for V, C in ((12, 4), (9, 5), (20, 3), (15, 8), (5, 5), (30, 6), (10, 2), (4, 3)):
         with student.case():
             a, b, c, weight = _analogy_case(V, C)
             _analogy_asked(student, a, b, c, weight, f"for a = {a}, b = {b}, c = {c}, V = {V}, C = {C}")
 
 
-def _analogy_never(student: Any) -> None:
+def _analogy_never(student: Student) -> None:
     """Tables in which a, b or c would be nearest; and the same id twice."""
     for nearest in ("a", "b", "c"):
         with student.case():
@@ -83,7 +87,7 @@ def _analogy_never(student: Any) -> None:
     for twice, where in (((0, 1, 0), "for a = c"), ((2, 2, 1), "for a = b"), ((3, 1, 1), "for b = c")):
         with student.case():
             while True:
-                weight = _vectors(9, 4)
+                weight = vectors(9, 4)
                 weight[[*twice]] = 1.7 * F.normalize(weight[[*twice]], dim=-1)
                 best = _ranked(*twice, weight)
                 if best[0][0] - best[1][0] > 5e-3:
@@ -91,7 +95,7 @@ def _analogy_never(student: Any) -> None:
             _analogy_asked(student, *twice, weight, where)
 
 
-def _analogy_raw(student: Any) -> None:
+def _analogy_raw(student: Student) -> None:
     for V, C in ((9, 3), (14, 4)):
         with student.case():
             a, b, c, weight = _analogy_case(V, C, equal=False)
@@ -103,7 +107,7 @@ def _analogy_raw(student: Any) -> None:
                 )
 
 
-def _analogy_int(student: Any) -> None:
+def _analogy_int(student: Student) -> None:
     a, b, c, weight = _analogy_case(10, 4)
     got = student.value("analogy", a, b, c, weight)
     _analogy_asked(student, a, b, c, weight, "in a small table")
@@ -111,7 +115,7 @@ def _analogy_int(student: Any) -> None:
         raise Wrong(f"The id should be a Python int; yours is {kind(got)}: `.item()` takes a number out of a tensor.")
 
 
-def _analogy_manners(student: Any) -> None:
+def _analogy_manners(student: Student) -> None:
     for dtype in (torch.float32, torch.float64):
         with student.case():
             a, b, c, weight = _analogy_case(8, 3)

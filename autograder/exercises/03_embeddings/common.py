@@ -9,53 +9,50 @@ import torch
 from autograder.asked.compare import kind, same_gradients
 from autograder.asked.declare import Wrong
 from autograder.asked.inputs import device_is_kept, normal
+from autograder.asked.student import Student
 
 
-def gradients_agree(student: Any, name: str, reference: Any, args: list, names: list[str], where: str = "") -> None:
+def all_gradients_agree(
+    student: Student, name: str, reference: Any, args: list, names: list[str], where: str = ""
+) -> None:
     """The gradients of a weighted sum of the result, with respect to every float tensor among the arguments."""
-    leaves = [a.clone().requires_grad_(True) if is_float(a) else a for a in args]
+    leaves = [a.clone().requires_grad_(True) if _is_float(a) else a for a in args]
     result = reference(*leaves)
     upstream = normal(result.numel(), dtype=result.dtype).reshape(result.shape)
-    expected = torch.autograd.grad((result * upstream).sum(), [leaf for leaf in leaves if is_float(leaf)])
+    expected = torch.autograd.grad((result * upstream).sum(), [leaf for leaf in leaves if _is_float(leaf)])
     answer = student.call(name, args, where=where, upstream=[upstream])
     if not isinstance(answer["value"], torch.Tensor):
         raise Wrong(f"There is no result to take gradients of: yours returned {kind(answer['value'])}.")
     same_gradients(answer["gradients"].get("inputs", []), list(expected), names, where)
 
 
-def _answers(student: Any) -> list:
-    """The answers recorded for the check that is running, by which a mistake is recognised."""
-    return list(student.record.values())[-1]
-
-
-def stays_on_device(student: Any, target: Any, args: list) -> None:
+def stays_on_device(student: Student, target: Any, args: list) -> None:
     """What a failed attempt on the meta device leaves on the CPU is whatever was in memory: it is not kept."""
-    answers = _answers(student)
-    before = len(answers)
+    before = len(student.answers)
     try:
         device_is_kept(student, target, args)
     except Wrong:
-        for answer in answers[before:]:
+        for answer in student.answers[before:]:
             if isinstance(answer.get("value"), torch.Tensor) and answer["value"].device.type != "meta":
-                answer["value"] = "not on the device"
+                student.note("not on the device", answer)
         raise
 
 
-def is_float(value: Any) -> bool:
+def _is_float(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
-def _whole(got: Any, what: str) -> int:
+def an_int(got: Any, what: str) -> int:
     if type(got) is not int:
         raise Wrong(f"{what} should be an int; yours is {kind(got)}.")
     return got
 
 
-def _ids(shape: tuple, V: int) -> torch.Tensor:
+def some_ids(shape: tuple, V: int) -> torch.Tensor:
     """Ids that look random and depend on the topic only; the largest id V-1 need not be among them."""
     return (normal(*shape, 1).mul(1e3).abs().long() % V).squeeze(-1)
 
 
-def _vectors(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+def vectors(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """Normal vectors of very different lengths."""
     return normal(*shape, dtype=dtype) * normal(*shape[:-1], 1, dtype=dtype).mul(0.8).exp()

@@ -1,8 +1,9 @@
-"""`cosine_similarity`: how it is asked, and how it goes wrong."""
+"""`cosine_similarity`: values, broadcasting, zero vectors and their gradients, tiny and huge lengths.
+
+The mistakes: 0/0 forwards or backwards, an epsilon that shows, another dimension, shapes that do not broadcast.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -11,16 +12,30 @@ from autograder.asked.compare import a_tensor, dtype_name, same_tensor, unchange
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.inputs import normal
+from autograder.asked.student import Student
 
-from .common import _vectors, gradients_agree, stays_on_device
+from .common import all_gradients_agree, stays_on_device, vectors
 
 cosine_similarity = reference("cosine_similarity")
 
 
-def _cosine_values(student: Any) -> None:
+def _with_zeros() -> list[tuple[torch.Tensor, torch.Tensor, str]]:
+    a, b = vectors(5, 3), vectors(5, 3)
+    a[1], b[3] = 0, 0
+    a[4], b[4] = 0, 0
+    zero, some = torch.zeros(4), vectors(4)
+    return [
+        (a, b, "with zero vectors in a, in b, and in both"),
+        (zero, some, "for a zero vector a"),
+        (some, zero, "for a zero vector b"),
+        (zero, zero, "for two zero vectors"),
+    ]
+
+
+def _cosine_values(student: Student) -> None:
     for shape in ((7,), (5, 3), (2, 3, 4), (4, 4), (1, 6), (3, 1), (2, 1, 5, 2), (0, 3), (2, 40)):
         with student.case():
-            a, b = _vectors(*shape), _vectors(*shape)
+            a, b = vectors(*shape), vectors(*shape)
             where = f"for a and b of shape {tuple(shape)}"
             got = student.value("cosine_similarity", a, b, where=where)
             same_tensor(got, cosine_similarity(a, b), "The result", where)
@@ -30,39 +45,26 @@ def _cosine_values(student: Any) -> None:
     same_tensor(student.value("cosine_similarity", a, b, where=where), cosine_similarity(a, b), "The result", where)
 
 
-def _cosine_broadcast(student: Any) -> None:
+def _cosine_broadcast(student: Student) -> None:
     for one, other in (
         *(((5,), (3, 5)), ((3, 5), (5,)), ((4, 1, 5), (3, 5)), ((3, 5), (4, 1, 5)), ((2, 1, 3), (2, 4, 3))),
         *(((3, 1, 4), (1, 2, 4)), ((6, 4), (1, 4)), ((4,), (4, 4))),
     ):
         with student.case():
-            a, b = _vectors(*one), _vectors(*other)
+            a, b = vectors(*one), vectors(*other)
             where = f"for a of shape {tuple(one)} and b of shape {tuple(other)}"
             got = student.value("cosine_similarity", a, b, where=where)
             same_tensor(got, cosine_similarity(a, b), "The result", where)
 
 
-def _with_zeros() -> list[tuple[torch.Tensor, torch.Tensor, str]]:
-    a, b = _vectors(5, 3), _vectors(5, 3)
-    a[1], b[3] = 0, 0
-    a[4], b[4] = 0, 0
-    zero, some = torch.zeros(4), _vectors(4)
-    return [
-        (a, b, "with zero vectors in a, in b, and in both"),
-        (zero, some, "for a zero vector a"),
-        (some, zero, "for a zero vector b"),
-        (zero, zero, "for two zero vectors"),
-    ]
-
-
-def _cosine_zeros(student: Any) -> None:
+def _cosine_zeros(student: Student) -> None:
     for a, b, where in _with_zeros():
         with student.case():
             got = student.value("cosine_similarity", a, b, where=where)
             same_tensor(got, cosine_similarity(a, b), "The result", where)
 
 
-def _cosine_zero_gradients(student: Any) -> None:
+def _cosine_zero_gradients(student: Student) -> None:
     for a, b, where in _with_zeros():
         with student.case():
             expected = cosine_similarity(a, b)
@@ -75,13 +77,14 @@ def _cosine_zero_gradients(student: Any) -> None:
                     )
                 if a_tensor(gradient, f"The gradient of {name}").isnan().any():
                     raise Wrong(
-                        f"The gradient of {name} contains NaN {where}, although the values are right: backwards, 0 · inf or "
-                        "0/0 happens at a length of 0 (where a root of a sum of squares, or a division, was not kept from 0)."
+                        f"The gradient of {name} contains NaN {where}, although the values are right: backwards, 0 · "
+                        "inf or 0/0 happens at a length of 0 (where a root of a sum of squares, or a division, was not "
+                        "kept from 0)."
                     )
 
 
-def _cosine_lengths(student: Any) -> None:
-    """One vector may be tiny; two at once not, because PyTorch's own formula has once compared the product with 1e-8."""
+def _cosine_lengths(student: Student) -> None:
+    """One vector may be tiny; two at once not: PyTorch's own formula once compared the product with 1e-8."""
     for one, other, digits in (
         (1e-6, 1, 0.02),
         (1, 1e-6, 0.02),
@@ -98,15 +101,15 @@ def _cosine_lengths(student: Any) -> None:
             same_tensor(got, expected, "The result", where)
 
 
-def _cosine_gradient(student: Any) -> None:
+def _cosine_gradient(student: Student) -> None:
     for one, other in (((5, 3), (5, 3)), ((4,), (2, 4)), ((3, 1, 2), (4, 2))):
         with student.case():
             where = f"for shapes {one} and {other}"
-            args = [_vectors(*one), _vectors(*other)]
-            gradients_agree(student, "cosine_similarity", cosine_similarity, args, ["a", "b"], where)
+            args = [vectors(*one), vectors(*other)]
+            all_gradients_agree(student, "cosine_similarity", cosine_similarity, args, ["a", "b"], where)
 
 
-def _cosine_manners(student: Any) -> None:
+def _cosine_manners(student: Student) -> None:
     for dtype, one, other in (
         (torch.float32, (5, 3), (5, 3)),
         (torch.float64, (4, 3), (4, 3)),
@@ -114,13 +117,13 @@ def _cosine_manners(student: Any) -> None:
     ):
         with student.case():
             # long vectors: 1e-8 added to the product of their lengths must not show in float64 either
-            a, b = 100 * _vectors(*one, dtype=dtype), 100 * _vectors(*other, dtype=dtype)
+            a, b = 100 * vectors(*one, dtype=dtype), 100 * vectors(*other, dtype=dtype)
             where = f"in {dtype_name(a)}"
             answer = student.call("cosine_similarity", [a, b], where=where)
             same_tensor(answer["value"], cosine_similarity(a, b), "The result", where)
             unchanged(answer["inputs"], [a, b], "a, b")
     with student.case():
-        stays_on_device(student, "cosine_similarity", [_vectors(5, 3), _vectors(5, 3)])
+        stays_on_device(student, "cosine_similarity", [vectors(5, 3), vectors(5, 3)])
 
 
 EXERCISE = Exercise(

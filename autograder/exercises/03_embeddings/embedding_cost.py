@@ -1,33 +1,32 @@
-"""`embedding_cost`: how it is asked, and how it goes wrong."""
+"""`embedding_cost`: the count and the mebibytes of five tables; the mistakes are units, bytes per number and types."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from autograder.asked.compare import a_pair, kind
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.student import Student
 
-from .common import _whole
+from .common import an_int
 
 TABLES = ((32100, 512), (32100, 128), (50257, 64), (1000, 300), (30522, 768))
 
 
-def _cost(student: Any, V: int, C: int) -> tuple[tuple, str]:
+def _cost(student: Student, V: int, C: int) -> tuple[tuple, str]:
     where = f"for vocab_size = {V} and embed_dim = {C}"
     return a_pair(student.value("embedding_cost", V, C, where=where), "(parameters, mebibytes)"), where
 
 
-def _cost_parameters(student: Any) -> None:
+def _cost_parameters(student: Student) -> None:
     for V, C in TABLES:
         with student.case():
             (parameters, _), where = _cost(student, V, C)
-            if _whole(parameters, f"The number of parameters {where}") != V * C:
+            if an_int(parameters, f"The number of parameters {where}") != V * C:
                 raise Wrong(
                     f"The number of parameters {where} is wrong: how many numbers are in a table of V rows of C?"
                 )
 
 
-def _cost_mebibytes(student: Any) -> None:
+def _cost_mebibytes(student: Student) -> None:
     for V, C in TABLES:
         with student.case():
             (_, mebibytes), where = _cost(student, V, C)

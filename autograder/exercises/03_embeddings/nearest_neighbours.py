@@ -1,16 +1,18 @@
-"""`nearest_neighbours`: how it is asked, and how it goes wrong."""
+"""`nearest_neighbours`: order by cosine, every kind of `exclude`, queries to which nothing is similar, zero rows.
+
+The mistakes: dot products, excluded ids that come back, filters after the top k, ids renumbered on the way.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
 from autograder.asked.compare import a_tensor, same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.student import Student
 
-from .common import _vectors, stays_on_device
+from .common import stays_on_device, vectors
 
 cosine_similarity = reference("cosine_similarity")
 nearest_neighbours = reference("nearest_neighbours")
@@ -19,13 +21,13 @@ nearest_neighbours = reference("nearest_neighbours")
 def _clear(V: int, C: int, gap: float = 2e-3) -> tuple[torch.Tensor, torch.Tensor]:
     """A query and a table of rows of very different lengths, whose cosines lie too far apart for rounding to matter."""
     while True:
-        query, weight = _vectors(C), _vectors(V, C)
+        query, weight = vectors(C), vectors(V, C)
         cosines = cosine_similarity(query, weight).sort().values
         if V < 2 or cosines.diff().min() > gap:
             return query, weight
 
 
-def _neighbours(student: Any, args: list, where: str, kwargs: dict | None = None) -> torch.Tensor:
+def _neighbours(student: Student, args: list, where: str, kwargs: dict | None = None) -> torch.Tensor:
     """The ids that came back, checked against the reference's; an `exclude` may be in args or in kwargs."""
     kwargs = kwargs or {}
     got = student.call("nearest_neighbours", args, kwargs, where=where)["value"]
@@ -38,7 +40,7 @@ def _neighbours(student: Any, args: list, where: str, kwargs: dict | None = None
     return expected
 
 
-def _neighbours_values(student: Any) -> None:
+def _neighbours_values(student: Student) -> None:
     for V, C, k in ((5, 3, 2), (9, 4, 1), (12, 6, 12), (7, 2, 3), (4, 4, 2), (30, 8, 5), (1, 3, 1), (20, 5, 4)):
         with student.case():
             query, weight = _clear(V, C)
@@ -48,7 +50,7 @@ def _neighbours_values(student: Any) -> None:
         _neighbours(student, [3 * weight[5], weight, 4], "for a query that is a multiple of a row")
 
 
-def _neighbours_exclude(student: Any) -> None:
+def _neighbours_exclude(student: Student) -> None:
     query, weight = _clear(8, 3)
     best = nearest_neighbours(query, weight, 8).tolist()
     for exclude, k in (
@@ -62,7 +64,7 @@ def _neighbours_exclude(student: Any) -> None:
         _neighbours(student, [weight[2], weight, 3, (2,)], "with the query's own id excluded, given by position")
 
 
-def _neighbours_negative(student: Any) -> None:
+def _neighbours_negative(student: Student) -> None:
     """All that is left is dissimilar, some of it exactly opposite: a stand-in such as 0 or -1 would come before it."""
     query, weight = _clear(7, 4)
     weight = weight * -cosine_similarity(query, weight).sign()[:, None]
@@ -78,7 +80,7 @@ def _neighbours_negative(student: Any) -> None:
             raise Wrong(f"{where.capitalize()}, an excluded id comes back, or one is missing.")
 
 
-def _neighbours_zero_rows(student: Any) -> None:
+def _neighbours_zero_rows(student: Student) -> None:
     query, weight = _clear(9, 3)
     cosines = cosine_similarity(query, weight)
     weight[:4] *= cosines[:4].sign()[:, None]
@@ -89,7 +91,7 @@ def _neighbours_zero_rows(student: Any) -> None:
             _neighbours(student, [query, weight, k], f"with a row of zeros (whose cosine is 0), k = {k}")
 
 
-def _neighbours_manners(student: Any) -> None:
+def _neighbours_manners(student: Student) -> None:
     query, weight = _clear(6, 4)
     exclude = [5, 2]
     with student.case():

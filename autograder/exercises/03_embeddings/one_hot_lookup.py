@@ -1,22 +1,21 @@
-"""`one_hot_lookup`: how it is asked, and how it goes wrong."""
+"""`one_hot_lookup`: rows by a matrix product, which an infinite row gives away; the mistakes index or fix sizes."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from typing import Any
 
 import torch
 
 from autograder.asked.compare import a_tensor, dtype_name, same_tensor, unchanged
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, Problem, Wrong
 from autograder.asked.inputs import normal
+from autograder.asked.student import Student
 
-from .common import _ids, gradients_agree, stays_on_device
+from .common import all_gradients_agree, some_ids, stays_on_device
 
 one_hot_lookup = reference("one_hot_lookup")
-
 
 PRODUCTS = {
     "mm",
@@ -35,21 +34,21 @@ PRODUCTS = {
 }
 
 
-def _lookup_values(student: Any) -> None:
+def _lookup_values(student: Student) -> None:
     for shape, V, C in (
         *(((5,), 7, 3), ((2, 3), 4, 6), ((2, 3, 4), 5, 2), ((), 6, 4), ((1,), 3, 5), ((3, 1), 2, 1)),
         *(((4,), 4, 4), ((1, 1), 1, 3), ((30,), 6, 5), ((3,), 10, 2), ((2, 2), 100, 3)),
     ):
         with student.case():
-            weight, ids = normal(V, C), _ids(shape, V)
+            weight, ids = normal(V, C), some_ids(shape, V)
             where = f"for ids of shape {tuple(shape)}, V = {V}, C = {C}"
             got = student.value("one_hot_lookup", ids, weight, where=where)
             same_tensor(got, weight[ids], "The result", where)
-    with contextlib.suppress(Wrong):  # a table of whole numbers is nobody's duty, but it tells mistakes apart
+    with contextlib.suppress(Problem):  # a table of whole numbers is nobody's duty, but it tells mistakes apart
         student.value("one_hot_lookup", torch.tensor([1, 0]), torch.tensor([[1, 2, 3], [4, 5, 6]]))
 
 
-def _lookup_product(student: Any) -> None:
+def _lookup_product(student: Student) -> None:
     """A row that is not asked for still takes part in a matrix product: 0 · inf is NaN. Indexing never sees it.
 
     A product with a sparse one-hot matrix skips it too, so that the operations that ran are looked at as well.
@@ -62,33 +61,35 @@ def _lookup_product(student: Any) -> None:
     got = a_tensor(answer["value"], "The result")
     if not got.isnan().any() and not PRODUCTS & set(answer["operations"]):
         raise Wrong(
-            "The values are right, but they do not come from a matrix product: rows are picked out by their index. Make "
-            "one-hot rows of the ids and multiply them with `weight` (`@`); that shows what the index does."
+            "The values are right, but they do not come from a matrix product: rows are picked out by their index. "
+            "Make one-hot rows of the ids and multiply them with `weight` (`@`); that shows what the index does."
         )
 
 
-def _lookup_gradient(student: Any) -> None:
+def _lookup_gradient(student: Student) -> None:
     for shape, V, C in (((6,), 5, 3), ((2, 4), 6, 4)):
         with student.case():
-            gradients_agree(student, "one_hot_lookup", one_hot_lookup, [_ids(shape, V), normal(V, C)], ["weight"])
+            all_gradients_agree(
+                student, "one_hot_lookup", one_hot_lookup, [some_ids(shape, V), normal(V, C)], ["weight"]
+            )
 
 
-def _lookup_manners(student: Any) -> None:
+def _lookup_manners(student: Student) -> None:
     for dtype, V, C in ((torch.float64, 5, 3), (torch.float64, 4, 4), (torch.float32, 6, 2)):
         with student.case():
-            ids, weight = _ids((2, 3), V), normal(V, C, dtype=dtype)
+            ids, weight = some_ids((2, 3), V), normal(V, C, dtype=dtype)
             where = f"in {dtype_name(weight)}"
             answer = student.call("one_hot_lookup", [ids, weight], where=where)
             same_tensor(answer["value"], weight[ids], "The result", where)
             unchanged(answer["inputs"], [ids, weight], "ids, weight")
     for shape, V, C in (((0,), 3, 2), ((2, 0), 4, 3)):
         with student.case():
-            weight, ids = normal(V, C), _ids(shape, V)
+            weight, ids = normal(V, C), some_ids(shape, V)
             where = f"for no ids, of shape {tuple(shape)}"
             same_tensor(student.value("one_hot_lookup", ids, weight, where=where), weight[ids], "The result", where)
 
 
-def _lookup_device(student: Any) -> None:
+def _lookup_device(student: Student) -> None:
     ids, weight = torch.tensor([[1, 0], [3, 3]]), normal(4, 3)
     same_tensor(student.value("one_hot_lookup", ids, weight), weight[ids], "The result")
     stays_on_device(student, "one_hot_lookup", [ids, weight])

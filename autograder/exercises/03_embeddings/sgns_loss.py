@@ -1,8 +1,9 @@
-"""`sgns_loss`: how it is asked, and how it goes wrong."""
+"""`sgns_loss`: values for sizes that all differ, scores of ±1e4, gradients in all three arguments.
+
+The mistakes: a mean for the sum over negatives, signs, log of a sigmoid that underflows, scores across the batch.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
@@ -10,8 +11,9 @@ from autograder.asked.compare import dtype_name, same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import normal
+from autograder.asked.student import Student
 
-from .common import gradients_agree, stays_on_device
+from .common import all_gradients_agree, stays_on_device
 
 sgns_loss = reference("sgns_loss")
 
@@ -23,7 +25,14 @@ def _sgns_inputs(B: int, K: int, C: int, dtype: torch.dtype = torch.float32) -> 
 SGNS_NAMES = ["centre", "context", "negatives"]
 
 
-def _sgns_values(student: Any) -> None:
+def _sgns_extreme(B: int, K: int, C: int, positive: float, negative: float) -> list[torch.Tensor]:
+    """Inputs whose scores with the context are all `positive`, and with the negatives all `negative`."""
+    centre = torch.full((B, C), 10.0)
+    shares = torch.full((B, C), 1.0 / C)
+    return [centre, shares * positive / 10, (shares * negative / 10)[:, None].repeat(1, K, 1)]
+
+
+def _sgns_values(student: Student) -> None:
     for B, K, C in (
         (4, 3, 5),
         (3, 1, 4),
@@ -46,14 +55,7 @@ def _sgns_values(student: Any) -> None:
         same_tensor(student.value("sgns_loss", *args, where=where), sgns_loss(*args), "The loss", where)
 
 
-def _sgns_extreme(B: int, K: int, C: int, positive: float, negative: float) -> list[torch.Tensor]:
-    """Inputs whose scores with the context are all `positive`, and with the negatives all `negative`."""
-    centre = torch.full((B, C), 10.0)
-    shares = torch.full((B, C), 1.0 / C)
-    return [centre, shares * positive / 10, (shares * negative / 10)[:, None].repeat(1, K, 1)]
-
-
-def _sgns_stable(student: Any) -> None:
+def _sgns_stable(student: Student) -> None:
     for positive, negative in (
         (-1e4, 1.0),
         (1.0, 1e4),
@@ -69,17 +71,17 @@ def _sgns_stable(student: Any) -> None:
             same_tensor(student.value("sgns_loss", *args, where=where), sgns_loss(*args), "The loss", where, rough=True)
     with student.case():
         args = _sgns_extreme(2, 3, 4, -1e4, 1e4)
-        gradients_agree(student, "sgns_loss", sgns_loss, args, SGNS_NAMES, "for scores of ±1e4")
+        all_gradients_agree(student, "sgns_loss", sgns_loss, args, SGNS_NAMES, "for scores of ±1e4")
 
 
-def _sgns_gradient(student: Any) -> None:
+def _sgns_gradient(student: Student) -> None:
     for B, K, C in ((4, 3, 5), (2, 1, 3), (3, 3, 3)):
         with student.case():
             where = f"for B = {B}, K = {K}, C = {C}"
-            gradients_agree(student, "sgns_loss", sgns_loss, _sgns_inputs(B, K, C), SGNS_NAMES, where)
+            all_gradients_agree(student, "sgns_loss", sgns_loss, _sgns_inputs(B, K, C), SGNS_NAMES, where)
 
 
-def _sgns_manners(student: Any) -> None:
+def _sgns_manners(student: Student) -> None:
     for dtype in (torch.float32, torch.float64):
         with student.case():
             args = _sgns_inputs(3, 4, 5, dtype)

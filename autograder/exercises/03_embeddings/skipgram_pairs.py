@@ -1,4 +1,7 @@
-"""`skipgram_pairs`: how it is asked, and how it goes wrong."""
+"""`skipgram_pairs`: the pairs as often as they occur, short texts and wide windows, in any order.
+
+The mistakes: windows cut at an edge or one too wide, words compared for places, pairs dropped or turned round.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,16 @@ import torch
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.student import Student
 
 skipgram_pairs = reference("skipgram_pairs")
 
 
 def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool = False) -> None:
-    """The same pairs as often, in any order; pairs may be lists or a tensor unless `exact`: that is marked elsewhere."""
+    """The same pairs as often, in any order.
+
+    Unless `exact`, they may be lists or a tensor: that is marked elsewhere.
+    """
     if isinstance(got, torch.Tensor) and not exact:
         got = got.tolist()
     if not isinstance(got, (list, tuple)):
@@ -33,7 +40,8 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool =
         pair = [i.item() if isinstance(i, torch.Tensor) and i.numel() == 1 else i for i in pair]
         if any(type(i) is not int for i in pair):
             raise Wrong(
-                f"A pair is two ids, two ints {where}; one of yours holds {kind(next(i for i in pair if type(i) is not int))}."
+                f"A pair is two ids, two ints {where}; one of yours holds "
+                f"{kind(next(i for i in pair if type(i) is not int))}."
             )
         pairs.append(tuple(pair))
     mine, expected = Counter(pairs), Counter(skipgram_pairs(ids, window))
@@ -45,13 +53,13 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool =
     raise Wrong(f"{missing} pairs are missing {where}, and {extra} do not belong there.")
 
 
-def _pairs_of(student: Any, ids: list[int], window: int) -> None:
+def _pairs_of(student: Student, ids: list[int], window: int) -> None:
     with student.case():
         where = f"for ids {ids} and window = {window}" if len(ids) < 12 else f"for {len(ids)} ids and window = {window}"
         _same_pairs(student.value("skipgram_pairs", ids, window, where=where), ids, window, where)
 
 
-def _pairs_values(student: Any) -> None:
+def _pairs_values(student: Student) -> None:
     for ids, window in (
         *(([7, 3, 5], 1), ([10, 20, 30, 40, 50, 60], 2), ([5, 0, 2, 9, 4, 8, 1, 3], 3), ([1, 2], 1)),
         *((list(range(40, 0, -1)), 4), ([4, 1, 3, 2, 0], 4)),
@@ -59,12 +67,12 @@ def _pairs_values(student: Any) -> None:
         _pairs_of(student, ids, window)
 
 
-def _pairs_repeated(student: Any) -> None:
+def _pairs_repeated(student: Student) -> None:
     for ids, window in (([4, 4, 7], 1), ([1, 2, 1, 2, 1], 2), ([3, 3, 3, 3], 3), ([i * i % 7 for i in range(60)], 3)):
         _pairs_of(student, ids, window)
 
 
-def _pairs_edges(student: Any) -> None:
+def _pairs_edges(student: Student) -> None:
     for ids, window in (
         ([6, 2, 9], 5),
         ([8, 1], 4),
@@ -77,7 +85,7 @@ def _pairs_edges(student: Any) -> None:
         _pairs_of(student, ids, window)
 
 
-def _pairs_manners(student: Any) -> None:
+def _pairs_manners(student: Student) -> None:
     for ids, window in (([3, 1, 2, 0], 2), ([9, 8], 1)):
         with student.case():
             where = f"for ids {ids} and window = {window}"

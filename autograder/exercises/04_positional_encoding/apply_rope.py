@@ -1,8 +1,9 @@
-"""`apply_rope`: how it is asked, and how it goes wrong."""
+"""`apply_rope`: pairs rotated by any positions and base, and what follows: lengths kept, scores relative.
+
+The mistakes: halves for neighbouring pairs, the other direction, positions or base ignored, angles in degrees.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
@@ -10,6 +11,7 @@ from autograder.asked.compare import a_tensor, dtype_name, kind, same_tensor, sh
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal
+from autograder.asked.student import Student
 
 from .common import near
 
@@ -21,13 +23,13 @@ def _rotated(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) ->
     return apply_rope(x.double(), positions.double(), base)
 
 
-def _rope(student: Any, x: torch.Tensor, positions: torch.Tensor, where: str, **options: float) -> None:
+def _rope(student: Student, x: torch.Tensor, positions: torch.Tensor, where: str, **options: float) -> None:
     with student.case():
         got = student.value("apply_rope", x, positions, where=where, **options)
         near(got, _rotated(x, positions, **options), positions.double().abs()[:, None], "The result", where)
 
 
-def _rope_values(student: Any) -> None:
+def _rope_values(student: Student) -> None:
     for shape in (
         (5, 4),
         (2, 6, 8),
@@ -43,7 +45,7 @@ def _rope_values(student: Any) -> None:
         _rope(student, normal(*shape), torch.arange(shape[-2]), f"for x of shape {shape} and positions 0 … T-1")
 
 
-def _rope_positions(student: Any) -> None:
+def _rope_positions(student: Student) -> None:
     for positions in (
         *([3, 4, 5, 6], [0, 2, 5, 9], [7, 7, 7, 0], [9, 3, 8, 1], [-1, -4, 0, 2], [1000, 5, 30, 4095]),
         *([0, 0, 0, 0], [100000, 3, -2, 8]),
@@ -53,17 +55,7 @@ def _rope_positions(student: Any) -> None:
     _rope(student, normal(2, 1, 4), torch.tensor([11]), "for a single token at position 11")
 
 
-def _rope_base(student: Any) -> None:
-    for base, shape in ((100.0, (2, 4, 6)), (500000.0, (5, 8)), (10.0, (3, 2, 4)), (1000, (3, 4))):
-        positions = torch.arange(shape[-2]) * 3 + 1
-        _rope(student, normal(*shape), positions, f"with base = {base}", base=base)
-    with student.case():
-        x, positions = normal(3, 6), torch.arange(3)
-        got = student.value("apply_rope", x, positions, 50.0)
-        same_tensor(got, _rotated(x, positions, 50.0).float(), "The result", "with base given by position")
-
-
-def _rope_relative(student: Any) -> None:
+def _rope_relative(student: Student) -> None:
     """What any rotary embedding does, whichever pairs it turns and in whichever direction."""
     q, k = normal(2, 5, 6), normal(2, 5, 6)
     here = torch.arange(5)
@@ -86,14 +78,25 @@ def _rope_relative(student: Any) -> None:
         with student.case():
             if not ((turned(q, here + shift) @ turned(k, here + shift).mT - scores).abs() < 5e-3).all():
                 raise Wrong(
-                    "Scores change when all positions are moved by the same number: they may depend on relative positions only."
+                    "Scores change when all positions are moved by the same number: they may depend on relative "
+                    "positions only."
                 )
     with student.case():
         if ((first @ turned(k, here + 3).mT - scores).abs() < 1e-3).all():
             raise Wrong("Scores stay the same when only the keys are moved: they should depend on relative positions.")
 
 
-def _rope_gradient(student: Any) -> None:
+def _rope_base(student: Student) -> None:
+    for base, shape in ((100.0, (2, 4, 6)), (500000.0, (5, 8)), (10.0, (3, 2, 4)), (1000, (3, 4))):
+        positions = torch.arange(shape[-2]) * 3 + 1
+        _rope(student, normal(*shape), positions, f"with base = {base}", base=base)
+    with student.case():
+        x, positions = normal(3, 6), torch.arange(3)
+        got = student.value("apply_rope", x, positions, 50.0)
+        same_tensor(got, _rotated(x, positions, 50.0).float(), "The result", "with base given by position")
+
+
+def _rope_gradient(student: Student) -> None:
     for shape in ((2, 3, 4, 6), (5, 2)):
         with student.case():
             positions = torch.arange(shape[-2]) + 2
@@ -102,7 +105,7 @@ def _rope_gradient(student: Any) -> None:
             )
 
 
-def _rope_precision(student: Any) -> None:
+def _rope_precision(student: Student) -> None:
     """float64 in, float64 out. Rates and angles in float32, as most codes have them, are precise enough."""
     for positions in (torch.tensor([0, 3, 20, 500]), torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)):
         with student.case():
@@ -115,7 +118,7 @@ def _rope_precision(student: Any) -> None:
             same_tensor(got, expected, "The result", where)
 
 
-def _rope_manners(student: Any) -> None:
+def _rope_manners(student: Student) -> None:
     for positions in (torch.tensor([2, 0, 5, 1]), torch.tensor([2, 0, 5, 1], dtype=torch.int32)):
         with student.case():
             x = normal(2, 4, 6)

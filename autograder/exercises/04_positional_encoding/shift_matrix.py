@@ -1,19 +1,21 @@
-"""`shift_matrix`: how it is asked, and how it goes wrong."""
+"""`shift_matrix`: PE[p] @ M = PE[p + k] for many p, and nothing about its entries.
+
+The mistakes: its transpose, one rate for all pairs, blocks in the wrong places, negative k, an odd width let through.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
 from autograder.asked.compare import a_tensor, dtype_name, same_tensor
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.inputs import quietly_called
+from autograder.asked.student import Student
 
-from .common import _refused, _sinusoids
+from .common import refuses_odd_widths, sinusoids
 
 
-def _shifts(student: Any, k: int, d_model: int) -> None:
+def _shifts(student: Student, k: int, d_model: int) -> None:
     """PE[p + k] == PE[p] @ M, for many p: no other matrix does that, so that nothing is asked about its entries."""
     with student.case():
         where = f"for k = {k} and d_model = {d_model}"
@@ -27,7 +29,7 @@ def _shifts(student: Any, k: int, d_model: int) -> None:
             raise Wrong(f"The matrix {where} should hold floats; yours holds {dtype_name(matrix)}.", "wrong_dtype")
         start = max(0, -k)
         positions = torch.cat([torch.arange(start, start + 40), torch.arange(start + 40, start + 400, 23)])
-        before, after = _sinusoids(positions, d_model), _sinusoids(positions + k, d_model)
+        before, after = sinusoids(positions, d_model), sinusoids(positions + k, d_model)
         got = before @ matrix.double()
         if not matrix.isfinite().all() or ((got - after).abs() > 3e-5 + 2e-6 * abs(k)).any():
             reverse = ((before @ matrix.double().mT - after).abs() < 1e-3).all()
@@ -35,26 +37,26 @@ def _shifts(student: Any, k: int, d_model: int) -> None:
             raise Wrong(f"PE[p] @ M is not PE[p + k] {where}{hint}.")
 
 
-def _shift_forward(student: Any) -> None:
+def _shift_forward(student: Student) -> None:
     for k, d_model in ((1, 4), (3, 8), (2, 2), (5, 6), (7, 16), (12, 10), (1, 32)):
         _shifts(student, k, d_model)
 
 
-def _shift_backward(student: Any) -> None:
+def _shift_backward(student: Student) -> None:
     for k, d_model in ((-1, 4), (-3, 8), (0, 6), (-10, 2), (0, 2), (-7, 12)):
         _shifts(student, k, d_model)
 
 
-def _shift_far(student: Any) -> None:
+def _shift_far(student: Student) -> None:
     for k, d_model in ((100, 8), (1000, 6), (-512, 4), (4000, 12)):
         _shifts(student, k, d_model)
 
 
-def _shift_odd(student: Any) -> None:
-    _refused(student, "shift_matrix", [2, 4], [[1, 3], [2, 7], [0, 5], [-1, 1]], "d_model")
+def _shift_odd(student: Student) -> None:
+    refuses_odd_widths(student, "shift_matrix", [2, 4], [[1, 3], [2, 7], [0, 5], [-1, 1]])
 
 
-def _shift_manners(student: Any) -> None:
+def _shift_manners(student: Student) -> None:
     for k, d_model in ((2, 6), (-1, 4), (0, 2)):
         with student.case():
             _shifts(student, k, d_model)

@@ -1,51 +1,53 @@
-"""`sinusoidal_encoding`: how it is asked, and how it goes wrong."""
+"""`sinusoidal_encoding`: tables of one to 5,000 rows within float32's rounding, and an odd width refused.
+
+The mistakes: sines and cosines swapped or in halves, exponents and bases, positions from 1.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
 from autograder.asked.compare import same_tensor
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import quietly_called
+from autograder.asked.student import Student
 
-from .common import _refused, _sinusoids, near
+from .common import near, refuses_odd_widths, sinusoids
 
 
-def _table(student: Any, max_len: int, d_model: int) -> None:
+def _table(student: Student, max_len: int, d_model: int) -> None:
     with student.case():
         where = f"for max_len = {max_len} and d_model = {d_model}"
         positions = torch.arange(max_len)
         got = student.value("sinusoidal_encoding", max_len, d_model, where=where)
-        near(got, _sinusoids(positions, d_model), positions[:, None], "The table", where)
+        near(got, sinusoids(positions, d_model), positions[:, None], "The table", where)
 
 
-def _sinusoidal_values(student: Any) -> None:
+def _sinusoidal_values(student: Student) -> None:
     for max_len, d_model in ((6, 8), (10, 2), (5, 12), (8, 8), (7, 4), (3, 64), (2, 6), (50, 10)):
         _table(student, max_len, d_model)
 
 
-def _sinusoidal_lengths(student: Any) -> None:
+def _sinusoidal_lengths(student: Student) -> None:
     for max_len, d_model in ((1, 4), (5000, 6), (1200, 16), (1, 2)):
         _table(student, max_len, d_model)
 
 
-def _sinusoidal_odd(student: Any) -> None:
-    _refused(student, "sinusoidal_encoding", [3, 4], [[5, 7], [4, 1], [2, 3], [10, 511]], "d_model")
+def _sinusoidal_odd(student: Student) -> None:
+    refuses_odd_widths(student, "sinusoidal_encoding", [3, 4], [[5, 7], [4, 1], [2, 3], [10, 511]])
 
 
-def _sinusoidal_manners(student: Any) -> None:
+def _sinusoidal_manners(student: Student) -> None:
     for max_len, d_model in ((4, 6), (9, 2)):
         with student.case():
             where = f"for max_len = {max_len} and d_model = {d_model}"
             answer = student.call("sinusoidal_encoding", [max_len, d_model], where=where)
-            expected = _sinusoids(torch.arange(max_len), d_model).float()
+            expected = sinusoids(torch.arange(max_len), d_model).float()
             same_tensor(answer["value"], expected, "The table", where)
             quietly_called(answer)
     with student.case():
         got = student.value("sinusoidal_encoding", max_len=3, d_model=2)
-        same_tensor(got, _sinusoids(torch.arange(3), 2).float(), "The table", "with arguments given by name")
+        same_tensor(got, sinusoids(torch.arange(3), 2).float(), "The table", "with arguments given by name")
 
 
 EXERCISE = Exercise(

@@ -1,4 +1,7 @@
-"""`SelfAttention`: how it is asked, and how it goes wrong."""
+"""`SelfAttention`: its parameters, values with given weights, masks, gradients, how fresh layers start.
+
+The mistakes: projections fused, swapped or shared, the scale of another width, the mask or the weights treated wrongly.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ import torch.nn.functional as F
 from autograder.asked.compare import same_gradients, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept, gradients_of, normal
+from autograder.asked.inputs import device_is_kept, gradients_of, normal, parameters_unchanged
+from autograder.asked.student import Student
 
-from .common import _masks, blocked_is_zero, same_pair
+from .common import blocked_is_zero, same_pair, striped_mask
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
-
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 
@@ -33,7 +36,7 @@ def _expected(state: dict[str, torch.Tensor], x: torch.Tensor, mask: torch.Tenso
     return scaled_dot_product_attention(Q, K, V, mask)
 
 
-def _built(student: Any, embed_dim: int, head_dim: int, dtype: str = "") -> tuple[Any, dict[str, torch.Tensor]]:
+def _built(student: Student, embed_dim: int, head_dim: int, dtype: str = "") -> tuple[Any, dict[str, torch.Tensor]]:
     module = student.build("SelfAttention", embed_dim, head_dim)
     state = _weights_for(embed_dim, head_dim, torch.float64 if dtype else torch.float32)
     if dtype:
@@ -42,7 +45,7 @@ def _built(student: Any, embed_dim: int, head_dim: int, dtype: str = "") -> tupl
     return module, state
 
 
-def _self_parameters(student: Any) -> None:
+def _self_parameters(student: Student) -> None:
     for embed_dim, head_dim in ((6, 4), (3, 8)):
         with student.case():
             module = student.build("SelfAttention", embed_dim, head_dim)
@@ -58,8 +61,8 @@ def _self_parameters(student: Any) -> None:
                         )
                     if tuple(found.shape) != shape:
                         raise Wrong(
-                            f"`{name}.{part}` of SelfAttention({embed_dim}, {head_dim}) should have shape {shape}, yours has "
-                            f"{tuple(found.shape)}: `nn.Linear(embed_dim, head_dim)`."
+                            f"`{name}.{part}` of SelfAttention({embed_dim}, {head_dim}) should have shape {shape}, "
+                            f"yours has {tuple(found.shape)}: `nn.Linear(embed_dim, head_dim)`."
                         )
                     if f"{name}.{part}" not in state["trainable"]:
                         raise Wrong(f"`{name}.{part}` is frozen (requires_grad=False), so it cannot be trained.")
@@ -68,7 +71,7 @@ def _self_parameters(student: Any) -> None:
                 raise Wrong(f"There are parameters that do not belong here: {', '.join(map(str, extra))[:120]}.")
 
 
-def _self_values(student: Any) -> None:
+def _self_values(student: Student) -> None:
     for B, T, embed_dim, head_dim in (
         *((2, 5, 6, 4), (1, 3, 2, 7), (3, 1, 4, 3), (1, 1, 3, 2), (2, 4, 4, 4)),
         *((3, 3, 5, 2), (2, 12, 3, 5), (1, 40, 4, 3), (9, 2, 8, 2)),
@@ -80,10 +83,10 @@ def _self_values(student: Any) -> None:
             same_pair(student.value(module, x, where=where), _expected(state, x), where)
 
 
-def _self_mask(student: Any) -> None:
+def _self_mask(student: Student) -> None:
     module, state = _built(student, 6, 5)
     x = normal(2, 4, 6)
-    mask = _masks(4, 4)
+    mask = striped_mask(4, 4)
     own = torch.stack([mask, mask.roll(1, 0)])
     for given, training, where in (
         (mask, True, "with a mask of shape (T, T)"),
@@ -102,7 +105,7 @@ def _self_mask(student: Any) -> None:
     same_pair(student.value(module, one, open_, where=where), _expected(state, one, open_), where)
 
 
-def _self_forbidden(student: Any) -> None:
+def _self_forbidden(student: Student) -> None:
     """A blocked token must get exactly 0, also where every allowed score is hugely negative or it scores highest."""
     mask = torch.zeros(5, 5, dtype=torch.bool)
     mask[:, 2] = True
@@ -123,11 +126,11 @@ def _self_forbidden(student: Any) -> None:
             same_pair(got, _expected(state, x, mask), where)
 
 
-def _self_gradient(student: Any) -> None:
+def _self_gradient(student: Student) -> None:
     for masked in (False, True):
         with student.case():
             module, state = _built(student, 6, 4)
-            x, mask = normal(2, 5, 6), _masks(5, 5) if masked else None
+            x, mask = normal(2, 5, 6), striped_mask(5, 5) if masked else None
             names = list(state)
             expected, upstream = gradients_of(
                 lambda x, *values, names=names, mask=mask: _expected(dict(zip(names, values, strict=True)), x, mask),
@@ -141,7 +144,7 @@ def _self_gradient(student: Any) -> None:
             same_gradients(mine, expected[1:], [f"`{name}`" for name in names])
 
 
-def _self_manners(student: Any) -> None:
+def _self_manners(student: Student) -> None:
     module, state = _built(student, 7, 4)
     other, other_state = _built(student, 7, 4)
     x = normal(2, 5, 7)
@@ -150,9 +153,7 @@ def _self_manners(student: Any) -> None:
     where = "when two modules exist (each needs layers of its own)"
     same_pair(answer["value"], _expected(state, x), where)
     same_pair(student.value(other, x), _expected(other_state, x), where)
-    after = student.state(module)["parameters"]
-    if any(name in after and not torch.equal(after[name], state[name]) for name in state):
-        raise Wrong("A call changes the module's parameters: only training may do that.")
+    parameters_unchanged(student, module, state)
     for training in (True, False):
         with student.case():
             answer = student.call(module, [x], training=training)
@@ -166,15 +167,15 @@ def _self_manners(student: Any) -> None:
         raise Wrong("SelfAttention(embed_dim=3, head_dim=2) should build the same as SelfAttention(3, 2).")
 
 
-def _self_device(student: Any) -> None:
+def _self_device(student: Student) -> None:
     module, state = _built(student, 6, 4)
     x = normal(2, 5, 6)
     same_pair(student.value(module, x), _expected(state, x), "")
     device_is_kept(student, module, [normal(2, 5, 6)])
-    device_is_kept(student, module, [normal(2, 5, 6), _masks(5, 5)])
+    device_is_kept(student, module, [normal(2, 5, 6), striped_mask(5, 5)])
 
 
-def _self_fresh(student: Any) -> None:
+def _self_fresh(student: Student) -> None:
     """Layers start as nn.Linear does: not all zero, not all alike."""
     module = student.build("SelfAttention", 6, 4)
     parameters = student.state(module)["parameters"]

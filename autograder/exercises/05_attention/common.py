@@ -21,7 +21,7 @@ def same_pair(got: Any, expected: tuple, where: str) -> None:
     same_tensor(output, want_output, "The output", where)
 
 
-def _masks(T: int, S: int) -> torch.Tensor:
+def striped_mask(T: int, S: int) -> torch.Tensor:
     mask = (torch.arange(T)[:, None] * 2 + torch.arange(S) * 3) % 4 == 1
     mask[:, 0] &= mask.all(-1).logical_not()
     return mask

@@ -1,4 +1,7 @@
-"""`scaled_dot_product_attention`: how it is asked, and how it goes wrong."""
+"""`scaled_dot_product_attention`: five sizes that all differ, masks of every shape, blocked keys that score highest.
+
+The mistakes: every way to scale, mask and normalise wrongly, and results swapped, cut off or in another precision.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from autograder.asked.compare import unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal, quietly_called
+from autograder.asked.student import Student
 
-from .common import _masks, blocked_is_zero, same_pair
+from .common import blocked_is_zero, same_pair, striped_mask
 
 scaled_dot_product_attention = reference("scaled_dot_product_attention")
-
 
 SIZES = (  # (batch dimensions, T, S, d_k, d_v): all different, then the corners and the sizes of worked examples
     ((), 3, 5, 4, 6),
@@ -42,12 +45,12 @@ def _sizes(batch: tuple, T: int, S: int, d_k: int, d_v: int) -> str:
     return f"for {lead}T = {T}, S = {S}, d_k = {d_k}, d_v = {d_v}"
 
 
-def _attend(student: Any, args: list, where: str, mask: Any = None) -> dict:
+def _attend(student: Student, args: list, where: str, mask: Any = None) -> dict:
     kwargs = {} if mask is None else {"mask": mask}
     return student.call("scaled_dot_product_attention", args, kwargs, where=where)
 
 
-def _sdpa_values(student: Any) -> None:
+def _sdpa_values(student: Student) -> None:
     for sizes in SIZES:
         with student.case():
             args, where = _qkv(*sizes), _sizes(*sizes)
@@ -58,14 +61,14 @@ def _sdpa_values(student: Any) -> None:
         same_pair(_attend(student, [Q, K, V], where)["value"], scaled_dot_product_attention(Q, K, V), where)
 
 
-def _sdpa_mask(student: Any) -> None:
+def _sdpa_mask(student: Student) -> None:
     for sizes in (
         *(((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)),
         *(((3,), 3, 3, 2, 2), ((2,), 1, 4, 3, 2), ((2, 1, 3), 2, 4, 3, 5)),
     ):
         with student.case():
             batch, T, S, *_ = sizes
-            args, mask = _qkv(*sizes), _masks(T, S)
+            args, mask = _qkv(*sizes), striped_mask(T, S)
             where = f"with a (T, S) mask, {_sizes(*sizes)}"
             same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
             if len(batch):
@@ -89,7 +92,7 @@ def _sdpa_mask(student: Any) -> None:
     same_pair(answer, scaled_dot_product_attention(*args, keys), "with the mask given by position")
 
 
-def _sdpa_forbidden(student: Any) -> None:
+def _sdpa_forbidden(student: Student) -> None:
     """A blocked key must get exactly 0, even where every allowed score is hugely negative or it scores highest."""
     Q, K, V = _qkv((2,), 5, 5, 4, 2)
     Q, K = Q.abs(), K.abs()
@@ -111,14 +114,14 @@ def _sdpa_forbidden(student: Any) -> None:
             same_pair(got, scaled_dot_product_attention(*args, mask), where)
 
 
-def _sdpa_large(student: Any) -> None:
+def _sdpa_large(student: Student) -> None:
     args = _qkv((2,), 3, 5, 4, 6)
     args[0], args[1] = args[0] * 150, args[1] * 150
     where = "for scores beyond 1e4"
     same_pair(_attend(student, args, where)["value"], scaled_dot_product_attention(*args), where)
 
 
-def _sdpa_gradient(student: Any) -> None:
+def _sdpa_gradient(student: Student) -> None:
     name = "scaled_dot_product_attention"
     for sizes, masked, dtype in (
         (((2,), 3, 5, 4, 6), False, torch.float32),
@@ -126,21 +129,21 @@ def _sdpa_gradient(student: Any) -> None:
         (((2, 2), 3, 5, 4, 2), True, torch.float64),
     ):
         with student.case():
-            mask = (_masks(sizes[1], sizes[2]),) if masked else ()
+            mask = (striped_mask(sizes[1], sizes[2]),) if masked else ()
             where = ("with a mask, " if masked else "") + _sizes(*sizes)
             args = _qkv(*sizes, dtype=dtype)
             gradients_agree(student, name, scaled_dot_product_attention, args, ["Q", "K", "V"], mask, where)
 
 
-def _sdpa_precision(student: Any) -> None:
-    args, mask = _qkv((2,), 3, 5, 4, 6, dtype=torch.float64), _masks(3, 5)
+def _sdpa_precision(student: Student) -> None:
+    args, mask = _qkv((2,), 3, 5, 4, 6, dtype=torch.float64), striped_mask(3, 5)
     same_pair(_attend(student, args, "in float64")["value"], scaled_dot_product_attention(*args), "in float64")
     where = "in float64 with a mask"
     same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
 
 
-def _sdpa_manners(student: Any) -> None:
-    args, mask = _qkv((2,), 3, 5, 4, 6), _masks(3, 5)
+def _sdpa_manners(student: Student) -> None:
+    args, mask = _qkv((2,), 3, 5, 4, 6), striped_mask(3, 5)
     for given in (None, mask):
         with student.case():
             answer = _attend(student, args, "", given)
@@ -157,8 +160,8 @@ def _sdpa_manners(student: Any) -> None:
             same_pair(_attend(student, turned, where)["value"], scaled_dot_product_attention(*turned), where)
 
 
-def _sdpa_device(student: Any) -> None:
-    args, mask = _qkv((2,), 3, 5, 4, 6), _masks(3, 5)
+def _sdpa_device(student: Student) -> None:
+    args, mask = _qkv((2,), 3, 5, 4, 6), striped_mask(3, 5)
     same_pair(_attend(student, args, "")["value"], scaled_dot_product_attention(*args), "")
     device_is_kept(student, "scaled_dot_product_attention", args)
     device_is_kept(student, "scaled_dot_product_attention", [*args, mask])

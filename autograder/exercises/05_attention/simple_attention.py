@@ -1,8 +1,9 @@
-"""`simple_attention`: how it is asked, and how it goes wrong."""
+"""`simple_attention`: values alone and in batches, large x, gradients.
+
+The mistakes: softmax over queries or not at all, batches mixed, features that attend, scores scaled or masked.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
@@ -10,11 +11,12 @@ from autograder.asked.compare import same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal, quietly_called
+from autograder.asked.student import Student
 
 simple_attention = reference("simple_attention")
 
 
-def _simple_values(student: Any) -> None:
+def _simple_values(student: Student) -> None:
     for shape in (
         (4, 6),
         (6, 3),
@@ -42,13 +44,13 @@ def _simple_values(student: Any) -> None:
             same_tensor(student.value("simple_attention", x, where=where), simple_attention(x), "The result", where)
 
 
-def _simple_large(student: Any) -> None:
+def _simple_large(student: Student) -> None:
     x = normal(2, 4, 5, scale=60.0)
     where = "for large x (scores beyond 1e4)"
     same_tensor(student.value("simple_attention", x, where=where), simple_attention(x), "The result", where)
 
 
-def _simple_gradient(student: Any) -> None:
+def _simple_gradient(student: Student) -> None:
     for shape, dtype in (((4, 3), torch.float32), ((2, 3, 5), torch.float64)):
         with student.case():
             gradients_agree(
@@ -56,7 +58,7 @@ def _simple_gradient(student: Any) -> None:
             )
 
 
-def _simple_manners(student: Any) -> None:
+def _simple_manners(student: Student) -> None:
     x = normal(2, 4, 3, dtype=torch.float64)
     answer = student.call("simple_attention", [x], where="for float64 x")
     same_tensor(answer["value"], simple_attention(x), "The result", "for float64 x")

@@ -1,9 +1,11 @@
-"""`softmax`: how it is asked, and how it goes wrong."""
+"""`softmax`: any dimension, scores of ±1e4 and −∞, gradients, without PyTorch's own.
+
+The mistakes: no shift or one for the whole tensor, `dim` ignored, epsilons, −∞ not exactly 0, in-place arithmetic.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 
@@ -11,11 +13,12 @@ from autograder.asked.compare import same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Ban, Check, Exercise, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal, quietly_called
+from autograder.asked.student import Student
 
 softmax = reference("softmax")
 
 
-def _softmax_values(student: Any) -> None:
+def _softmax_values(student: Student) -> None:
     for shape in ((5,), (3, 4), (2, 3, 5), (2, 1, 4, 3), (1,), (6, 1), (4, 33), (2, 2, 1, 3, 2)):
         with student.case():
             scores, where = normal(*shape, scale=2.0), f"for scores of shape {shape}"
@@ -31,7 +34,7 @@ def _softmax_values(student: Any) -> None:
             same_tensor(student.value("softmax", scores, where=where), torch.softmax(scores, -1), "The result", where)
 
 
-def _softmax_dim(student: Any) -> None:
+def _softmax_dim(student: Student) -> None:
     for shape, dim in (
         ((3, 4), 0),
         ((3, 4), 1),
@@ -51,7 +54,7 @@ def _softmax_dim(student: Any) -> None:
     same_tensor(got, torch.softmax(scores, 0), "The result", "with dim given by position")
 
 
-def _softmax_stable(student: Any) -> None:
+def _softmax_stable(student: Student) -> None:
     rows = torch.tensor([[1e4, 1e4 - 1, 1e4 - 3], [-1e4, -1e4 + 2, -1e4], [1e4, -1e4, 0.0], [0.3, -0.2, 0.1]])
     for scores, where in (
         (rows[0], "for scores near 1e4"),
@@ -74,7 +77,7 @@ def _softmax_stable(student: Any) -> None:
     same_tensor(got, torch.softmax(columns, 0), "The result", where, rough=True)
 
 
-def _softmax_blocked(student: Any) -> None:
+def _softmax_blocked(student: Student) -> None:
     scores = normal(4, 5)
     scores[0, 1] = scores[2, :4] = scores[3, 0] = scores[3, 4] = -math.inf
     got = student.value("softmax", scores, where="when some scores are −inf")
@@ -90,7 +93,7 @@ def _softmax_blocked(student: Any) -> None:
             same_tensor(got, torch.softmax(low, -1), "The result", where, rough=True)
 
 
-def _softmax_gradient(student: Any) -> None:
+def _softmax_gradient(student: Student) -> None:
     blocked = normal(3, 4)
     blocked[1, 2] = -math.inf
     for scores, where in (
@@ -103,7 +106,7 @@ def _softmax_gradient(student: Any) -> None:
             gradients_agree(student, "softmax", softmax, [scores], ["`scores`"], where=where, rough="1e4" in where)
 
 
-def _softmax_precision(student: Any) -> None:
+def _softmax_precision(student: Student) -> None:
     for shape, dim in (((3, 4), -1), ((2, 3, 4), 1)):
         with student.case():
             scores = normal(*shape, dtype=torch.float64, scale=3.0)
@@ -111,7 +114,7 @@ def _softmax_precision(student: Any) -> None:
             same_tensor(got, torch.softmax(scores, dim), "The result", "for float64 scores")
 
 
-def _softmax_manners(student: Any) -> None:
+def _softmax_manners(student: Student) -> None:
     scores = normal(3, 4)
     for turn in ("", "when called a second time"):
         answer = student.call("softmax", [scores], where=turn)
@@ -125,7 +128,7 @@ def _softmax_manners(student: Any) -> None:
     device_is_kept(student, "softmax", [normal(3, 4)])
 
 
-def _softmax_trial(student: Any) -> set[str]:
+def _softmax_trial(student: Student) -> set[str]:
     return set(student.call("softmax", [normal(3, 4)], trace=True)["operations"])
 
 

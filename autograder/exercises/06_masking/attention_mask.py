@@ -1,8 +1,9 @@
-"""`attention_mask`: how it is asked, and how it goes wrong."""
+"""`attention_mask`: causal and padding together, for ragged, full and empty batches.
+
+The mistakes: `&` for `|`, padding on queries, no dimension for heads, masks inverted or shared between sequences.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
@@ -10,12 +11,13 @@ from autograder.asked.compare import dtype_name, same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import device_is_kept
+from autograder.asked.student import Student
 
 attention_mask = reference("attention_mask")
 causal_mask = reference("causal_mask")
 
 
-def _attention(student: Any) -> None:
+def _attention(student: Student) -> None:
     for lengths, max_len in (
         *(([3, 2], 3), ([3, 5, 1], 5), ([4, 0, 2, 3], 4), ([2], 4), ([1, 1, 1], 1), ([6, 2], 7)),
         *(([2, 1, 2], 2), ([0, 0], 2), ([7, 20, 13], 20)),
@@ -27,7 +29,7 @@ def _attention(student: Any) -> None:
             same_tensor(got, attention_mask(given, max_len), "The mask", where)
 
 
-def _attention_full(student: Any) -> None:
+def _attention_full(student: Student) -> None:
     for B, T in ((3, 4), (4, 4), (1, 3)):
         with student.case():
             where = f"without any padding, for B = {B} and T = {T}"
@@ -35,7 +37,7 @@ def _attention_full(student: Any) -> None:
             same_tensor(got, causal_mask(T).expand(B, 1, T, T), "The mask", where)
 
 
-def _attention_manners(student: Any) -> None:
+def _attention_manners(student: Student) -> None:
     for given in (torch.tensor([3, 0, 2]), torch.tensor([2, 4, 1, 3], dtype=torch.int32)):
         with student.case():
             where = f"for {dtype_name(given)} lengths"

@@ -1,26 +1,25 @@
-"""`causal_mask`: how it is asked, and how it goes wrong."""
+"""`causal_mask`: True exactly above the diagonal, on the device asked for; the mistakes shift, invert or convert it."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
 from autograder.asked.compare import same_tensor
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.student import Student
 
 causal_mask = reference("causal_mask")
 
 
-def _causal(student: Any) -> None:
+def _causal(student: Student) -> None:
     for T in (4, 1, 2, 3, 7, 40, 130):
         with student.case():
             where = f"for T = {T}"
             same_tensor(student.value("causal_mask", T, where=where), causal_mask(T), "The mask", where)
 
 
-def _causal_device(student: Any) -> None:
+def _causal_device(student: Student) -> None:
     with student.case():
         same_tensor(student.value("causal_mask", 5), causal_mask(5), "The mask", "without a device")
     with student.case():

@@ -1,9 +1,11 @@
-"""`masked_softmax`: how it is asked, and how it goes wrong."""
+"""`masked_softmax`: masks that broadcast, rows without a key, blocked scores of any size, finite gradients.
+
+The mistakes: NaN rows or hidden ones, finite fills, zeroing without renormalising, gradients that become NaN.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 
@@ -11,6 +13,7 @@ from autograder.asked.compare import same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal, quietly_called
+from autograder.asked.student import Student
 
 masked_softmax = reference("masked_softmax")
 
@@ -23,12 +26,12 @@ def _pattern(*shape: int) -> torch.Tensor:
     return mask
 
 
-def _masked_case(student: Any, scores: torch.Tensor, mask: torch.Tensor, where: str, rough: bool = False) -> None:
+def _masked_case(student: Student, scores: torch.Tensor, mask: torch.Tensor, where: str, rough: bool = False) -> None:
     answer = student.call("masked_softmax", [scores, mask], where=where)
     same_tensor(answer["value"], masked_softmax(scores, mask), "The result", where, rough)
 
 
-def _masked_values(student: Any) -> None:
+def _masked_values(student: Student) -> None:
     for shape in ((3, 5), (2, 4, 3), (2, 3, 4, 5), (1, 4), (4, 4), (2, 3, 1, 2), (2, 1, 3, 2, 4), (2, 33, 17)):
         with student.case():
             _masked_case(student, normal(*shape), _pattern(*shape), f"for scores and mask of shape {shape}")
@@ -41,7 +44,7 @@ def _masked_values(student: Any) -> None:
             _masked_case(student, scores, mask, where)
 
 
-def _masked_broadcast(student: Any) -> None:
+def _masked_broadcast(student: Student) -> None:
     for shape, size in (
         ((2, 4, 5), (4, 5)),
         ((2, 3, 4, 5), (2, 1, 4, 5)),
@@ -58,7 +61,7 @@ def _masked_broadcast(student: Any) -> None:
             _masked_case(student, normal(*shape), _pattern(*size), where)
 
 
-def _masked_empty(student: Any) -> None:
+def _masked_empty(student: Student) -> None:
     some = _pattern(2, 4, 5)
     some[0, 1] = some[1, 3] = True
     for scores, mask, where in (
@@ -80,7 +83,7 @@ def _masked_empty(student: Any) -> None:
             _masked_case(student, scores, mask, where)
 
 
-def _masked_extreme(student: Any) -> None:
+def _masked_extreme(student: Student) -> None:
     mask = torch.tensor([[False, True, False, False], [True, False, False, True], [False, False, True, True]])
     base = normal(3, 4)
     with student.case():
@@ -100,7 +103,7 @@ def _masked_extreme(student: Any) -> None:
         _masked_case(student, large, mask, "for scores of ±1e4", rough=True)
 
 
-def _masked_gradient(student: Any) -> None:
+def _masked_gradient(student: Student) -> None:
     mask = _pattern(2, 4, 5)
     empty = mask.clone()
     empty[0, 2] = empty[1, 0] = True
@@ -114,13 +117,13 @@ def _masked_gradient(student: Any) -> None:
             gradients_agree(student, "masked_softmax", masked_softmax, [scores], ["`scores`"], (given,), where)
 
 
-def _masked_precision(student: Any) -> None:
+def _masked_precision(student: Student) -> None:
     mask = _pattern(3, 5)
     mask[1] = True
     _masked_case(student, normal(3, 5, dtype=torch.float64), mask, "for float64 scores")
 
 
-def _masked_manners(student: Any) -> None:
+def _masked_manners(student: Student) -> None:
     mask = _pattern(2, 4, 5)
     mask[0, 2] = True
     for given in (mask, mask[0]):

@@ -1,8 +1,6 @@
-"""`padding_mask`: how it is asked, and how it goes wrong."""
+"""`padding_mask`: ragged lengths from 0 to the full width; the mistakes are off by one, inverted or fixed in size."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
@@ -10,9 +8,9 @@ from autograder.asked.compare import dtype_name, same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import device_is_kept
+from autograder.asked.student import Student
 
 padding_mask = reference("padding_mask")
-
 
 RAGGED = (
     *(([3, 5, 1], 5), ([0, 4], 4), ([2], 6), ([4, 1, 3, 2], 4), ([1, 1], 1), ([2, 3, 1, 5, 6], 7)),
@@ -20,7 +18,7 @@ RAGGED = (
 )
 
 
-def _padding(student: Any) -> None:
+def _padding(student: Student) -> None:
     for lengths, max_len in RAGGED:
         with student.case():
             where = f"for lengths {lengths} and max_len = {max_len}"
@@ -29,7 +27,7 @@ def _padding(student: Any) -> None:
             same_tensor(got, padding_mask(given, max_len), "The mask", where)
 
 
-def _padding_manners(student: Any) -> None:
+def _padding_manners(student: Student) -> None:
     for given in (torch.tensor([3, 0, 2, 1, 4]), torch.tensor([3, 0, 2], dtype=torch.int32)):
         with student.case():
             where = f"for {dtype_name(given)} lengths"

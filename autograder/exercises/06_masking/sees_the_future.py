@@ -1,13 +1,15 @@
-"""`sees_the_future`: how it is asked, and how it goes wrong."""
+"""`sees_the_future`: some forty functions, causal and leaking: late, small, in one row or feature, behind a norm.
+
+The mistakes: one change or one row looked at only, changes too small or too regular, gradients relied upon.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Asking, Check, Exercise, Wrong
 from autograder.asked.inputs import quietly_called
+from autograder.asked.student import Student
 
 _SOFTMAX_ATTEND = """
     scores = x @ x.mT / x.shape[-1] ** 0.5
@@ -15,7 +17,6 @@ _SOFTMAX_ATTEND = """
     {mask}
     return torch.softmax(scores, -1) @ x
 """
-
 
 PROBES = {  # name: (source of the body, whether it sees the future)
     # honest ones
@@ -27,7 +28,8 @@ PROBES = {  # name: (source of the body, whether it sees the future)
         False,
     ),
     "attention to earlier tokens only": (
-        "    t = torch.arange(x.shape[1])\n    bias = torch.zeros(len(t), len(t)).masked_fill(t[None, :] >= t[:, None], -torch.inf)\n"
+        "    t = torch.arange(x.shape[1])\n"
+        "    bias = torch.zeros(len(t), len(t)).masked_fill(t[None, :] >= t[:, None], -torch.inf)\n"
         "    return torch.softmax(x @ x.mT + bias, -1).nan_to_num(0.0) @ x",
         False,
     ),
@@ -116,13 +118,14 @@ PROBES = {  # name: (source of the body, whether it sees the future)
         True,
     ),
     "neighbours in pairs": (
-        "    out = x.clone()\n    n = x.shape[1] // 2 * 2\n    out[:, 0:n:2] = x[:, 0:n:2] + x[:, 1:n:2]\n    return out",
+        "    out = x.clone()\n    n = x.shape[1] // 2 * 2\n"
+        "    out[:, 0:n:2] = x[:, 0:n:2] + x[:, 1:n:2]\n    return out",
         True,
     ),
 }
 
 
-def _probe(student: Any, name: str, T: int | None = None, C: int = 8) -> None:
+def _probe(student: Student, name: str, T: int | None = None, C: int = 8) -> None:
     body, answer = PROBES[name]
     shape = (1, T or 6, C)
     promise = f"    assert tuple(x.shape) == {shape}, 'attend takes x of shape (1, T, C)'\n"
@@ -145,8 +148,8 @@ def _probe(student: Any, name: str, T: int | None = None, C: int = 8) -> None:
         )
 
 
-def _ask_about(*names: str, sizes: tuple = ((None, 8),)) -> Any:
-    def ask(student: Any) -> None:
+def _ask_about(*names: str, sizes: tuple = ((None, 8),)) -> Asking:
+    def ask(student: Student) -> None:
         for name in names:
             for T, C in sizes:
                 with student.case():
@@ -155,7 +158,7 @@ def _ask_about(*names: str, sizes: tuple = ((None, 8),)) -> Any:
     return ask
 
 
-def _future_manners(student: Any) -> None:
+def _future_manners(student: Student) -> None:
     for body, expected in (("x.cumsum(1)", False), ("x.flip(1)", True), ("x.cumsum(1)", False)):
         attend = student.probe("attend", f"def attend(x):\n    return {body}\n")
         answer = student.call("sees_the_future", [attend])

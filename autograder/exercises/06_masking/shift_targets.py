@@ -1,4 +1,4 @@
-"""`shift_targets`: how it is asked, and how it goes wrong."""
+"""`shift_targets`: inputs and targets for ids of many shapes; the mistakes shift, roll, cut or pad the wrong side."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ import torch
 from autograder.asked.compare import a_pair, same_tensor, unchanged
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import device_is_kept
+from autograder.asked.student import Student
 
 
-def _shift(student: Any) -> None:
+def _same_shift(got: Any, ids: torch.Tensor, where: str) -> None:
+    inputs, targets = a_pair(got, "(inputs, targets)")
+    same_tensor(inputs, ids[:, :-1], "The first result (inputs)", where)
+    same_tensor(targets, ids[:, 1:], "The second result (targets)", where)
+
+
+def _shift(student: Student) -> None:
     for B, T in ((2, 5), (1, 4), (3, 2), (4, 4), (2, 7), (1, 2), (2, 40)):
         with student.case():
             ids = (torch.arange(B * T) * 37 % 101).reshape(B, T)
@@ -25,13 +32,7 @@ def _shift(student: Any) -> None:
         _same_shift(student.value("shift_targets", ids, where="for large ids"), ids, "for large ids")
 
 
-def _same_shift(got: Any, ids: torch.Tensor, where: str) -> None:
-    inputs, targets = a_pair(got, "(inputs, targets)")
-    same_tensor(inputs, ids[:, :-1], "The first result (inputs)", where)
-    same_tensor(targets, ids[:, 1:], "The second result (targets)", where)
-
-
-def _shift_manners(student: Any) -> None:
+def _shift_manners(student: Student) -> None:
     for ids, where in (
         (torch.tensor([[5, 7, 7, 0], [1, 2, 0, 0]]), "when ids repeat and hold zeros"),
         (torch.arange(12).reshape(4, 3).T, "for ids that are not contiguous (a transpose)"),

@@ -1,4 +1,7 @@
-"""`MultiHeadAttention`: how it is asked, and how it goes wrong."""
+"""`MultiHeadAttention`: against nn.MultiheadAttention with the same weights, a context, masks, causality.
+
+The mistakes: heads split or merged without the transpose, the scale of the whole width, masks, contexts, shared layers.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,24 @@ import torch.nn.functional as F
 
 from autograder.asked.compare import a_tensor, close, kind, same_gradients, same_tensor, unchanged
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept, gradients_of, normal, quietly_called
+from autograder.asked.inputs import (
+    device_is_kept,
+    future,
+    gradients_of,
+    normal,
+    parameters_unchanged,
+    quietly_called,
+    refused,
+    some_mask,
+)
+from autograder.asked.student import Student
 
-from .common import PROJECTIONS, _built, _future, _merge, _refused, _split, torchs, weights_for
+from .common import PROJECTIONS, build_loaded, merge, split, torchs, weights_for
 
 SIZES = (  # (B, T, C, H): all different, then one head, heads of width 1, equal sizes, single tokens, long sequences
     *((2, 5, 12, 3), (3, 4, 8, 2), (1, 3, 6, 1), (2, 4, 5, 5), (4, 1, 6, 2), (3, 3, 9, 3), (4, 4, 16, 4)),
     *((2, 40, 6, 3), (9, 2, 8, 4)),
 )
-
 
 LENGTHS = ((2, 5, 3, 12, 3), (3, 4, 7, 8, 2), (4, 1, 3, 6, 2), (2, 3, 1, 4, 4), (1, 6, 40, 6, 3))  # (B, T, S, C, H)
 
@@ -40,8 +52,8 @@ def _expected(
         for name, tokens in (("q_proj", x), ("k_proj", context), ("v_proj", context))
     )
     allowed = None if mask is None else ~mask
-    heads = F.scaled_dot_product_attention(_split(q, H), _split(k, H), _split(v, H), attn_mask=allowed)
-    return F.linear(_merge(heads), state["out_proj.weight"], state["out_proj.bias"])
+    heads = F.scaled_dot_product_attention(split(q, H), split(k, H), split(v, H), attn_mask=allowed)
+    return F.linear(merge(heads), state["out_proj.weight"], state["out_proj.bias"])
 
 
 def _same_output(got: Any, expected: torch.Tensor, where: str = "") -> None:
@@ -52,14 +64,15 @@ def _same_output(got: Any, expected: torch.Tensor, where: str = "") -> None:
     same_tensor(got, expected, "The output", where)
 
 
-def _some_mask(*shape: int) -> torch.Tensor:
-    """Blocks about a third, never a whole row."""
-    mask = normal(*shape) > 0.4
-    mask[..., 0] &= ~mask.all(dim=-1)
-    return mask
+def _mha_context_case(student: Student, B: int, T: int, S: int, C: int, H: int) -> None:
+    module, state = build_loaded(student, C, H)
+    x, context = normal(B, T, C), normal(B, S, C)
+    where = f"with a context, {_mha_sizes(B, T, S, C, H)}"
+    expected = torchs(state, H)(x, context, context, need_weights=False)[0].detach()
+    _same_output(student.value(module, x, context=context, where=where), expected, where)
 
 
-def _mha_parameters(student: Any) -> None:
+def _mha_parameters(student: Student) -> None:
     for C, H in ((6, 2), (5, 1), (12, 4)):
         with student.case():
             built = f"MultiHeadAttention({C}, {H})"
@@ -70,13 +83,13 @@ def _mha_parameters(student: Any) -> None:
                     found = parameters.get(f"{name}.{part}")
                     if not isinstance(found, torch.Tensor):
                         raise Wrong(
-                            f"{built} has no parameter `{name}.{part}`: make `self.{name} = nn.Linear(embed_dim, embed_dim)` in "
-                            "`__init__` (with its bias)."
+                            f"{built} has no parameter `{name}.{part}`: make `self.{name} = nn.Linear(embed_dim, "
+                            "embed_dim)` in `__init__` (with its bias)."
                         )
                     if tuple(found.shape) != shape:
                         raise Wrong(
-                            f"`{name}.{part}` of {built} should have shape {shape}, yours has {tuple(found.shape)}: one layer "
-                            "nn.Linear(embed_dim, embed_dim) makes the columns of all heads."
+                            f"`{name}.{part}` of {built} should have shape {shape}, yours has {tuple(found.shape)}: "
+                            "one layer nn.Linear(embed_dim, embed_dim) makes the columns of all heads."
                         )
                     if f"{name}.{part}" not in state["trainable"]:
                         raise Wrong(f"`{name}.{part}` is frozen (requires_grad=False), so it cannot be trained.")
@@ -91,42 +104,26 @@ def _mha_parameters(student: Any) -> None:
             )
 
 
-def _mha_refused(student: Any) -> None:
-    module, state = _built(student, 6, 3)
-    x = normal(2, 4, 6)
-    _same_output(student.value(module, x), _expected(state, 3, x))
-    for C, H in ((8, 3), (5, 2), (6, 4), (9, 6), (4, 8)):
-        with student.case():
-            _refused(
-                student, lambda C=C, H=H: student.build("MultiHeadAttention", C, H), f"MultiHeadAttention({C}, {H})"
-            )
-
-
-def _mha_values(student: Any) -> None:
+def _mha_values(student: Student) -> None:
     for B, T, C, H in SIZES:
         with student.case():
-            module, state = _built(student, C, H)
+            module, state = build_loaded(student, C, H)
             x, where = normal(B, T, C), _mha_sizes(B, T, T, C, H)
             expected = torchs(state, H)(x, x, x, need_weights=False)[0].detach()
             _same_output(student.value(module, x, where=where), expected, where)
 
 
-def _mha_context_case(student: Any, B: int, T: int, S: int, C: int, H: int) -> None:
-    module, state = _built(student, C, H)
-    x, context = normal(B, T, C), normal(B, S, C)
-    where = f"with a context, {_mha_sizes(B, T, S, C, H)}"
-    expected = torchs(state, H)(x, context, context, need_weights=False)[0].detach()
-    _same_output(student.value(module, x, context=context, where=where), expected, where)
+def _mha_context(student: Student) -> None:
+    """Here the context is as long as x.
 
-
-def _mha_context(student: Any) -> None:
-    """Here the context is as long as x. PyTorch's function does not notice keys and values of different lengths: it reads beyond
-    the end of memory, so that mixing x and context up would give a new result each time."""
+    PyTorch's function does not notice keys and values of different lengths: it reads beyond the end of memory, so that
+    mixing x and context up would give a new result each time.
+    """
     for B, T, C, H in (SIZES[0], SIZES[2], SIZES[5]):
         with student.case():
             _mha_context_case(student, B, T, T, C, H)
-    module, state = _built(student, 6, 2)
-    x, context, mask = normal(2, 4, 6), normal(2, 4, 6), _some_mask(4, 4)
+    module, state = build_loaded(student, 6, 2)
+    x, context, mask = normal(2, 4, 6), normal(2, 4, 6), some_mask(4, 4)
     for args, kwargs, where in (
         ([x, None, context], {}, "with the context given by position"),
         ([x], {"context": context, "mask": mask}, "with a context and a mask"),
@@ -139,38 +136,38 @@ def _mha_context(student: Any) -> None:
             )
 
 
-def _mha_context_lengths(student: Any) -> None:
+def _mha_context_lengths(student: Student) -> None:
     for sizes in LENGTHS:
         with student.case():
             _mha_context_case(student, *sizes)
-    module, state = _built(student, 6, 2)
+    module, state = build_loaded(student, 6, 2)
     x, context = normal(2, 4, 6), normal(2, 3, 6)
     for mask, where in (
-        (_some_mask(4, 3), "with a context and a mask of shape (T, S)"),
-        (_some_mask(2, 1, 1, 3), "with a context and a mask of shape (B, 1, 1, S)"),
-        (_some_mask(2, 2, 4, 3), "with a context and a mask of shape (B, H, T, S)"),
+        (some_mask(4, 3), "with a context and a mask of shape (T, S)"),
+        (some_mask(2, 1, 1, 3), "with a context and a mask of shape (B, 1, 1, S)"),
+        (some_mask(2, 2, 4, 3), "with a context and a mask of shape (B, H, T, S)"),
     ):
         with student.case():
             got = student.call(module, [x], {"mask": mask, "context": context}, where=where)["value"]
             _same_output(got, _expected(state, 2, x, mask, context), where)
 
 
-def _mha_mask(student: Any) -> None:
+def _mha_mask(student: Student) -> None:
     """Masks of every shape that broadcasts to (B, H, T, S), also where B = H = T."""
     for B, T, C, H in ((2, 4, 6, 3), (3, 3, 6, 3)):
-        module, state = _built(student, C, H)
+        module, state = build_loaded(student, C, H)
         x = normal(B, T, C)
-        keys = _some_mask(B, 1, 1, T)
+        keys = some_mask(B, 1, 1, T)
         for mask, training, where in (
-            (_future(T), True, "with a causal mask of shape (T, T)"),
-            (_some_mask(T, T), False, "with a mask of shape (T, T), in evaluation mode"),
-            (_some_mask(B, 1, T, T), True, "with a mask of shape (B, 1, T, T), one for each sequence"),
-            (_future(T) | keys & ~torch.eye(T, dtype=torch.bool), True, "with a causal and padding mask (B, 1, T, T)"),
+            (future(T), True, "with a causal mask of shape (T, T)"),
+            (some_mask(T, T), False, "with a mask of shape (T, T), in evaluation mode"),
+            (some_mask(B, 1, T, T), True, "with a mask of shape (B, 1, T, T), one for each sequence"),
+            (future(T) | keys & ~torch.eye(T, dtype=torch.bool), True, "with a causal and padding mask (B, 1, T, T)"),
             (keys, True, "with a mask of shape (B, 1, 1, S), about keys"),
-            (_some_mask(B, H, T, T), True, "with a mask of shape (B, H, T, S), one for each head"),
-            (_some_mask(1, H, T, T), False, "with a mask of shape (1, H, T, S), in evaluation mode"),
+            (some_mask(B, H, T, T), True, "with a mask of shape (B, H, T, S), one for each head"),
+            (some_mask(1, H, T, T), False, "with a mask of shape (1, H, T, S), in evaluation mode"),
             (torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
-            (_some_mask(1, 1, T, T), True, "with a mask of shape (1, 1, T, S)"),
+            (some_mask(1, 1, T, T), True, "with a mask of shape (1, 1, T, S)"),
             (None, True, "without a mask, after calls with one"),
         )[0 if B == 2 else 2 :: 1 if B == 2 else 3]:
             with student.case():
@@ -180,14 +177,37 @@ def _mha_mask(student: Any) -> None:
                 _same_output(got, _expected(state, H, x, mask), place)
     with student.case():
         where = "with the mask given by position"
-        _same_output(student.value(module, x, _future(3), where=where), _expected(state, 3, x, _future(3)), where)
+        _same_output(student.value(module, x, future(3), where=where), _expected(state, 3, x, future(3)), where)
 
 
-def _mha_forbidden(student: Any) -> None:
-    """A blocked token has no influence at all, also where it scores highest or every allowed score is hugely negative."""
+def _mha_causal(student: Student) -> None:
+    """With a causal mask, changing a token moves no earlier output; it does move its own and, as a rule, later ones."""
+    for T, C, H, loaded in ((5, 12, 3, True), (4, 6, 1, True), (4, 8, 4, False)):
+        with student.case():
+            module = build_loaded(student, C, H)[0] if loaded else student.build("MultiHeadAttention", C, H)
+            where = f"for T = {T}, embed_dim = {C}, num_heads = {H}"
+            x = normal(2, T, C)
+            before = a_tensor(student.value(module, x, future(T), where=where), "The output")
+            if before.shape != x.shape:
+                same_tensor(before, x, "The output", where)
+            for t in range(1, T):
+                changed = x.clone()
+                changed[:, t] = 3 * normal(2, C)
+                after = a_tensor(student.value(module, changed, future(T), where=where), "The output")
+                if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
+                    raise Wrong(
+                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future "
+                        "leaks through the mask, the split or the merge."
+                    )
+                if close(after[:, t:], before[:, t:]):
+                    raise Wrong(f"Changing token {t} changes no output at all, {where}.")
+
+
+def _mha_forbidden(student: Student) -> None:
+    """A blocked token has no influence, even where it scores highest or every allowed score is hugely negative."""
     mask = torch.zeros(5, 5, dtype=torch.bool)
     mask[:, 2] = True
-    mask[2] = _future(5)[2]
+    mask[2] = future(5)[2]
     for sign, where in (
         (1.0, "where a blocked token would have scored far above the others"),
         (-1.0, "where all allowed scores are far below zero (a finite fill such as −1e9 is then the largest)"),
@@ -212,34 +232,11 @@ def _mha_forbidden(student: Any) -> None:
             )
 
 
-def _mha_causal(student: Any) -> None:
-    """With a causal mask, changing a token moves no earlier output, and does move its own and, as a rule, later ones."""
-    for T, C, H, loaded in ((5, 12, 3, True), (4, 6, 1, True), (4, 8, 4, False)):
-        with student.case():
-            module = _built(student, C, H)[0] if loaded else student.build("MultiHeadAttention", C, H)
-            where = f"for T = {T}, embed_dim = {C}, num_heads = {H}"
-            x = normal(2, T, C)
-            before = a_tensor(student.value(module, x, _future(T), where=where), "The output")
-            if before.shape != x.shape:
-                same_tensor(before, x, "The output", where)
-            for t in range(1, T):
-                changed = x.clone()
-                changed[:, t] = 3 * normal(2, C)
-                after = a_tensor(student.value(module, changed, _future(T), where=where), "The output")
-                if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
-                    raise Wrong(
-                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future leaks through the "
-                        "mask, the split or the merge."
-                    )
-                if close(after[:, t:], before[:, t:]):
-                    raise Wrong(f"Changing token {t} changes no output at all, {where}.")
-
-
-def _mha_gradient(student: Any) -> None:
-    for mask, S, dtype in ((None, 0, torch.float32), (_future(5), 0, torch.float64), (None, 5, torch.float64)):
+def _mha_gradient(student: Student) -> None:
+    for mask, S, dtype in ((None, 0, torch.float32), (future(5), 0, torch.float64), (None, 5, torch.float64)):
         with student.case():
             C, H = 12, 3
-            module, state = _built(student, C, H, "float64" if dtype == torch.float64 else "")
+            module, state = build_loaded(student, C, H, "float64" if dtype == torch.float64 else "")
             tokens = [normal(2, 5, C, dtype=dtype), *([normal(2, S, C, dtype=dtype)] if S else [])]
             names = list(state)
 
@@ -262,19 +259,26 @@ def _mha_gradient(student: Any) -> None:
             same_gradients(mine, expected[len(tokens) :], [f"`{name}`" for name in names], where)
 
 
-def _mha_manners(student: Any) -> None:
-    module, state = _built(student, 6, 2)
-    other, other_state = _built(student, 6, 2)
-    x, context, mask = normal(2, 5, 6), normal(2, 5, 6), _some_mask(5, 5)
+def _mha_refused(student: Student) -> None:
+    module, state = build_loaded(student, 6, 3)
+    x = normal(2, 4, 6)
+    _same_output(student.value(module, x), _expected(state, 3, x))
+    for C, H in ((8, 3), (5, 2), (6, 4), (9, 6), (4, 8)):
+        with student.case(), refused(f"MultiHeadAttention({C}, {H})"):
+            student.build("MultiHeadAttention", C, H)
+
+
+def _mha_manners(student: Student) -> None:
+    module, state = build_loaded(student, 6, 2)
+    other, other_state = build_loaded(student, 6, 2)
+    x, context, mask = normal(2, 5, 6), normal(2, 5, 6), some_mask(5, 5)
     answer = student.call(module, [x, mask, context])
     unchanged(answer["inputs"], [x, mask, context], "x, mask or context")
     _same_output(answer["value"], _expected(state, 2, x, mask, context))
     where = "when two modules exist (each needs layers of its own)"
     _same_output(student.value(module, x), _expected(state, 2, x), where)
     _same_output(student.value(other, x), _expected(other_state, 2, x), where)
-    after = student.state(module)["parameters"]
-    if any(name in after and not torch.equal(after[name], state[name]) for name in state):
-        raise Wrong("A call changes the module's parameters: only training may do that.")
+    parameters_unchanged(student, module, state)
     for training in (True, False):
         with student.case():
             answer = student.call(module, [x], training=training)
@@ -283,11 +287,11 @@ def _mha_manners(student: Any) -> None:
             )
             quietly_called(answer)
     with student.case():
-        wide, wide_state = _built(student, 8, 2, "float64")
+        wide, wide_state = build_loaded(student, 8, 2, "float64")
         x = normal(2, 5, 8, dtype=torch.float64)
         _same_output(
-            student.value(wide, x, _future(5), where="in float64"),
-            _expected(wide_state, 2, x, _future(5)),
+            student.value(wide, x, future(5), where="in float64"),
+            _expected(wide_state, 2, x, future(5)),
             "in float64",
         )
     with student.case():
@@ -295,16 +299,16 @@ def _mha_manners(student: Any) -> None:
         _same_output(student.value(module, turned, where=where), _expected(state, 2, turned), where)
 
 
-def _mha_device(student: Any) -> None:
-    module, state = _built(student, 6, 2)
+def _mha_device(student: Student) -> None:
+    module, state = build_loaded(student, 6, 2)
     x, context = normal(2, 5, 6), normal(2, 4, 6)
     _same_output(student.value(module, x), _expected(state, 2, x))
     device_is_kept(student, module, [x])
-    device_is_kept(student, module, [x, _future(5)])
+    device_is_kept(student, module, [x, future(5)])
     device_is_kept(student, module, [x, None, context])
 
 
-def _mha_fresh(student: Any) -> None:
+def _mha_fresh(student: Student) -> None:
     """Layers start as nn.Linear does: not all zero, not all alike."""
     parameters = student.state(student.build("MultiHeadAttention", 6, 2))["parameters"]
     weights = [parameters.get(f"{name}.weight") for name in PROJECTIONS]

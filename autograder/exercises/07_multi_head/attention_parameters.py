@@ -1,39 +1,30 @@
-"""`attention_parameters`: how it is asked, and how it goes wrong."""
+"""`attention_parameters`: the number for many widths; the mistakes are biases, forgotten projections, heads counted."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from autograder.asked.compare import kind
-from autograder.asked.declare import Check, Exercise, Wrong
-
-
-def _same_count(got: Any, expected: int, where: str) -> None:
-    if isinstance(got, bool) or not isinstance(got, int):
-        hint = ": numbers of parameters are whole" if isinstance(got, float) else ""
-        raise Wrong(f"The number of parameters should be an int {where}; yours is {kind(got)}{hint}.")
-    if got != expected:
-        raise Wrong(f"The number of parameters is too {'large' if got > expected else 'small'} {where}.")
+from autograder.asked.compare import same_count
+from autograder.asked.declare import Check, Exercise
+from autograder.asked.student import Student
 
 
-def _count_with(student: Any) -> None:
+def _count_with(student: Student) -> None:
     for C in (1, 2, 3, 8, 10, 64, 512, 768):
         with student.case():
             where = f"for embed_dim = {C}, with biases"
-            _same_count(student.value("attention_parameters", C, where=where), 4 * C * C + 4 * C, where)
+            same_count(student.value("attention_parameters", C, where=where), 4 * C * C + 4 * C, where)
     with student.case():
-        _same_count(student.value("attention_parameters", 6, True), 168, "with bias=True given by position")
+        same_count(student.value("attention_parameters", 6, True), 168, "with bias=True given by position")
 
 
-def _count_without(student: Any) -> None:
+def _count_without(student: Student) -> None:
     for C in (1, 2, 3, 8, 10, 64, 512):
         with student.case():
             where = f"for embed_dim = {C}, with bias=False"
-            _same_count(student.value("attention_parameters", C, bias=False, where=where), 4 * C * C, where)
+            same_count(student.value("attention_parameters", C, bias=False, where=where), 4 * C * C, where)
     with student.case():
-        _same_count(student.value("attention_parameters", 6, False), 144, "with bias=False given by position")
+        same_count(student.value("attention_parameters", 6, False), 144, "with bias=False given by position")
     with student.case():
-        _same_count(student.value("attention_parameters", embed_dim=5, bias=False), 100, "with arguments given by name")
+        same_count(student.value("attention_parameters", embed_dim=5, bias=False), 100, "with arguments given by name")
 
 
 EXERCISE = Exercise(

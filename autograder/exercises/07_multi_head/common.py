@@ -7,30 +7,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.asked.compare import kind
-from autograder.asked.declare import Wrong
 from autograder.asked.inputs import normal
+from autograder.asked.student import Student
 
 
-def _refused(student: Any, ask: Any, what: str) -> None:
-    """A ValueError, and nothing else, for what `ask` does."""
-    try:
-        got = ask()
-    except Wrong as wrong:
-        facts = getattr(wrong, "facts", {})
-        if facts.get("kind") != "raised":
-            raise
-        if facts.get("type") != "ValueError":
-            raise Wrong(f"{what} should raise a ValueError; yours raised {facts.get('type')}.") from None
-    else:
-        raise Wrong(f"{what} should raise a ValueError; yours gave {kind(got)}.")
-
-
-def _split(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+def split(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 
 
-def _merge(x: torch.Tensor) -> torch.Tensor:
+def merge(x: torch.Tensor) -> torch.Tensor:
     return torch.cat(x.unbind(dim=1), dim=-1)
 
 
@@ -60,7 +45,7 @@ def weights_for(C: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.T
     return state
 
 
-def _built(student: Any, C: int, H: int, dtype: str = "") -> tuple[Any, dict[str, torch.Tensor]]:
+def build_loaded(student: Student, C: int, H: int, dtype: str = "") -> tuple[Any, dict[str, torch.Tensor]]:
     module = student.build("MultiHeadAttention", C, H)
     state = weights_for(C, torch.float64 if dtype else torch.float32)
     if dtype:
@@ -73,18 +58,14 @@ def torchs(state: dict[str, torch.Tensor], H: int) -> nn.MultiheadAttention:
     """PyTorch's own module with the same weights."""
     weight = state["q_proj.weight"]
     theirs = nn.MultiheadAttention(len(weight), H, batch_first=True, dtype=weight.dtype)
-    theirs.load_state_dict(_stacked(state))
+    theirs.load_state_dict(stacked(state))
     return theirs
 
 
-def _stacked(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def stacked(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The same weights under the names, and in the order, of nn.MultiheadAttention."""
     stacked = {
         f"in_proj_{part}": torch.cat([state[f"{name}.{part}"] for name in PROJECTIONS[:3]])
         for part in ("weight", "bias")
     }
     return stacked | {f"out_proj.{part}": state[f"out_proj.{part}"] for part in ("weight", "bias")}
-
-
-def _future(T: int) -> torch.Tensor:
-    return torch.ones(T, T, dtype=torch.bool).triu(1)

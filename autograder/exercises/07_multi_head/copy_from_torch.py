@@ -1,4 +1,7 @@
-"""`copy_from_torch`: how it is asked, and how it goes wrong."""
+"""`copy_from_torch`: every weight in its place, the same output, copied and not shared, still trainable.
+
+The mistakes: the stack taken apart in another way, transposed, names rebound, parameters frozen or replaced.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,34 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import a_tensor, close, same_tensor
-from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import normal
+from autograder.asked.declare import Check, Exercise, Problem, Wrong
+from autograder.asked.inputs import future, normal
+from autograder.asked.student import Student
 
-from .common import _built, _future, _stacked, torchs, weights_for
+from .common import build_loaded, stacked, torchs, weights_for
 
 _THEIRS = """
 def theirs(embed_dim, num_heads, batch_first):
     return nn.MultiheadAttention(embed_dim, num_heads, batch_first=batch_first)
 """
 
-
 MODULES = ((6, 2, True), (4, 4, True), (5, 1, False), (12, 3, True))  # (C, H, batch_first)
 
 
-def _pair(student: Any, C: int, H: int, batch_first: bool, dtype: str = "") -> tuple[Any, Any, dict[str, torch.Tensor]]:
+def _pair(
+    student: Student, C: int, H: int, batch_first: bool, dtype: str = ""
+) -> tuple[Any, Any, dict[str, torch.Tensor]]:
     """mine and theirs, with different weights, and the weights of theirs under the names of mine."""
-    mine = _built(student, C, H, dtype)[0]
+    mine = build_loaded(student, C, H, dtype)[0]
     theirs = student.call(student.probe("theirs", _THEIRS), [C, H, batch_first], keep=True)["value"]
     if dtype:
         student.move(theirs, dtype)
     state = weights_for(C, torch.float64 if dtype else torch.float32)
-    student.load(theirs, _stacked(state))
+    student.load(theirs, stacked(state))
     return mine, theirs, state
 
 
-def _copied(student: Any, mine: Any, state: dict[str, torch.Tensor], where: str) -> None:
+def _copied(student: Student, mine: Any, state: dict[str, torch.Tensor], where: str) -> None:
     parameters = student.state(mine)["parameters"]
     for name, value in state.items():
         got = parameters.get(name)
@@ -42,7 +47,29 @@ def _copied(student: Any, mine: Any, state: dict[str, torch.Tensor], where: str)
         same_tensor(got, value, f"`{name}` of mine", where)
 
 
-def _copy_values(student: Any) -> None:
+def _copy(student: Student, mine: Any, theirs: Any, where: str = "") -> None:
+    """Copy. What was copied before an error, and what is copied where nothing needs gradients, tell mistakes apart."""
+    try:
+        student.value("copy_from_torch", mine, theirs, where=where)
+    except Problem:
+        student.state(mine)
+        for module in (mine, theirs):
+            student.call((module, "requires_grad_"), [False])
+        with contextlib.suppress(Problem):
+            student.value("copy_from_torch", mine, theirs)
+        student.state(mine)
+        raise
+
+
+def _unmoved(student: Student, module: Any, state: dict[str, torch.Tensor], sentence: str) -> None:
+    parameters = student.state(module)["parameters"]
+    for name, value in state.items():
+        got = parameters.get(name)
+        if not isinstance(got, torch.Tensor) or got.shape != value.shape or not torch.equal(got, value):
+            raise Wrong(sentence)
+
+
+def _copy_values(student: Student) -> None:
     for C, H, batch_first in MODULES:
         with student.case():
             mine, theirs, state = _pair(student, C, H, batch_first)
@@ -52,62 +79,43 @@ def _copy_values(student: Any) -> None:
             _copied(student, mine, state, where)
 
 
-def _copy(student: Any, mine: Any, theirs: Any, where: str = "") -> None:
-    """Copy. What was copied before an error, and what is copied where nothing needs gradients, tell mistakes apart."""
-    try:
-        student.value("copy_from_torch", mine, theirs, where=where)
-    except Wrong:
-        student.state(mine)
-        for module in (mine, theirs):
-            student.call((module, "requires_grad_"), [False])
-        with contextlib.suppress(Wrong):
-            student.value("copy_from_torch", mine, theirs)
-        student.state(mine)
-        raise
-
-
-def _copy_output(student: Any) -> None:
+def _copy_output(student: Student) -> None:
     for C, H, batch_first in MODULES:
         with student.case():
             mine, theirs, state = _pair(student, C, H, batch_first)
             _copy(student, mine, theirs)
             x, context, where = normal(2, 5, C), normal(2, 5, C), f"for embed_dim = {C}, num_heads = {H}"
             for given, tokens in ((None, x), (context, context)):
-                expected = torchs(state, H)(x, tokens, tokens, attn_mask=_future(5), need_weights=False)[0].detach()
-                got = a_tensor(student.value(mine, x, _future(5), given, where=where), "The output of mine")
+                expected = torchs(state, H)(x, tokens, tokens, attn_mask=future(5), need_weights=False)[0].detach()
+                got = a_tensor(student.value(mine, x, future(5), given, where=where), "The output of mine")
                 if got.shape != expected.shape or not close(got, expected):
                     raise Wrong(f"mine does not give the output of theirs {where}.")
 
 
-def _copy_independent(student: Any) -> None:
+def _copy_independent(student: Student) -> None:
     """Values are copied, not shared: a step of training in one is not felt by the other."""
     for C, H, batch_first in MODULES[:3]:
         with student.case():
             mine, theirs, state = _pair(student, C, H, batch_first)
             _copy(student, mine, theirs)
             _copied(student, mine, state, "")
-            _unmoved(student, theirs, _stacked(state), "theirs is changed by the copying: only mine should be.")
+            _unmoved(student, theirs, stacked(state), "theirs is changed by the copying: only mine should be.")
             student.load(mine, weights_for(C))
-            shared = "mine and theirs share their numbers: training mine changes theirs too. Copy values (`copy_`, or `clone` first)."
-            _unmoved(student, theirs, _stacked(state), shared)
+            shared = (
+                "mine and theirs share their numbers: training mine changes theirs too. Copy values (`copy_`, or "
+                "`clone` first)."
+            )
+            _unmoved(student, theirs, stacked(state), shared)
             _copy(student, mine, theirs)
-            student.load(theirs, _stacked(weights_for(C)))
+            student.load(theirs, stacked(weights_for(C)))
             _unmoved(student, mine, state, shared)
 
 
-def _unmoved(student: Any, module: Any, state: dict[str, torch.Tensor], sentence: str) -> None:
-    parameters = student.state(module)["parameters"]
-    for name, value in state.items():
-        got = parameters.get(name)
-        if not isinstance(got, torch.Tensor) or got.shape != value.shape or not torch.equal(got, value):
-            raise Wrong(sentence)
-
-
-def _copy_trainable(student: Any) -> None:
+def _copy_trainable(student: Student) -> None:
     mine, theirs, state = _pair(student, 6, 2, True)
     _copy(student, mine, theirs)
     _copied(student, mine, state, "")
-    for module, who, names in ((mine, "mine", state), (theirs, "theirs", _stacked(state))):
+    for module, who, names in ((mine, "mine", state), (theirs, "theirs", stacked(state))):
         after = student.state(module)
         frozen = sorted(set(names) - set(after["trainable"]))
         if frozen:
@@ -123,7 +131,7 @@ def _copy_trainable(student: Any) -> None:
         raise Wrong("After the copying, gradients no longer reach every parameter of mine.")
 
 
-def _copy_manners(student: Any) -> None:
+def _copy_manners(student: Student) -> None:
     mine, theirs, state = _pair(student, 6, 3, True, "float64")
     _copy(student, mine, theirs)
     _copied(student, mine, state, "in float64")

@@ -1,26 +1,25 @@
-"""`merge_heads`: how it is asked, and how it goes wrong."""
+"""`merge_heads`: numbers that tell where they came from; the mistakes leave out or misplace the transpose."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
 from autograder.asked.compare import a_tensor, close, same_tensor, unchanged
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal
+from autograder.asked.student import Student
 
-from .common import HEADS, _merge, counting, heads_sizes
+from .common import HEADS, counting, heads_sizes, merge
 
 
-def _merge_values(student: Any) -> None:
+def _merge_values(student: Student) -> None:
     for B, T, H, d_k in HEADS:
         with student.case():
             x, where = counting(B, H, T, d_k), heads_sizes(B, T, H, d_k)
-            same_tensor(student.value("merge_heads", x, where=where), _merge(x), "The result", where)
+            same_tensor(student.value("merge_heads", x, where=where), merge(x), "The result", where)
 
 
-def _merge_inverse(student: Any) -> None:
+def _merge_inverse(student: Student) -> None:
     for B, T, H, d_k in ((2, 5, 3, 4), (3, 3, 3, 3), (4, 2, 2, 2), (1, 6, 1, 5), (2, 1, 3, 2)):
         with student.case():
             x, where = normal(B, T, H * d_k), heads_sizes(B, T, H, d_k)
@@ -30,26 +29,26 @@ def _merge_inverse(student: Any) -> None:
                 raise Wrong(f"Merging heads that were split does not give back what was split, {where}.")
 
 
-def _merge_gradient(student: Any) -> None:
+def _merge_gradient(student: Student) -> None:
     for B, T, H, d_k, dtype in ((2, 5, 3, 4, torch.float32), (3, 2, 2, 3, torch.float64)):
         with student.case():
             x, where = normal(B, H, T, d_k, dtype=dtype), heads_sizes(B, T, H, d_k)
-            same_tensor(student.value("merge_heads", x, where=where), _merge(x), "The result", where)
-            gradients_agree(student, "merge_heads", _merge, [x], ["x"], (), where)
+            same_tensor(student.value("merge_heads", x, where=where), merge(x), "The result", where)
+            gradients_agree(student, "merge_heads", merge, [x], ["x"], (), where)
 
 
-def _merge_manners(student: Any) -> None:
+def _merge_manners(student: Student) -> None:
     x = normal(2, 4, 3, 5)
     answer = student.call("merge_heads", [x])
-    same_tensor(answer["value"], _merge(x), "The result")
+    same_tensor(answer["value"], merge(x), "The result")
     unchanged(answer["inputs"], [x], "x")
     wide = normal(2, 3, 4, 2, dtype=torch.float64)
     with student.case():
-        same_tensor(student.value("merge_heads", wide, where="in float64"), _merge(wide), "The result", "in float64")
+        same_tensor(student.value("merge_heads", wide, where="in float64"), merge(wide), "The result", "in float64")
     turned = normal(2, 3, 5, 4).mT
     with student.case():
         where = "for a tensor that is not contiguous"
-        same_tensor(student.value("merge_heads", turned, where=where), _merge(turned), "The result", where)
+        same_tensor(student.value("merge_heads", turned, where=where), merge(turned), "The result", where)
     device_is_kept(student, "merge_heads", [x])
 
 

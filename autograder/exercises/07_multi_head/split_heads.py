@@ -1,46 +1,44 @@
-"""`split_heads`: how it is asked, and how it goes wrong."""
+"""`split_heads`: numbers that tell where they came from, widths that do not divide; the mistakes mix dimensions up."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 
 from autograder.asked.compare import same_tensor, unchanged
 from autograder.asked.declare import Check, Exercise
-from autograder.asked.inputs import device_is_kept, gradients_agree, normal
+from autograder.asked.inputs import device_is_kept, gradients_agree, normal, refused
+from autograder.asked.student import Student
 
-from .common import HEADS, _refused, _split, counting, heads_sizes
+from .common import HEADS, counting, heads_sizes, split
 
 
-def _split_values(student: Any) -> None:
+def _split_values(student: Student) -> None:
     for B, T, H, d_k in HEADS:
         with student.case():
             x, where = counting(B, T, H * d_k), heads_sizes(B, T, H, d_k)
-            same_tensor(student.value("split_heads", x, H, where=where), _split(x, H), "The result", where)
+            same_tensor(student.value("split_heads", x, H, where=where), split(x, H), "The result", where)
 
 
-def _split_refused(student: Any) -> None:
-    same_tensor(student.value("split_heads", counting(2, 3, 8), 4), _split(counting(2, 3, 8), 4), "The result")
+def _split_refused(student: Student) -> None:
+    same_tensor(student.value("split_heads", counting(2, 3, 8), 4), split(counting(2, 3, 8), 4), "The result")
     for C, H in ((8, 3), (6, 4), (5, 2), (9, 6), (4, 8)):
-        with student.case():
-            x = normal(2, 3, C)
-            _refused(student, lambda x=x, H=H: student.value("split_heads", x, H), f"A width of {C} with {H} heads")
+        with student.case(), refused(f"A width of {C} with {H} heads"):
+            student.value("split_heads", normal(2, 3, C), H)
 
 
-def _split_gradient(student: Any) -> None:
+def _split_gradient(student: Student) -> None:
     for B, T, H, d_k, dtype in ((2, 5, 3, 4, torch.float32), (3, 2, 2, 3, torch.float64)):
         with student.case():
             where = heads_sizes(B, T, H, d_k)
             x = normal(B, T, H * d_k, dtype=dtype)
-            same_tensor(student.value("split_heads", x, H, where=where), _split(x, H), "The result", where)
-            gradients_agree(student, "split_heads", _split, [x], ["x"], (H,), where)
+            same_tensor(student.value("split_heads", x, H, where=where), split(x, H), "The result", where)
+            gradients_agree(student, "split_heads", split, [x], ["x"], (H,), where)
 
 
-def _split_manners(student: Any) -> None:
+def _split_manners(student: Student) -> None:
     x = normal(2, 3, 8)
     answer = student.call("split_heads", [x, 4])
-    same_tensor(answer["value"], _split(x, 4), "The result")
+    same_tensor(answer["value"], split(x, 4), "The result")
     unchanged(answer["inputs"], [x], "x")
     for given, where in (
         (normal(2, 3, 6, dtype=torch.float64), "in float64"),
@@ -48,10 +46,10 @@ def _split_manners(student: Any) -> None:
         (normal(2, 6, 3).mT, "for a transposed tensor"),
     ):
         with student.case():
-            same_tensor(student.value("split_heads", given, 2, where=where), _split(given, 2), "The result", where)
+            same_tensor(student.value("split_heads", given, 2, where=where), split(given, 2), "The result", where)
     with student.case():
         got = student.value("split_heads", x=x, num_heads=2)
-        same_tensor(got, _split(x, 2), "The result", "with the arguments given by name")
+        same_tensor(got, split(x, 2), "The result", "with the arguments given by name")
     device_is_kept(student, "split_heads", [x, 4])
 
 

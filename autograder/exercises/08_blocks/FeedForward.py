@@ -1,4 +1,7 @@
-"""`FeedForward`: how it is asked, and how it goes wrong."""
+"""`FeedForward`: two layers under any names, the activation that is given, positions apart, dropout on the result.
+
+The mistakes: activations fixed or in the wrong place, dropout elsewhere or in evaluation, layers too few or too many.
+"""
 
 from __future__ import annotations
 
@@ -7,47 +10,49 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from autograder.asked.compare import close, same_gradients, same_tensor, unchanged
+from autograder.asked.compare import close, same_gradients, same_tensor, shape_of, unchanged
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept, gradients_of, normal, quietly_called
+from autograder.asked.inputs import device_is_kept, gradients_of, normal, outline, parameters_unchanged, quietly_called
+from autograder.asked.student import Student
 
-from .common import (
-    LAYERS,
-    OUTPUT,
-    _outline,
-    _shape,
-    _state,
-    begin,
-    fed,
-    layer_names,
-    layer_weights,
-    parameters_unchanged,
-)
+from .common import LAYERS, OUTPUT, begin, fed, layer_names, layer_weights
 
 
 def _ff(
-    student: Any, C: int, F_: int, *args: Any, dtype: str = "", **kwargs: Any
+    student: Student, C: int, F_: int, *args: Any, dtype: str = "", **kwargs: Any
 ) -> tuple[Any, dict[str, torch.Tensor], dict]:
     """A module, its new weights under the names of LAYERS, and the names they have there."""
     module = student.call("FeedForward", [C, F_, *args], kwargs, "while building it", keep=True)["value"]
     if dtype:
         student.move(module, dtype)
     try:
-        names = layer_names(_state(student, module)["parameters"], C, F_)
+        names = layer_names(student.state(module, record=False)["parameters"], C, F_)
     except Wrong:
-        _outline(student, module, 0)
+        outline(student, module, 0)
         raise
     state = layer_weights(C, F_, torch.float64 if dtype else torch.float32)
     student.load(module, {names[role]: value for role, value in state.items()})
     return module, state, names
 
 
-def _ff_parameters(student: Any) -> None:
+_ACTIVATIONS = """
+def tanh(x):
+    return torch.tanh(x)
+
+def square(x):
+    return x * x
+
+def gelu():
+    return nn.GELU()
+"""
+
+
+def _ff_parameters(student: Student) -> None:
     for C, F_ in ((6, 9), (5, 2), (4, 16)):
         with student.case():
             module = student.build("FeedForward", C, F_)
-            _outline(student, module, 0)
-            state = _state(student, module)
+            outline(student, module, 0)
+            state = student.state(module, record=False)
             names = layer_names(state["parameters"], C, F_)
             frozen = sorted(set(names.values()) - set(state["trainable"]))
             if frozen:
@@ -60,10 +65,10 @@ def _ff_parameters(student: Any) -> None:
                 raise Wrong("A layer starts with all its weights alike: every hidden feature would learn the same.")
     with student.case():
         named = student.build("FeedForward", embed_dim=3, ff_dim=4, dropout=0.1)
-        layer_names(_state(student, named)["parameters"], 3, 4)
+        layer_names(student.state(named, record=False)["parameters"], 3, 4)
 
 
-def _ff_values(student: Any) -> None:
+def _ff_values(student: Student) -> None:
     for shape, F_ in (
         ((2, 5, 6), 9),
         ((3, 4), 7),
@@ -79,19 +84,7 @@ def _ff_values(student: Any) -> None:
             same_tensor(student.value(module, x, where=where), fed(state, x), OUTPUT, where)
 
 
-_ACTIVATIONS = """
-def tanh(x):
-    return torch.tanh(x)
-
-def square(x):
-    return x * x
-
-def gelu():
-    return nn.GELU()
-"""
-
-
-def _ff_activation(student: Any) -> None:
+def _ff_activation(student: Student) -> None:
     tanh, square = (student.probe(name, _ACTIVATIONS) for name in ("tanh", "square"))
     gelu = student.call(student.probe("gelu", _ACTIVATIONS), [], keep=True)["value"]
     x = normal(2, 4, 6)
@@ -111,7 +104,7 @@ def _ff_activation(student: Any) -> None:
         same_tensor(student.value(module, x, where=where), fed(state, x, torch.tanh), OUTPUT, where)
 
 
-def _ff_positions(student: Any) -> None:
+def _ff_positions(student: Student) -> None:
     """Changing one position moves no other output."""
     module, state, _ = _ff(student, 4, 7)
     x = normal(3, 6, 4)
@@ -122,7 +115,7 @@ def _ff_positions(student: Any) -> None:
     after = student.value(module, changed)
     others = torch.ones(3, 6, dtype=torch.bool)
     others[1, 3] = False
-    if _shape(after) != (3, 6, 4) or not close(after[others], before[others]):
+    if shape_of(after) != (3, 6, 4) or not close(after[others], before[others]):
         raise Wrong(
             "Changing one position moves outputs elsewhere: each position goes through the two layers on its own."
         )
@@ -130,11 +123,11 @@ def _ff_positions(student: Any) -> None:
     same_tensor(one, fed(state, x)[:, 2:3], "The output of a single position")
 
 
-def _ff_dropout(student: Any) -> None:
+def _ff_dropout(student: Student) -> None:
     """In training each number of the result is 0 with probability p and 1/(1 − p) times as large otherwise.
 
-    Of 2400 numbers a share within p ± 0.1 is dropped: a right answer misses that with a probability below 1e-20, and loses a
-    whole token of 40 numbers with one below 1e-9.
+    Of 2400 numbers a share within p ± 0.1 is dropped: a right answer misses that with a probability below 1e-20, and
+    loses a whole token of 40 numbers with one below 1e-9.
     """
     x = normal(3, 20, 40)
     for p in (0.5, 0.25):
@@ -142,30 +135,33 @@ def _ff_dropout(student: Any) -> None:
             module, state, _ = _ff(student, 40, 9, p)
             full, where = fed(state, x), f"in training with dropout = {p}"
             got = student.call(module, [x], training=True, where=where)["value"]
-            if _shape(got) != _shape(full):
+            if shape_of(got) != shape_of(full):
                 same_tensor(got, full, OUTPUT, where)
             dropped = got == 0
             share = dropped.float().mean().item()
             if share < 0.005:
                 raise Wrong(
-                    f"No number of the result is dropped {where}: nn.Dropout(dropout) belongs after the second linear layer."
+                    f"No number of the result is dropped {where}: nn.Dropout(dropout) belongs after the second linear "
+                    "layer."
                 )
             if not close(got[~dropped], full[~dropped] / (1 - p)):
                 raise Wrong(
-                    f"{begin(where)}, each number of the result should be 0 or 1/(1 − p) times what it is without dropout; yours are not: "
-                    "dropout comes last, after the second linear layer."
+                    f"{begin(where)}, each number of the result should be 0 or 1/(1 − p) times what it is without "
+                    "dropout; yours are not: dropout comes last, after the second linear layer."
                 )
             if abs(share - p) > 0.1:
                 raise Wrong(
-                    f"{begin(where)}, a share of {share:.2f} of the result is dropped: `dropout` is the probability of dropping."
+                    f"{begin(where)}, a share of {share:.2f} of the result is dropped: `dropout` is the probability of "
+                    "dropping."
                 )
             if dropped.all(dim=-1).any() or dropped.flatten(0, 1).all(dim=0).any():
                 raise Wrong(
-                    f"Whole tokens or whole columns are dropped {where}: each number is dropped on its own (nn.Dropout)."
+                    f"Whole tokens or whole columns are dropped {where}: each number is dropped on its own "
+                    "(nn.Dropout)."
                 )
 
 
-def _ff_modes(student: Any) -> None:
+def _ff_modes(student: Student) -> None:
     x = normal(2, 5, 6)
     for args, kwargs, training, where in (
         ([0.9], {}, False, "in evaluation mode with dropout = 0.9"),
@@ -182,7 +178,7 @@ def _ff_modes(student: Any) -> None:
                 quietly_called(answer)
 
 
-def _ff_gradient(student: Any) -> None:
+def _ff_gradient(student: Student) -> None:
     for shape, F_, dtype in (((2, 5, 6), 9, torch.float32), ((3, 4), 7, torch.float64)):
         with student.case():
             C = shape[-1]
@@ -198,7 +194,7 @@ def _ff_gradient(student: Any) -> None:
             same_gradients(mine, expected[1:], [f"`{names[role]}`" for role in LAYERS], where)
 
 
-def _ff_manners(student: Any) -> None:
+def _ff_manners(student: Student) -> None:
     module, state, names = _ff(student, 6, 9)
     other, other_state, _ = _ff(student, 6, 9)
     x = normal(2, 5, 6)
@@ -206,7 +202,7 @@ def _ff_manners(student: Any) -> None:
     same_tensor(answer["value"], fed(state, x), OUTPUT)
     unchanged(answer["inputs"], [x], "x")
     same_tensor(student.value(other, x), fed(other_state, x), OUTPUT, "of a second module")
-    parameters_unchanged(student, module, {names[role]: value for role, value in state.items()})
+    parameters_unchanged(student, module, {names[role]: value for role, value in state.items()}, record=False)
     with student.case():
         wide, wide_state, _ = _ff(student, 5, 4, dtype="float64")
         x = normal(2, 3, 5, dtype=torch.float64)

@@ -1,4 +1,7 @@
-"""`LayerNorm`: how it is asked, and how it goes wrong."""
+"""`LayerNorm`: against nn.LayerNorm, rows that show where eps stands, constant rows, numbers far from 0.
+
+The mistakes: the unbiased variance, eps outside the root, statistics over other dimensions, parameters that are none.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ import torch.nn.functional as F
 
 from autograder.asked.compare import same_gradients, same_tensor, unchanged
 from autograder.asked.declare import Ban, Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept, gradients_of, normal, quietly_called
+from autograder.asked.inputs import device_is_kept, gradients_of, normal, parameters_unchanged, quietly_called
+from autograder.asked.student import Student
 
-from .common import OUTPUT, parameters_unchanged
+from .common import OUTPUT
 
 SHAPES = (  # several, one and no batch dimensions, equal sizes, vectors of 1 and 2 numbers, a long one, single tokens
     *((2, 5, 6), (3, 4), (7,), (2, 3, 4, 5), (4, 4), (3, 3, 3), (2, 4, 2), (5, 1), (2, 1, 8), (1, 6), (2, 3, 300)),
@@ -22,7 +26,7 @@ def _norm_weights(dim: int, dtype: torch.dtype = torch.float32) -> dict[str, tor
     return {"weight": normal(dim, dtype=dtype), "bias": normal(dim, dtype=dtype)}
 
 
-def _norm(student: Any, *args: Any, dtype: str = "") -> tuple[Any, dict[str, torch.Tensor]]:
+def _norm(student: Student, *args: Any, dtype: str = "") -> tuple[Any, dict[str, torch.Tensor]]:
     """A module and the new weights that were put into it."""
     module, state = student.build("LayerNorm", *args), _norm_weights(args[0], torch.float64 if dtype else torch.float32)
     if dtype:
@@ -35,7 +39,7 @@ def _normed(state: dict[str, torch.Tensor], x: torch.Tensor, eps: float = 1e-5) 
     return F.layer_norm(x, x.shape[-1:], state["weight"], state["bias"], eps)
 
 
-def _norm_parameters(student: Any) -> None:
+def _norm_parameters(student: Student) -> None:
     for dim in (6, 1, 9):
         with student.case():
             state = student.state(student.build("LayerNorm", dim))
@@ -55,14 +59,15 @@ def _norm_parameters(student: Any) -> None:
                     raise Wrong(f"`{name}` is frozen (requires_grad=False), so it cannot be learned.")
                 if not found.is_floating_point() or not torch.all(found == start):
                     raise Wrong(
-                        f"`{name}` should start at {start:.0f} everywhere, so that a fresh layer only normalises; yours does not."
+                        f"`{name}` should start at {start:.0f} everywhere, so that a fresh layer only normalises; "
+                        "yours does not."
                     )
             extra = sorted(map(str, set(parameters) - {"weight", "bias"}))
             if extra:
                 raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
 
 
-def _norm_values(student: Any) -> None:
+def _norm_values(student: Student) -> None:
     for shape in SHAPES:
         with student.case():
             module, state = _norm(student, shape[-1])
@@ -78,7 +83,7 @@ def _norm_values(student: Any) -> None:
         same_tensor(got, F.layer_norm(x, (5,)), OUTPUT, "of a fresh layer")
 
 
-def _norm_eps(student: Any) -> None:
+def _norm_eps(student: Student) -> None:
     """Rows whose variance is about eps, far below it or zero tell where eps stands, and whether it is used at all."""
     for args, scale, where in (
         ((6,), 3e-3, "for rows whose variance is about eps"),
@@ -98,14 +103,14 @@ def _norm_eps(student: Any) -> None:
         same_tensor(student.value(module, x, where=where), _normed(state, x, 0.5), OUTPUT, where)
 
 
-def _norm_constant(student: Any) -> None:
+def _norm_constant(student: Student) -> None:
     module, state = _norm(student, 4)
     x = torch.tensor([2.0, 0.0, -8.0])[:, None].expand(3, 4).clone()
     where = "for rows whose numbers are all equal (variance 0)"
     same_tensor(student.value(module, x, where=where), _normed(state, x), OUTPUT, where)
 
 
-def _norm_large(student: Any) -> None:
+def _norm_large(student: Student) -> None:
     module, state = _norm(student, 8)
     for x, where in (
         (
@@ -118,7 +123,7 @@ def _norm_large(student: Any) -> None:
             same_tensor(student.value(module, x, where=where), _normed(state, x), OUTPUT, where, rough=True)
 
 
-def _norm_gradient(student: Any) -> None:
+def _norm_gradient(student: Student) -> None:
     for shape, dtype in (((2, 5, 6), torch.float32), ((3, 4), torch.float64), ((5,), torch.float64)):
         with student.case():
             module, state = _norm(student, shape[-1], dtype="float64" if dtype == torch.float64 else "")
@@ -135,7 +140,7 @@ def _norm_gradient(student: Any) -> None:
             same_gradients(mine, expected[1:], [f"`{name}`" for name in state], where)
 
 
-def _norm_manners(student: Any) -> None:
+def _norm_manners(student: Student) -> None:
     module, state = _norm(student, 6)
     other, other_state = _norm(student, 6)
     x = normal(2, 5, 6)
@@ -147,7 +152,7 @@ def _norm_manners(student: Any) -> None:
             quietly_called(answer)
     with student.case():
         same_tensor(student.value(other, x), _normed(other_state, x), OUTPUT, "of a second module")
-        parameters_unchanged(student, module, state)
+        parameters_unchanged(student, module, state, record=False)
     with student.case():
         wide, wide_state = _norm(student, 5, dtype="float64")
         x = normal(2, 3, 5, dtype=torch.float64)
@@ -158,7 +163,7 @@ def _norm_manners(student: Any) -> None:
     device_is_kept(student, module, [normal(2, 5, 6)])
 
 
-def _norm_trial(student: Any) -> set[str]:
+def _norm_trial(student: Student) -> set[str]:
     return set(student.call(student.build("LayerNorm", 4), [normal(3, 4)], trace=True)["operations"])
 
 

@@ -1,4 +1,7 @@
-"""`TransformerBlock`: how it is asked, and how it goes wrong."""
+"""`TransformerBlock`: pre- and post-norm against PyTorch's block, masks, causality, whatever stands in `attn`.
+
+The mistakes: orders swapped, norms on the residual stream, residuals lost, masks dropped, dropout in the wrong place.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,28 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.asked.compare import a_tensor, close, kind, same_gradients, same_tensor, unchanged
-from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept, gradients_of, normal, quietly_called
+from autograder.asked.compare import a_tensor, close, same_gradients, same_output, same_tensor, shape_of, unchanged
+from autograder.asked.declare import Asking, Check, Exercise, Wrong
+from autograder.asked.inputs import (
+    device_is_kept,
+    future,
+    gradients_of,
+    normal,
+    outline,
+    parameters_unchanged,
+    quietly_called,
+    some_mask,
+)
+from autograder.asked.student import Student
 
-from .common import OUTPUT, _outline, _shape, _state, begin, fed, layer_names, layer_weights, parameters_unchanged
+from .common import OUTPUT, begin, fed, layer_names, layer_weights
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 
-
-BLOCKS = (  # (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, a longer sequence
-    *(
-        (2, 5, 6, 3, 9),
-        (3, 4, 8, 2, 5),
-        (1, 3, 4, 1, 7),
-        (2, 4, 3, 3, 8),
-        (3, 3, 9, 3, 4),
-        (2, 1, 4, 2, 6),
-        (1, 24, 4, 2, 16),
-    ),
+# (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, a longer sequence
+BLOCKS = (
+    *((2, 5, 6, 3, 9), (3, 4, 8, 2, 5), (1, 3, 4, 1, 7), (2, 4, 3, 3, 8), (3, 3, 9, 3, 4)),
+    *((2, 1, 4, 2, 6), (1, 24, 4, 2, 16)),
 )
 
 
@@ -53,20 +59,20 @@ def _part(part: str, values: dict) -> Any:
 def _layout(parameters: dict, C: int, F_: int) -> dict[str, Any]:
     """For each parameter of a student's block, how its value is made of ours.
 
-    attn may keep its projections in three layers (q_proj, k_proj, v_proj) or stacked, as nn.MultiheadAttention does (in_proj_weight,
-    in_proj_bias); ff may have any names inside.
+    attn may keep its projections in three layers (q_proj, k_proj, v_proj) or stacked, as nn.MultiheadAttention does
+    (in_proj_weight, in_proj_bias); ff may have any names inside.
     """
     makers: dict[str, Any] = {}
     attn = {str(name).removeprefix("attn."): name for name in parameters if str(name).startswith("attn.")}
 
     def put(ending: str, shape: tuple, maker: Any) -> None:
         for inner, name in attn.items():
-            if (inner == ending or inner.endswith("." + ending)) and _shape(parameters[name]) == shape:
+            if (inner == ending or inner.endswith("." + ending)) and shape_of(parameters[name]) == shape:
                 makers[name] = maker
                 return
         raise Wrong(
-            f"attn has no parameter `{ending}` of shape {shape} for embed_dim = {C}: make it Attention(embed_dim, num_heads), which is given, "
-            "or your own module with q_proj, k_proj, v_proj and out_proj."
+            f"attn has no parameter `{ending}` of shape {shape} for embed_dim = {C}: make it Attention(embed_dim, "
+            "num_heads), which is given, or your own module with q_proj, k_proj, v_proj and out_proj."
         )
 
     stacked = any(inner.endswith("in_proj_weight") for inner in attn)
@@ -81,23 +87,26 @@ def _layout(parameters: dict, C: int, F_: int) -> dict[str, Any]:
     for norm in ("norm1", "norm2"):
         for part in ("weight", "bias"):
             key = f"{norm}.{part}"
-            if _shape(parameters.get(key)) != (C,):
+            if shape_of(parameters.get(key)) != (C,):
                 raise Wrong(
-                    f"The block has no `{key}` of shape ({C},): make `self.{norm} = LayerNorm(embed_dim)`, one for each of the two norms."
+                    f"The block has no `{key}` of shape ({C},): make `self.{norm} = LayerNorm(embed_dim)`, one for "
+                    "each of the two norms."
                 )
             makers[key] = lambda values, key=key: values[key]
     return makers
 
 
-def _block(student: Any, C: int, H: int, F_: int, *args: Any, dtype: str = "", **kwargs: Any) -> tuple[Any, dict, dict]:
+def _block(
+    student: Student, C: int, H: int, F_: int, *args: Any, dtype: str = "", **kwargs: Any
+) -> tuple[Any, dict, dict]:
     """A block, its new weights under names of ours, and how its parameters are made of them."""
     module = student.call("TransformerBlock", [C, H, F_, *args], kwargs, "while building it", keep=True)["value"]
     if dtype:
         student.move(module, dtype)
     try:
-        makers = _layout(_state(student, module)["parameters"], C, F_)
+        makers = _layout(student.state(module, record=False)["parameters"], C, F_)
     except Wrong:
-        _outline(student, module, 1)
+        outline(student, module, 1)
         raise
     state = _block_weights(C, F_, torch.float64 if dtype else torch.float32)
     student.load(module, {name: maker(state) for name, maker in makers.items()})
@@ -162,107 +171,12 @@ def _block_sizes(B: int, T: int, C: int, H: int, F_: int) -> str:
     return f"for B = {B}, T = {T}, embed_dim = {C}, num_heads = {H}, ff_dim = {F_}"
 
 
-def _same_block(got: Any, expected: torch.Tensor, where: str = "") -> None:
-    if isinstance(got, (tuple, list)):
-        raise Wrong(f"forward should return one tensor (B, T, C); yours returned {kind(got)}.")
-    same_tensor(got, expected, OUTPUT, where)
-
-
-def _future(T: int) -> torch.Tensor:
-    return torch.ones(T, T, dtype=torch.bool).triu(1)
-
-
-def _some_mask(*shape: int) -> torch.Tensor:
-    """Blocks about a third, never a whole row."""
-    mask = normal(*shape) > 0.4
-    mask[..., 0] &= ~mask.all(dim=-1)
-    return mask
-
-
-def _block_parts(student: Any) -> None:
-    for C, H, F_, norm_first in ((6, 3, 9, False), (4, 1, 7, True)):
-        with student.case():
-            module = student.build("TransformerBlock", C, H, F_, norm_first=norm_first)
-            _outline(student, module, 1)
-            state = _state(student, module)
-            parameters = state["parameters"]
-            for name in ("attn", "ff", "norm1", "norm2"):
-                if name not in state["children"] and not any(str(p).startswith(name + ".") for p in parameters):
-                    raise Wrong(f"The block has no part `{name}`: its parts are called attn, ff, norm1 and norm2.")
-            makers = _layout(parameters, C, F_)
-            frozen = sorted(set(makers) - set(state["trainable"]))
-            if frozen:
-                raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
-            extra = sorted(map(str, set(parameters) - set(makers)))
-            if extra:
-                raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
-    with student.case():
-        student.build("TransformerBlock", embed_dim=4, num_heads=2, ff_dim=6, dropout=0.1, norm_first=True)
-
-
-def _block_values(norm_first: bool) -> Any:
-    def ask(student: Any) -> None:
-        for sizes in BLOCKS:
-            with student.case():
-                B, T, C, H, F_ = sizes
-                # post-norm is the default: half of the blocks are built without saying so
-                how = {"norm_first": norm_first} if norm_first or C % 2 else {}
-                module, state, _ = _block(student, C, H, F_, **how)
-                x, where = normal(B, T, C), f"{_order(norm_first)}, {_block_sizes(*sizes)}"
-                _same_block(student.value(module, x, where=where), _torchs_output(state, H, norm_first, x), where)
-
-    return ask
-
-
-def _block_masks(student: Any) -> None:
-    for norm_first, B, T, C, H, F_ in ((False, 2, 4, 6, 3, 5), (True, 3, 3, 6, 3, 8)):
-        module, state, _ = _block(student, C, H, F_, 0.0, norm_first)
-        x = normal(B, T, C)
-        for mask, training, where in (
-            (_future(T), True, "with a causal mask (T, T)"),
-            (_some_mask(T, T), False, "with a mask (T, T), in evaluation mode"),
-            (torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
-            (_some_mask(B, 1, T, T), True, "with a mask (B, 1, T, T), one for each sequence"),
-            (_some_mask(B, 1, T, T), False, "with a mask (B, 1, T, T), in evaluation mode"),
-            (None, True, "without a mask, after calls with one"),
-        ):
-            with student.case():
-                place = f"{where}, {_order(norm_first)}"
-                got = student.call(module, [x], {} if mask is None else {"mask": mask}, where=place, training=training)[
-                    "value"
-                ]
-                _same_block(got, _torchs_output(state, H, norm_first, x, mask), place)
-    with student.case():
-        where = "with the mask given by position"
-        _same_block(
-            student.value(module, x, _future(3), where=where), _torchs_output(state, 3, True, x, _future(3)), where
-        )
-
-
-def _block_causal(student: Any) -> None:
-    """With a causal mask, changing a token moves no earlier output, and does move some other."""
-    for norm_first in (False, True):
-        with student.case():
-            module, _, _ = _block(student, 6, 2, 8, norm_first=norm_first)
-            x, where = normal(2, 5, 6), _order(norm_first)
-            before = student.value(module, x, _future(5), where=where)
-            if _shape(before) != (2, 5, 6):
-                same_tensor(before, x, OUTPUT, where)
-            for t in range(1, 5):
-                changed = x.clone()
-                changed[:, t] = 3 * normal(2, 6)
-                after = a_tensor(student.value(module, changed, _future(5), where=where), OUTPUT)
-                if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
-                    raise Wrong(
-                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future leaks in."
-                    )
-                if close(after[:, t:], before[:, t:]):
-                    raise Wrong(f"Changing token {t} changes no output at all, {where}.")
-
-
 _PLUG = '''
 class Plugged(nn.Module):
-    """Stands in for attention. Called as attn(x, mask) it returns a tensor, called as nn.MultiheadAttention is, a pair."""
+    """Stands in for attention.
+
+    Called as attn(x, mask) it returns a tensor, called as nn.MultiheadAttention is, a pair.
+    """
 
     def forward(self, *args, **kwargs):
         values = [*args, *kwargs.values()]
@@ -299,50 +213,11 @@ def _plugged(x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
     return output + (~(mask if mask.dim() == 2 else mask[:, 0])).to(x.dtype) @ x
 
 
-def _block_plugged(student: Any) -> None:
-    """Whatever module stands in `attn` is what the block calls, with x (normed first in pre-norm) and the mask."""
-    plug = student.probe("plug", _PLUG)
-    for norm_first in (False, True):
-        with student.case():
-            module, state, _ = _block(student, 6, 3, 8, norm_first=norm_first)
-            student.value(plug, module)
-            x = normal(2, 4, 6)
-            for mask, masked in (
-                (None, "without a mask"),
-                (_some_mask(4, 4), "with a mask (T, T)"),
-                (_some_mask(2, 1, 4, 4), "with a mask (B, 1, T, T)"),
-            ):
-                where = f"with another module put in the place of attn, {masked}, {_order(norm_first)}"
-                got = student.call(module, [x], {} if mask is None else {"mask": mask}, where=where)["value"]
-                _same_block(got, _blocked_out(state, 3, norm_first, x, mask, _plugged), where)
+def _dropped_once(student: Student) -> None:
+    """In pre-norm, with the other part silent, x comes out unchanged where the write is dropped.
 
-
-def _block_dropout(student: Any) -> None:
-    """Where (nearly) everything is dropped, only the residual stream is left: x in pre-norm, two norms of x in post-norm.
-
-    With p = 1 − 1e-9 the few hundred numbers that are drawn survive with a probability below 1e-6.
-    """
-    x = normal(2, 4, 6)
-    for norm_first in (True, False):
-        with student.case():
-            module, state, _ = _block(student, 6, 3, 8, 1 - 1e-9, norm_first)
-            state |= {name: torch.zeros_like(state[name]) for name in ("down.weight", "down.bias")}
-            expected = _blocked_out(state, 3, norm_first, x, None, lambda x, mask: torch.zeros_like(x))
-            where = f"in training with a dropout close to 1, {_order(norm_first)}"
-            got = student.call(module, [x], training=True, where=where)["value"]
-            if _shape(got) == _shape(expected) and not close(got, expected):
-                raise Wrong(
-                    f"{begin(where)}, only the residual stream should be left; yours gives something else. Dropout acts on what attention "
-                    "gives and on what ff gives, each before it is added, and nowhere on the stream itself."
-                )
-            _same_block(got, expected, where)
-    _dropped_once(student)
-
-
-def _dropped_once(student: Any) -> None:
-    """In pre-norm, with the other part silent, x comes out unchanged where the write is dropped: with probability p, if that is once.
-
-    Of 2400 numbers a share within p ± 0.1 is dropped: a right answer misses that with a probability below 1e-20.
+    That happens with probability p, if dropout acts once. Of 2400 numbers a share within p ± 0.1 is dropped: a right
+    answer misses that with a probability below 1e-20.
     """
     x = normal(3, 20, 40)
     for silent, part in (("out_proj", "ff"), ("down", "attention")):
@@ -354,20 +229,142 @@ def _dropped_once(student: Any) -> None:
             student.load(module, {name: maker(quiet) for name, maker in makers.items()})
             where = f"in training with dropout = 0.5, of what {part} gives"
             got = student.call(module, [x], training=True, where=where)["value"]
-            if _shape(got) != _shape(x):
+            if shape_of(got) != shape_of(x):
                 same_tensor(got, x, OUTPUT, where)
             share = (got == x).float().mean().item()
             if share > 0.6:
                 raise Wrong(
-                    f"{begin(where)}, a share of {share:.2f} is dropped: dropout acts on it more than once (in the part itself and again in the "
-                    "block?).",
+                    f"{begin(where)}, a share of {share:.2f} is dropped: dropout acts on it more than once (in the "
+                    "part itself and again in the block?).",
                     "dropout_twice",
                 )
             if share < 0.4:
                 raise Wrong(f"{begin(where)}, a share of {share:.2f} is dropped.", "dropped_too_little")
 
 
-def _block_modes(student: Any) -> None:
+def _block_parts(student: Student) -> None:
+    for C, H, F_, norm_first in ((6, 3, 9, False), (4, 1, 7, True)):
+        with student.case():
+            module = student.build("TransformerBlock", C, H, F_, norm_first=norm_first)
+            outline(student, module, 1)
+            state = student.state(module, record=False)
+            parameters = state["parameters"]
+            for name in ("attn", "ff", "norm1", "norm2"):
+                if name not in state["children"] and not any(str(p).startswith(name + ".") for p in parameters):
+                    raise Wrong(f"The block has no part `{name}`: its parts are called attn, ff, norm1 and norm2.")
+            makers = _layout(parameters, C, F_)
+            frozen = sorted(set(makers) - set(state["trainable"]))
+            if frozen:
+                raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
+            extra = sorted(map(str, set(parameters) - set(makers)))
+            if extra:
+                raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
+    with student.case():
+        student.build("TransformerBlock", embed_dim=4, num_heads=2, ff_dim=6, dropout=0.1, norm_first=True)
+
+
+def _block_values(norm_first: bool) -> Asking:
+    def ask(student: Student) -> None:
+        for sizes in BLOCKS:
+            with student.case():
+                B, T, C, H, F_ = sizes
+                # post-norm is the default: half of the blocks are built without saying so
+                how = {"norm_first": norm_first} if norm_first or C % 2 else {}
+                module, state, _ = _block(student, C, H, F_, **how)
+                x, where = normal(B, T, C), f"{_order(norm_first)}, {_block_sizes(*sizes)}"
+                same_output(student.value(module, x, where=where), _torchs_output(state, H, norm_first, x), where)
+
+    return ask
+
+
+def _block_masks(student: Student) -> None:
+    for norm_first, B, T, C, H, F_ in ((False, 2, 4, 6, 3, 5), (True, 3, 3, 6, 3, 8)):
+        module, state, _ = _block(student, C, H, F_, 0.0, norm_first)
+        x = normal(B, T, C)
+        for mask, training, where in (
+            (future(T), True, "with a causal mask (T, T)"),
+            (some_mask(T, T), False, "with a mask (T, T), in evaluation mode"),
+            (torch.zeros(T, T, dtype=torch.bool), True, "with a mask that blocks nothing"),
+            (some_mask(B, 1, T, T), True, "with a mask (B, 1, T, T), one for each sequence"),
+            (some_mask(B, 1, T, T), False, "with a mask (B, 1, T, T), in evaluation mode"),
+            (None, True, "without a mask, after calls with one"),
+        ):
+            with student.case():
+                place = f"{where}, {_order(norm_first)}"
+                kwargs = {} if mask is None else {"mask": mask}
+                got = student.call(module, [x], kwargs, where=place, training=training)["value"]
+                same_output(got, _torchs_output(state, H, norm_first, x, mask), place)
+    with student.case():
+        where = "with the mask given by position"
+        same_output(
+            student.value(module, x, future(3), where=where), _torchs_output(state, 3, True, x, future(3)), where
+        )
+
+
+def _block_causal(student: Student) -> None:
+    """With a causal mask, changing a token moves no earlier output, and does move some other."""
+    for norm_first in (False, True):
+        with student.case():
+            module, _, _ = _block(student, 6, 2, 8, norm_first=norm_first)
+            x, where = normal(2, 5, 6), _order(norm_first)
+            before = student.value(module, x, future(5), where=where)
+            if shape_of(before) != (2, 5, 6):
+                same_tensor(before, x, OUTPUT, where)
+            for t in range(1, 5):
+                changed = x.clone()
+                changed[:, t] = 3 * normal(2, 6)
+                after = a_tensor(student.value(module, changed, future(5), where=where), OUTPUT)
+                if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
+                    raise Wrong(
+                        f"With a causal mask, earlier outputs move when token {t} is changed, {where}: the future "
+                        "leaks in."
+                    )
+                if close(after[:, t:], before[:, t:]):
+                    raise Wrong(f"Changing token {t} changes no output at all, {where}.")
+
+
+def _block_plugged(student: Student) -> None:
+    """Whatever module stands in `attn` is what the block calls, with x (normed first in pre-norm) and the mask."""
+    plug = student.probe("plug", _PLUG)
+    for norm_first in (False, True):
+        with student.case():
+            module, state, _ = _block(student, 6, 3, 8, norm_first=norm_first)
+            student.value(plug, module)
+            x = normal(2, 4, 6)
+            for mask, masked in (
+                (None, "without a mask"),
+                (some_mask(4, 4), "with a mask (T, T)"),
+                (some_mask(2, 1, 4, 4), "with a mask (B, 1, T, T)"),
+            ):
+                where = f"with another module put in the place of attn, {masked}, {_order(norm_first)}"
+                got = student.call(module, [x], {} if mask is None else {"mask": mask}, where=where)["value"]
+                same_output(got, _blocked_out(state, 3, norm_first, x, mask, _plugged), where)
+
+
+def _block_dropout(student: Student) -> None:
+    """Where (nearly) all is dropped, only the residual stream is left: x in pre-norm, two norms of x in post-norm.
+
+    With p = 1 − 1e-9 the few hundred numbers that are drawn survive with a probability below 1e-6.
+    """
+    x = normal(2, 4, 6)
+    for norm_first in (True, False):
+        with student.case():
+            module, state, _ = _block(student, 6, 3, 8, 1 - 1e-9, norm_first)
+            state |= {name: torch.zeros_like(state[name]) for name in ("down.weight", "down.bias")}
+            expected = _blocked_out(state, 3, norm_first, x, None, lambda x, mask: torch.zeros_like(x))
+            where = f"in training with a dropout close to 1, {_order(norm_first)}"
+            got = student.call(module, [x], training=True, where=where)["value"]
+            if shape_of(got) == shape_of(expected) and not close(got, expected):
+                raise Wrong(
+                    f"{begin(where)}, only the residual stream should be left; yours gives something else. Dropout "
+                    "acts on what attention gives and on what ff gives, each before it is added, and nowhere on the "
+                    "stream itself."
+                )
+            same_output(got, expected, where)
+    _dropped_once(student)
+
+
+def _block_modes(student: Student) -> None:
     x = normal(2, 5, 6)
     for norm_first in (False, True):
         for args, training, where in (
@@ -379,16 +376,16 @@ def _block_modes(student: Any) -> None:
                 module, state, _ = _block(student, 6, 3, 8, *args, **({} if args else {"norm_first": norm_first}))
                 place = f"{where}, {_order(norm_first)}"
                 answer = student.call(module, [x], where=place, training=training)
-                _same_block(answer["value"], _torchs_output(state, 3, norm_first, x), place)
+                same_output(answer["value"], _torchs_output(state, 3, norm_first, x), place)
                 if not training:
                     quietly_called(answer)
 
 
-def _block_gradient(student: Any) -> None:
+def _block_gradient(student: Student) -> None:
     for norm_first, mask, dtype in (
         (False, None, torch.float32),
-        (True, _future(5), torch.float64),
-        (False, _future(5), torch.float64),
+        (True, future(5), torch.float64),
+        (False, future(5), torch.float64),
     ):
         with student.case():
             module, state, makers = _block(
@@ -396,7 +393,7 @@ def _block_gradient(student: Any) -> None:
             )
             x, where, names = normal(2, 5, 8, dtype=dtype), _order(norm_first), list(state)
             kwargs = {} if mask is None else {"mask": mask}
-            _same_block(
+            same_output(
                 student.call(module, [x], kwargs, where=where)["value"],
                 _torchs_output(state, 2, norm_first, x, mask),
                 where,
@@ -415,8 +412,8 @@ def _block_gradient(student: Any) -> None:
             )
 
 
-def _block_manners(student: Any) -> None:
-    x, mask = normal(2, 5, 6), _some_mask(2, 1, 5, 5)
+def _block_manners(student: Student) -> None:
+    x, mask = normal(2, 5, 6), some_mask(2, 1, 5, 5)
     for norm_first in (False, True):
         with student.case():
             module, state, makers = _block(student, 6, 2, 9, norm_first=norm_first)
@@ -425,20 +422,20 @@ def _block_manners(student: Any) -> None:
             for given in ([x], [x, mask]):
                 answer = student.call(module, given, where=where)
                 unchanged(answer["inputs"], given, "x or mask")
-                _same_block(answer["value"], _torchs_output(state, 2, norm_first, *given), where)
-            _same_block(
+                same_output(answer["value"], _torchs_output(state, 2, norm_first, *given), where)
+            same_output(
                 student.value(other, x), _torchs_output(other_state, 2, norm_first, x), f"of a second block, {where}"
             )
-            parameters_unchanged(student, module, {name: maker(state) for name, maker in makers.items()})
+            parameters_unchanged(student, module, {name: maker(state) for name, maker in makers.items()}, record=False)
     with student.case():
         wide, wide_state, _ = _block(student, 8, 2, 4, dtype="float64")
         x = normal(2, 4, 8, dtype=torch.float64)
-        got = student.value(wide, x, _future(4), where="in float64")
-        _same_block(got, _torchs_output(wide_state, 2, False, x, _future(4)), "in float64")
+        got = student.value(wide, x, future(4), where="in float64")
+        same_output(got, _torchs_output(wide_state, 2, False, x, future(4)), "in float64")
     with student.case():
         module = student.build("TransformerBlock", 6, 2, 9)
         device_is_kept(student, module, [normal(2, 5, 6)])
-        device_is_kept(student, module, [normal(2, 5, 6), _future(5)])
+        device_is_kept(student, module, [normal(2, 5, 6), future(5)])
 
 
 EXERCISE = Exercise(

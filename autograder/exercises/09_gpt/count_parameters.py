@@ -1,4 +1,7 @@
-"""`count_parameters`: how it is asked, and how it goes wrong."""
+"""`count_parameters`: by arithmetic, for configurations of any size.
+
+The mistakes: ties and biases counted wrongly, parts forgotten or multiplied by the layers, models built to count them.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,13 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import kind
-from autograder.asked.course import given, reference
+from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.student import Student
 
-from .common import GPT2, _config, _sizes
+from .common import GPT2, GPTConfig, sizes_of, their_config
 
-GPTConfig = given("GPTConfig", __name__)
 count_parameters = reference("count_parameters")
-
 
 _COUNTED = (
     GPTConfig(11, 7, 3, 2, 6),
@@ -25,9 +27,9 @@ _COUNTED = (
 )
 
 
-def _count(student: Any, config: GPTConfig, **options: Any) -> Any:
-    where = f"for {_sizes(config)}"
-    answer = student.call("count_parameters", [_config(student, config)], where=where, **options)
+def _count(student: Student, config: GPTConfig, **options: Any) -> Any:
+    where = f"for {sizes_of(config)}"
+    answer = student.call("count_parameters", [their_config(student, config)], where=where, **options)
     got, expected = answer["value"], count_parameters(config)
     if type(got) not in (int, float) and not (isinstance(got, torch.Tensor) and got.numel() == 1):
         raise Wrong(f"A whole number (an int) is asked for {where}; yours is {kind(got)}.")
@@ -39,13 +41,16 @@ def _count(student: Any, config: GPTConfig, **options: Any) -> Any:
     return answer
 
 
-def _counted(student: Any) -> None:
+_BUILDING = {"empty", "normal_", "uniform_", "fill_", "zero_"}
+
+
+def _counted(student: Student) -> None:
     for config in _COUNTED:
         with student.case():
             _count(student, config)
 
 
-def _counted_switches(student: Any) -> None:
+def _counted_switches(student: Student) -> None:
     for bias, tie_weights in ((False, True), (True, False), (False, False)):
         for sizes in ((11, 7, 3, 2, 6), (1009, 64, 24, 16, 32), (97, 32, 1, 1, 5), (5, 40, 2, 4, 8)):
             with student.case():
@@ -54,21 +59,18 @@ def _counted_switches(student: Any) -> None:
         _count(student, GPTConfig(11, 7, 3, 2, 6, dropout=0.3))
 
 
-_BUILDING = {"empty", "normal_", "uniform_", "fill_", "zero_"}
-
-
-def _counted_by_arithmetic(student: Any) -> None:
+def _counted_by_arithmetic(student: Student) -> None:
     with student.case():
         if set(_count(student, GPTConfig(11, 7, 3, 2, 6), trace=True)["operations"]) & _BUILDING:
             raise Wrong(
-                "A model (or a layer, or a tensor) is built in order to count: a closed form is asked for, from the numbers of "
-                "the configuration alone. Otherwise a model of many billions of parameters could not be counted.",
+                "A model (or a layer, or a tensor) is built in order to count: a closed form is asked for, from the "
+                "numbers of the configuration alone. Otherwise a model of many billions of parameters could not be "
+                "counted.",
                 "model_built",
             )
     with student.case():
-        _count(
-            student, GPTConfig(2**38 + 7, 2**36 + 3, 4, 1, 2**21 + 1)
-        )  # too large for floats, and any layer to be built
+        # too large for floats, and for any layer to be built
+        _count(student, GPTConfig(2**38 + 7, 2**36 + 3, 4, 1, 2**21 + 1))
 
 
 EXERCISE = Exercise(

@@ -1,4 +1,7 @@
-"""`generate`: how it is asked, and how it goes wrong."""
+"""`generate`: models whose next token is certain, cropped contexts, shares over 1,200 rows, modes, the generator.
+
+The mistakes: contexts not cropped or not updated, options ignored, training mode or gradients left on, chance misused.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,12 @@ import torch
 from autograder.asked.compare import same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept, normal
+from autograder.asked.inputs import device_is_kept, normal, their_generator
+from autograder.asked.student import Student
 
-from .common import _generator, _ids
+from .common import ids_of_shape
 
 next_token_distribution = reference("next_token_distribution")
-
 
 # Models for generate, in the student's process. The first makes each next token certain: it depends on the first and on
 # the last token that the model can see. Both note how they were called.
@@ -60,18 +63,15 @@ def draws(logits, block_size):
     return Draws(logits, block_size)
 """
 
-
 _NOTES = """
 def notes(model):
     return {"calls": list(model.notes), "afterwards": [model.training, model.inner.training]}
 """
 
-
 _MODE = """
 def mode(model, training):
     model.train(training)
 """
-
 
 _GRADIENTS_BACK = """
 def gradients_back():
@@ -80,21 +80,20 @@ def gradients_back():
     return on
 """
 
-
 _ANYTHING = {"temperature": 1.0, "top_k": None, "top_p": None}
 
 
 def _generated(
-    student: Any, model: Any, ids: torch.Tensor, new: int, seed: int, where: str, generator: Any = None, **how: Any
+    student: Student, model: Any, ids: torch.Tensor, new: int, seed: int, where: str, generator: Any = None, **how: Any
 ) -> dict:
     """The answer to a call, with all arguments by name; its "value" is [B, T + new] and begins with the prompt."""
-    kwargs = {"max_new_tokens": new, **_ANYTHING, **how, "generator": generator or _generator(student, seed)}
+    kwargs = {"max_new_tokens": new, **_ANYTHING, **how, "generator": generator or their_generator(student, seed)}
     try:
         answer = student.call("generate", [model, ids], kwargs, where=where)
     finally:  # whoever leaves gradients off is told so once, by _generate_modes
         gradients_on = student.value(student.probe("gradients_back", _GRADIENTS_BACK))
     answer["gradients_on"] = gradients_on
-    got = _ids(answer["value"], "The result", (ids.shape[0], ids.shape[1] + new), where)
+    got = ids_of_shape(answer["value"], "The result", (ids.shape[0], ids.shape[1] + new), where)
     if not torch.equal(got[:, : ids.shape[1]].long(), ids):
         raise Wrong(f"The result should begin with the prompt, unchanged, {where}.", "prompt_changed")
     return answer
@@ -113,7 +112,7 @@ def _prompt(B: int, T: int, V: int) -> torch.Tensor:
     return (normal(B, T).abs() * 1000).long() % V
 
 
-def _certain(student: Any, rule: tuple[int, ...], B: int, T: int, new: int, **how: Any) -> None:
+def _certain(student: Student, rule: tuple[int, ...], B: int, T: int, new: int, **how: Any) -> None:
     where = f"for B = {B}, T = {T}, max_new_tokens = {new}, block_size = {rule[1]}, when each next token is certain"
     model = student.call(student.probe("follows", _MODELS), list(rule), keep=True)["value"]
     ids = _prompt(B, T, rule[0])
@@ -126,33 +125,9 @@ def _certain(student: Any, rule: tuple[int, ...], B: int, T: int, new: int, **ho
         )
     if not torch.equal(got.long(), _continuation(rule, ids, new)):
         raise Wrong(
-            f"The new tokens are not those that the model makes certain {where}: each is drawn from the logits of the last position, "
-            "and appended before the next is asked for."
+            f"The new tokens are not those that the model makes certain {where}: each is drawn from the logits of the "
+            "last position, and appended before the next is asked for."
         )
-
-
-def _generate_certain(student: Any) -> None:
-    for rule, B, T, new, how in (
-        ((11, 40, 0, 3, 1), 1, 4, 6, {}),
-        ((7, 30, 2, 3, 1), 3, 5, 9, {"temperature": 0.8}),
-        ((13, 25, 1, 5, 2), 2, 1, 12, {"temperature": 0}),
-        ((9, 20, 3, 1, 4), 3, 3, 1, {"top_k": 4}),
-        ((17, 32, 1, 1, 1), 2, 6, 4, {"top_p": 0.9, "temperature": 1.3}),
-    ):
-        with student.case():
-            _certain(student, rule, B, T, new, **how)
-
-
-def _generate_cropped(student: Any) -> None:
-    for rule, B, T, new in (
-        ((11, 5, 2, 3, 1), 2, 3, 9),  # the prompt fits, the text outgrows the block
-        ((7, 4, 1, 2, 1), 3, 9, 5),  # the prompt is too long already
-        ((13, 6, 3, 1, 2), 1, 6, 3),  # the prompt just fits
-        ((9, 1, 0, 2, 1), 2, 2, 6),  # a model that sees one token
-        ((11, 40, 2, 3, 1), 2, 33, 12),
-    ):
-        with student.case():
-            _certain(student, rule, B, T, new)
 
 
 _TABLE = [
@@ -164,7 +139,31 @@ _TABLE = [
 ]
 
 
-def _generate_drawn(student: Any) -> None:
+def _generate_certain(student: Student) -> None:
+    for rule, B, T, new, how in (
+        ((11, 40, 0, 3, 1), 1, 4, 6, {}),
+        ((7, 30, 2, 3, 1), 3, 5, 9, {"temperature": 0.8}),
+        ((13, 25, 1, 5, 2), 2, 1, 12, {"temperature": 0}),
+        ((9, 20, 3, 1, 4), 3, 3, 1, {"top_k": 4}),
+        ((17, 32, 1, 1, 1), 2, 6, 4, {"top_p": 0.9, "temperature": 1.3}),
+    ):
+        with student.case():
+            _certain(student, rule, B, T, new, **how)
+
+
+def _generate_cropped(student: Student) -> None:
+    for rule, B, T, new in (
+        ((11, 5, 2, 3, 1), 2, 3, 9),  # the prompt fits, the text outgrows the block
+        ((7, 4, 1, 2, 1), 3, 9, 5),  # the prompt is too long already
+        ((13, 6, 3, 1, 2), 1, 6, 3),  # the prompt just fits
+        ((9, 1, 0, 2, 1), 2, 2, 6),  # a model that sees one token
+        ((11, 40, 2, 3, 1), 2, 33, 12),
+    ):
+        with student.case():
+            _certain(student, rule, B, T, new)
+
+
+def _generate_drawn(student: Student) -> None:
     """Each transition of 1,200 rows as often as it should be, up to six standard deviations and a little.
 
     A right answer fails with a probability below 1e-6, whatever its way of sampling.
@@ -198,14 +197,14 @@ def _generate_drawn(student: Any) -> None:
                 raise Wrong(f"The new tokens are not drawn as often as they should be {said}.", symptom)
 
 
-def _generate_rows(student: Any) -> None:
+def _generate_rows(student: Student) -> None:
     model = student.call(student.probe("draws", _MODELS), [torch.zeros(9, 9), 50], keep=True)["value"]
     got = _generated(student, model, torch.full((5, 3), 4), 20, 23, "for equal prompts")["value"]
     if len({tuple(row) for row in got.tolist()}) < 5:  # by chance once in 9 ** 20 / 10
         raise Wrong("Rows with equal prompts get equal texts: each row draws its own tokens.", "rows_alike")
 
 
-def _generate_modes(student: Any) -> None:
+def _generate_modes(student: Student) -> None:
     for training in (True, False):
         for new in (4, 1):
             with student.case():
@@ -221,35 +220,37 @@ def _generate_modes(student: Any) -> None:
                 notes = student.value(student.probe("notes", _NOTES), model)
                 if any(call[1] for call in notes["calls"]):
                     raise Wrong(
-                        "The model is in training mode while it generates, so dropout is at work: call model.eval() first.",
+                        "The model is in training mode while it generates, so dropout is at work: call model.eval() "
+                        "first.",
                         "training_mode",
                     )
                 if any(call[2] for call in notes["calls"]):
                     raise Wrong(
-                        "Parts of the model are still in training mode while it generates: model.eval() reaches all of them, setting "
-                        "`model.training` does not.",
+                        "Parts of the model are still in training mode while it generates: model.eval() reaches all "
+                        "of them, setting `model.training` does not.",
                         "training_flag",
                     )
                 if any(call[3] for call in notes["calls"]):
                     raise Wrong(
-                        "Gradients are recorded while generating, so each token makes the graph longer: torch.no_grad().",
+                        "Gradients are recorded while generating, so each token makes the graph longer: "
+                        "torch.no_grad().",
                         "gradients_on",
                     )
                 if not answer["gradients_on"]:
                     raise Wrong(
-                        "Gradients stay switched off after the call, so nothing can be trained any more: `with torch.no_grad():` switches "
-                        "them back on.",
+                        "Gradients stay switched off after the call, so nothing can be trained any more: `with "
+                        "torch.no_grad():` switches them back on.",
                         "gradients_off_for_good",
                     )
                 if notes["afterwards"] != [training, training]:
                     raise Wrong(
-                        f"The model was in {said} mode before the call and is not afterwards: remember `model.training` and go back "
-                        "with model.train(…).",
+                        f"The model was in {said} mode before the call and is not afterwards: remember "
+                        "`model.training` and go back with model.train(…).",
                         "mode_not_restored",
                     )
 
 
-def _generate_chance(student: Any) -> None:
+def _generate_chance(student: Student) -> None:
     texts = []  # two texts of 2 × 30 tokens agree by chance once in 9 ** 60
     ids, where = torch.tensor([[1, 2], [3, 4]]), "when all tokens are equally likely"
     model = student.call(student.probe("draws", _MODELS), [torch.zeros(9, 9), 50], keep=True)["value"]
@@ -258,12 +259,14 @@ def _generate_chance(student: Any) -> None:
         texts.append(answer["value"].tolist())
         if answer["rng_moved"]:
             raise Wrong(
-                "Your code draws from the global random generator: pass `generator=generator` on to the sampling, and seed nothing.",
+                "Your code draws from the global random generator: pass `generator=generator` on to the sampling, and "
+                "seed nothing.",
                 "global_generator",
             )
     if texts[0] != texts[1]:
         raise Wrong(
-            "Two generators with the same seed give different texts: some chance comes from elsewhere (`random`, NumPy).",
+            "Two generators with the same seed give different texts: some chance comes from elsewhere (`random`, "
+            "NumPy).",
             "other_source",
         )
     if texts[0] == texts[2] == texts[3]:
@@ -271,17 +274,17 @@ def _generate_chance(student: Any) -> None:
             "Generators with different seeds give the same text: is the generator not used, or seeded anew inside?",
             "generator_ignored",
         )
-    generator = _generator(student, 11)
+    generator = their_generator(student, 11)
     first, second = (_generated(student, model, ids, 30, 0, where, generator)["value"].tolist() for _ in range(2))
     if first == second:
         raise Wrong(
-            "Two calls with one generator give the same text: draw from the generator that is passed, do not seed it (or another) "
-            "anew.",
+            "Two calls with one generator give the same text: draw from the generator that is passed, do not seed it "
+            "(or another) anew.",
             "seeded_anew",
         )
 
 
-def _generate_manners(student: Any) -> None:
+def _generate_manners(student: Student) -> None:
     rule = (11, 6, 2, 3, 1)
     for T, new in ((4, 0), (9, 0), (1, 0), (8, 3)):
         with student.case():
@@ -298,7 +301,7 @@ def _generate_manners(student: Any) -> None:
                     "mode_not_restored",
                 )
     model = student.call(student.probe("follows", _MODELS), list(rule), keep=True)["value"]
-    kwargs = {"max_new_tokens": 5, **_ANYTHING, "generator": _generator(student, 3)}
+    kwargs = {"max_new_tokens": 5, **_ANYTHING, "generator": their_generator(student, 3)}
     try:
         device_is_kept(student, "generate", [model, _prompt(2, 3, 11)], kwargs)
     finally:

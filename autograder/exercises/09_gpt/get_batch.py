@@ -1,4 +1,7 @@
-"""`get_batch`: how it is asked, and how it goes wrong."""
+"""`get_batch`: texts of different ids that show where each row was cut, every window alike, short texts refused.
+
+The mistakes: y not shifted or shifted twice, the last window never drawn, rows that are one window, chance misused.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ import torch
 
 from autograder.asked.compare import a_pair, a_tensor, dtype_name, kind, same_tensor, unchanged
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept
+from autograder.asked.inputs import device_is_kept, refused, their_generator
+from autograder.asked.student import Student
 
-from .common import _generator, _ids, _refused
+from .common import ids_of_shape
 
 
 def _tokens(n: int, seed: int = 0) -> torch.Tensor:
@@ -20,26 +24,15 @@ def _tokens(n: int, seed: int = 0) -> torch.Tensor:
     return torch.randperm(n, generator=torch.Generator().manual_seed(100 + seed)) + 1000
 
 
-def _batch(student: Any, data: torch.Tensor, block_size: int, batch_size: int, seed: int, **options: Any) -> dict:
+def _batch(student: Student, data: torch.Tensor, block_size: int, batch_size: int, seed: int, **options: Any) -> dict:
     """The answer to a call; its "value" is a pair of tensors [batch_size, block_size] of ids."""
     where = f"for N = {len(data)}, block_size = {block_size}, batch_size = {batch_size}"
     answer = student.call(
-        "get_batch", [data, block_size, batch_size, _generator(student, seed)], where=where, **options
+        "get_batch", [data, block_size, batch_size, their_generator(student, seed)], where=where, **options
     )
     for got, name in zip(a_pair(answer["value"], "(x, y)"), ("x", "y"), strict=True):
-        _ids(got, name, (batch_size, block_size), where)
+        ids_of_shape(got, name, (batch_size, block_size), where)
     return answer
-
-
-def _batch_of_one_window(student: Any) -> None:
-    """A text of block_size + 1 tokens has one window only, so that chance plays no part."""
-    for block_size, batch_size in ((5, 3), (1, 2), (8, 1), (2, 40), (64, 2)):
-        with student.case():
-            data = _tokens(block_size + 1, block_size)
-            where = f"when the text has exactly one window (N = {block_size + 1}, block_size = {block_size})"
-            x, y = _batch(student, data, block_size, batch_size, seed=3)["value"]
-            same_tensor(x.long(), data[:-1].expand(batch_size, -1), "x", where)
-            same_tensor(y.long(), data[1:].expand(batch_size, -1), "y", where)
 
 
 def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
@@ -58,7 +51,18 @@ def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
     return starts
 
 
-def _batch_windows(student: Any) -> None:
+def _batch_of_one_window(student: Student) -> None:
+    """A text of block_size + 1 tokens has one window only, so that chance plays no part."""
+    for block_size, batch_size in ((5, 3), (1, 2), (8, 1), (2, 40), (64, 2)):
+        with student.case():
+            data = _tokens(block_size + 1, block_size)
+            where = f"when the text has exactly one window (N = {block_size + 1}, block_size = {block_size})"
+            x, y = _batch(student, data, block_size, batch_size, seed=3)["value"]
+            same_tensor(x.long(), data[:-1].expand(batch_size, -1), "x", where)
+            same_tensor(y.long(), data[1:].expand(batch_size, -1), "y", where)
+
+
+def _batch_windows(student: Student) -> None:
     for n, block_size, batch_size in ((40, 6, 9), (300, 7, 30), (12, 10, 5), (200, 1, 4), (50, 20, 1)):
         with student.case():
             data = _tokens(n, n)
@@ -71,7 +75,7 @@ def _batch_windows(student: Any) -> None:
                 )
 
 
-def _batch_reach(student: Any) -> None:
+def _batch_reach(student: Student) -> None:
     """1,200 windows over 7 places, each place as often as the others, up to six standard deviations and a little.
 
     A right answer fails with a probability below 1e-7, whatever its way of sampling.
@@ -94,7 +98,7 @@ def _batch_reach(student: Any) -> None:
         raise Wrong("Some windows come more often than others: every start should be equally likely.", "not_uniform")
 
 
-def _batch_chance(student: Any) -> None:
+def _batch_chance(student: Student) -> None:
     data = _tokens(5000)  # eight starts agree by chance once in 5000 ** 8
     seen = []
     for seed in (11, 11, 12, 13):
@@ -107,7 +111,8 @@ def _batch_chance(student: Any) -> None:
             )
     if seen[0] != seen[1]:
         raise Wrong(
-            "Two generators with the same seed give different batches: some chance comes from elsewhere (`random`, NumPy).",
+            "Two generators with the same seed give different batches: some chance comes from elsewhere (`random`, "
+            "NumPy).",
             "other_source",
         )
     if seen[0] == seen[2] == seen[3]:
@@ -115,25 +120,26 @@ def _batch_chance(student: Any) -> None:
             "Generators with different seeds give the same batch: is the generator not used, or seeded anew inside?",
             "generator_ignored",
         )
-    generator = _generator(student, 11)
+    generator = their_generator(student, 11)
     first, second = (student.value("get_batch", data, 6, 8, generator) for _ in range(2))
     if torch.equal(a_tensor(a_pair(first, "(x, y)")[0], "x"), a_tensor(a_pair(second, "(x, y)")[0], "x")):
         raise Wrong(
-            "Two calls with one generator give the same batch, so every training step would see it again: draw from the generator "
-            "as it comes, do not seed it anew.",
+            "Two calls with one generator give the same batch, so every training step would see it again: draw from "
+            "the generator as it comes, do not seed it anew.",
             "seeded_anew",
         )
 
 
-def _batch_short(student: Any) -> None:
+def _batch_short(student: Student) -> None:
     _batch(student, _tokens(7), 6, 2, seed=1)
     for n, block_size in ((6, 6), (4, 6), (1, 1), (3, 40)):
         with student.case():
             what = f"A text of {n} tokens with block_size = {block_size} has no window with a target for each token: it"
-            _refused(student, "get_batch", [_tokens(n), block_size, 2, _generator(student, 1)], {}, what)
+            with refused(what):
+                student.call("get_batch", [_tokens(n), block_size, 2, their_generator(student, 1)])
 
 
-def _batch_manners(student: Any) -> None:
+def _batch_manners(student: Student) -> None:
     for dtype in (torch.int64, torch.int32):
         with student.case():
             data = _tokens(30).to(dtype)
@@ -146,7 +152,7 @@ def _batch_manners(student: Any) -> None:
                         "wrong_dtype",
                     )
             unchanged(answer["inputs"][:1], [data], "data")
-    device_is_kept(student, "get_batch", [_tokens(30), 6, 4, _generator(student, 5)])
+    device_is_kept(student, "get_batch", [_tokens(30), 6, 4, their_generator(student, 5)])
 
 
 EXERCISE = Exercise(

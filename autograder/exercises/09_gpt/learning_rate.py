@@ -1,4 +1,7 @@
-"""`learning_rate`: how it is asked, and how it goes wrong."""
+"""`learning_rate`: steps of three schedules, what comes after, and schedules without warm-up.
+
+The mistakes: warm-up one step off, a cosine over other steps or to another floor, rates that climb again.
+"""
 
 from __future__ import annotations
 
@@ -8,47 +11,48 @@ from typing import Any
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.inputs import note_rounded
+from autograder.asked.student import Student
 
-from .common import _number, noted
+from .common import a_number
 
 learning_rate = reference("learning_rate")
-
 
 _SCHEDULES = ((30, 10, 1.0, 0.2), (47, 9, 6e-4, 6e-5), (100, 3, 3e-3, 0.0))  # max_steps, warmup, peak, floor
 
 
-def _rate(student: Any, step: int, max_steps: int, warmup: int, peak: float, floor: float) -> Any:
+def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float, floor: float) -> Any:
     where = f"at step {step} with max_steps = {max_steps}, warmup = {warmup}, peak = {peak}, floor = {floor}"
     got = student.value("learning_rate", step, max_steps, warmup, peak, floor, where=where)
-    noted(student, got)
-    number, expected = _number(got, "The rate", where), learning_rate(step, max_steps, warmup, peak, floor)
+    note_rounded(student, got)
+    number, expected = a_number(got, "The rate", where), learning_rate(step, max_steps, warmup, peak, floor)
     if math.isnan(number) or not math.isclose(number, expected, rel_tol=1e-5, abs_tol=1e-6 * peak):
         raise Wrong(f"The rate is too {'high' if number > expected else 'low'} {where}.")
     return got
 
 
-def _rate_warmup(student: Any) -> None:
+def _rate_warmup(student: Student) -> None:
     for max_steps, warmup, peak, floor in _SCHEDULES:
         for step in range(warmup + 1):
             with student.case():
                 _rate(student, step, max_steps, warmup, peak, floor)
 
 
-def _rate_cosine(student: Any) -> None:
+def _rate_cosine(student: Student) -> None:
     for max_steps, warmup, peak, floor in (*_SCHEDULES, (20, 0, 2.0, 0.5)):
         for step in (*range(warmup + 1, max_steps, 3), max_steps - 1, max_steps):
             with student.case():
                 _rate(student, step, max_steps, warmup, peak, floor)
 
 
-def _rate_after(student: Any) -> None:
+def _rate_after(student: Student) -> None:
     for max_steps, warmup, peak, floor in (*_SCHEDULES, (20, 0, 2.0, 0.5)):
         for step in (max_steps, max_steps + 1, 2 * max_steps - warmup, 5 * max_steps, 10**7):
             with student.case():
                 _rate(student, step, max_steps, warmup, peak, floor)
 
 
-def _rate_edges(student: Any) -> None:
+def _rate_edges(student: Student) -> None:
     for step, max_steps, warmup in (
         *((0, 12, 0), (1, 12, 0), (0, 12, 1), (1, 12, 1), (2, 12, 1), (12, 12, 0)),  # no warm-up, or one step of it
         *((3, 8, 8), (8, 8, 8), (9, 8, 8), (7, 8, 7), (0, 1, 0), (1, 1, 0)),  # nothing but warm-up, or a single step

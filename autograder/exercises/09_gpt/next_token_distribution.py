@@ -1,4 +1,7 @@
-"""`next_token_distribution`: how it is asked, and how it goes wrong."""
+"""`next_token_distribution`: temperature, top-k, top-p and their order, logits far apart or −∞, values refused.
+
+The mistakes: thresholds one token off, rows mixed, nothing renormalised, steps in another order, temperature 0.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,8 @@ import torch
 from autograder.asked.compare import a_tensor, close, dtype_name, kind, same_gradients, same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept, gradients_of, normal, quietly_called
-
-from .common import _refused
+from autograder.asked.inputs import device_is_kept, gradients_of, normal, quietly_called, refused
+from autograder.asked.student import Student
 
 next_token_distribution = reference("next_token_distribution")
 
@@ -31,7 +33,7 @@ def _p_between(logits: torch.Tensor, near: float, temperature: float = 1.0, top_
     return round(min(gaps)[1], 4)
 
 
-def _distribution(student: Any, logits: torch.Tensor, where: str, rough: bool = False, **kwargs: Any) -> None:
+def _distribution(student: Student, logits: torch.Tensor, where: str, rough: bool = False, **kwargs: Any) -> None:
     got = student.call("next_token_distribution", [logits], kwargs, where=where)["value"]
     _is_distribution(got, next_token_distribution(logits, **kwargs), where, rough)
 
@@ -53,7 +55,7 @@ def _is_distribution(got: Any, expected: torch.Tensor, where: str, rough: bool =
     same_tensor(got, expected, "The result", where, rough)
 
 
-def _next_temperature(student: Any) -> None:
+def _next_temperature(student: Student) -> None:
     with student.case():
         logits = _apart(4, 7)
         _distribution(student, logits, "without temperature, top_k and top_p")
@@ -70,7 +72,7 @@ def _next_temperature(student: Any) -> None:
             _distribution(student, _apart(*shape), where, temperature=temperature)
 
 
-def _next_greedy(student: Any) -> None:
+def _next_greedy(student: Student) -> None:
     for shape in ((6,), (3, 5), (2, 3, 4), (1, 1), (4, 4)):
         with student.case():
             _distribution(student, _apart(*shape), f"for logits of shape {shape} with temperature = 0", temperature=0)
@@ -85,7 +87,7 @@ def _next_greedy(student: Any) -> None:
         _distribution(student, _apart(3, 5), where, temperature=0, top_k=3, top_p=0.9)
 
 
-def _next_top_k(student: Any) -> None:
+def _next_top_k(student: Student) -> None:
     for shape, top_k in (
         *(((7,), 3), ((4, 6), 2), ((2, 3, 5), 4), ((3, 4), 1), ((5, 5), 2), ((2, 1, 2, 6), 3)),
         *(((3, 5), 5), ((3, 5), 8), ((6,), 1000), ((1,), 1)),  # all stay
@@ -95,7 +97,7 @@ def _next_top_k(student: Any) -> None:
             _distribution(student, _apart(*shape), where, top_k=top_k)
 
 
-def _next_top_p(student: Any) -> None:
+def _next_top_p(student: Student) -> None:
     for shape, near in (
         *(((7,), 0.8), ((4, 6), 0.6), ((2, 3, 5), 0.9), ((5, 5), 0.75), ((2, 1, 2, 6), 0.5), ((3, 40), 0.95)),
         *(((3, 4), 1e-3), ((6,), 0.02)),  # less than the likeliest token has: it stays nevertheless
@@ -112,7 +114,7 @@ def _next_top_p(student: Any) -> None:
         _distribution(student, skewed, "where one row keeps one token and the other keeps more", top_p=0.6)
 
 
-def _next_together(student: Any) -> None:
+def _next_together(student: Student) -> None:
     """Temperature, top_k and top_p, in this order: cases in which any other order keeps other tokens."""
     probs = torch.tensor([[0.04, 0.4, 0.06, 0.3, 0.2], [0.3, 0.04, 0.2, 0.06, 0.4]])
     for kwargs, where in (
@@ -128,7 +130,7 @@ def _next_together(student: Any) -> None:
             _distribution(student, probs.log(), where, **kwargs)
 
 
-def _next_extreme(student: Any) -> None:
+def _next_extreme(student: Student) -> None:
     inf = math.inf
     blocked = torch.tensor([[1.0, -inf, 2.0, 0.2, -inf], [-inf, -inf, -inf, 3.0, 0.5]])
     for kwargs in ({}, {"temperature": 0.5}, {"top_k": 2}, {"top_k": 4}, {"top_p": 0.6}, {"top_k": 3, "top_p": 0.95}):
@@ -148,7 +150,7 @@ def _next_extreme(student: Any) -> None:
                 _distribution(student, logits, f"{where}{', with ' + said if said else ''}", rough=True, **p)
 
 
-def _next_manners(student: Any) -> None:
+def _next_manners(student: Student) -> None:
     for kwargs in (
         {"temperature": 0.6},
         {"top_k": 3},
@@ -170,7 +172,7 @@ def _next_manners(student: Any) -> None:
         _is_distribution(by_position, next_token_distribution(logits, 0.5, 4, 0.9), "with arguments by position")
 
 
-def _next_gradient(student: Any) -> None:
+def _next_gradient(student: Student) -> None:
     for kwargs, where in (
         ({"temperature": 0.7}, "with temperature = 0.7"),
         ({"top_k": 3}, "with top_k = 3"),
@@ -187,7 +189,7 @@ def _next_gradient(student: Any) -> None:
             same_gradients(answer["gradients"].get("inputs", []), expected, ["logits"], where)
 
 
-def _next_device(student: Any) -> None:
+def _next_device(student: Student) -> None:
     logits = _apart(3, 6)
     for kwargs in ({"temperature": 0.5, "top_k": 3, "top_p": 0.8}, {"temperature": 0}):
         with student.case():
@@ -195,7 +197,7 @@ def _next_device(student: Any) -> None:
             device_is_kept(student, "next_token_distribution", [logits], kwargs)
 
 
-def _next_refused(student: Any) -> None:
+def _next_refused(student: Student) -> None:
     logits = _apart(2, 5)
     with student.case():
         _distribution(
@@ -205,9 +207,9 @@ def _next_refused(student: Any) -> None:
         *({"temperature": -1.0}, {"temperature": -0.01}, {"top_k": 0}, {"top_k": -2}),
         *({"top_p": -0.1}, {"top_p": 1.5}, {"temperature": 0, "top_k": 0}),
     ):
-        with student.case():
-            said = ", ".join(f"{name} = {value}" for name, value in kwargs.items())
-            _refused(student, "next_token_distribution", [logits], kwargs, said)
+        said = ", ".join(f"{name} = {value}" for name, value in kwargs.items())
+        with student.case(), refused(said):
+            student.call("next_token_distribution", [logits], kwargs)
 
 
 EXERCISE = Exercise(

@@ -1,4 +1,7 @@
-"""`train_step`: how it is asked, and how it goes wrong."""
+"""`train_step`: parameters after each step of a small model, against ours with the same optimiser.
+
+The mistakes: gradients that pile up, clipping missing, by value or by parameter, steps in another order, another loss.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
 
 from autograder.asked.compare import kind, same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import normal, quietly_called
+from autograder.asked.inputs import here, normal, note_rounded, quietly_called
+from autograder.asked.student import Student
 
-from .common import _number, noted
+from .common import a_number
 
 train_step = reference("train_step")
 
-
-# A model small enough to follow: the logits are a row of a table plus a bias, so the loss is GPT's and the gradients are
-# those of a softmax. It stands in for GPT in the student's process, and in the judge's.
+# A model small enough to follow: the logits are a row of a table plus a bias, so the loss is GPT's and the gradients
+# are those of a softmax. It stands in for GPT in the student's process, and in the judge's.
 _TOY = """
 def make(table, bias, scale=1.0):
     class Toy(nn.Module):
@@ -41,7 +43,6 @@ def make(table, bias, scale=1.0):
     return Toy()
 """
 
-
 _OPTIMISER = """
 def optimiser(model, name, groups=False, **options):
     parameters = [{"params": [p]} for p in model.parameters()] if groups else model.parameters()
@@ -51,13 +52,11 @@ def optimiser(model, name, groups=False, **options):
     return made
 """
 
-
 _STALE = """
 def stale(model, size):
     for p in model.parameters():
         p.grad = torch.full_like(p, size)
 """
-
 
 _HAPPENED = """
 def happened(model, optimiser):
@@ -66,18 +65,10 @@ def happened(model, optimiser):
     return {"backwards": len(model.backwards), "steps": len(optimiser.steps), "gradients": there, "training": trained}
 """
 
-
 _NUMBERS = """
 def numbers(model):
     return [p.detach().clone() for p in model.parameters()]
 """
-
-
-def _here(source: str, name: str) -> Any:
-    """A probe, as a function of this process."""
-    scope: dict[str, Any] = {"torch": torch, "nn": nn}
-    exec(source, scope)
-    return scope[name]
 
 
 @dataclass
@@ -95,11 +86,11 @@ class _Run:
     shape: tuple[int, int] = (3, 4)
 
 
-def _trained(student: Any, run: _Run, where: str, values: bool = True, notes: bool = False) -> list[Any]:
+def _trained(student: Student, run: _Run, where: str, values: bool = True, notes: bool = False) -> list[Any]:
     """Takes the steps and compares the parameters after each; returns the answers."""
     table, bias = normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype)
-    mine = _here(_TOY, "make")(table, bias, run.scale)
-    my_optimiser = _here(_OPTIMISER, "optimiser")(mine, run.optimiser, **dict(run.options))
+    mine = here(_TOY, "make")(table, bias, run.scale)
+    my_optimiser = here(_OPTIMISER, "optimiser")(mine, run.optimiser, **dict(run.options))
     model = student.call(student.probe("make", _TOY), [table, bias, run.scale], keep=True)["value"]
     making = student.probe("optimiser", _OPTIMISER)
     optimiser = student.call(making, [model, run.optimiser], dict(run.options), keep=True)["value"]
@@ -112,14 +103,14 @@ def _trained(student: Any, run: _Run, where: str, values: bool = True, notes: bo
         x, y = ((normal(*run.shape).abs() * 2.3).long() % run.V for _ in range(2))
         expected = train_step(mine, my_optimiser, x, y, **kwargs)
         answer = student.call("train_step", [model, optimiser, x, y], kwargs, where=where)
-        noted(student, answer["value"])
+        note_rounded(student, answer["value"])
         answers.append((answer, expected, (x, y)))
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
             happened = student.value(student.probe("happened", _HAPPENED), model, optimiser)
             if not happened["training"]:
                 raise Wrong(
-                    "A model that is in training mode is trained in eval mode (or left in it), so its dropout does not act: train_step "
-                    "does not call model.eval().",
+                    "A model that is in training mode is trained in eval mode (or left in it), so its dropout does "
+                    "not act: train_step does not call model.eval().",
                     "eval_mode",
                 )
         if values:
@@ -128,7 +119,7 @@ def _trained(student: Any, run: _Run, where: str, values: bool = True, notes: bo
     return answers
 
 
-def _step_update(student: Any) -> None:
+def _step_update(student: Student) -> None:
     for run, where in (
         (_Run(), "with SGD"),
         (_Run(V=7, shape=(1, 6), options=(("lr", 0.03), ("momentum", 0.9)), steps=3), "with SGD and momentum"),
@@ -138,7 +129,7 @@ def _step_update(student: Any) -> None:
             _trained(student, run, where)
 
 
-def _step_clipped(student: Any) -> None:
+def _step_clipped(student: Student) -> None:
     for run, where in (
         (_Run(scale=40.0), "when the gradients are large, with the default max_norm = 1"),
         (_Run(scale=9.0, max_norm=0.25, V=6), "when the gradients are large, with max_norm = 0.25"),
@@ -155,7 +146,7 @@ def _step_clipped(student: Any) -> None:
             _trained(student, run, where)
 
 
-def _step_stale(student: Any) -> None:
+def _step_stale(student: Student) -> None:
     for run, where in (
         (_Run(stale=0.3), "when gradients of an earlier backward() are still there"),
         (_Run(stale=50.0, scale=20.0), "when large gradients of an earlier backward() are still there"),
@@ -165,7 +156,7 @@ def _step_stale(student: Any) -> None:
             _trained(student, run, where)
 
 
-def _step_loss(student: Any) -> None:
+def _step_loss(student: Student) -> None:
     for run, where in (
         (_Run(options=(("lr", 5.0),)), "of one step"),
         (_Run(scale=10.0, options=(("lr", 1.0),), steps=2, shape=(2, 7)), "of two steps"),
@@ -173,17 +164,17 @@ def _step_loss(student: Any) -> None:
         with student.case():
             for answer, expected, _ in _trained(student, run, where, values=False):
                 got = answer["value"]
-                number = _number(got, "The loss", where)
+                number = a_number(got, "The loss", where)
                 if not math.isclose(number, expected, rel_tol=1e-4, abs_tol=1e-6):
                     raise Wrong(
-                        f"The number that is returned {where} is not the loss of this batch before the update (mean cross-entropy, "
-                        "as the model returns it)."
+                        f"The number that is returned {where} is not the loss of this batch before the update (mean "
+                        "cross-entropy, as the model returns it)."
                     )
                 if type(got) is not float:
                     raise Wrong(f"A plain float is asked for; yours is {kind(got)}: `loss.item()`.", "not_a_float")
 
 
-def _step_manners(student: Any) -> None:
+def _step_manners(student: Student) -> None:
     for dtype, where in ((torch.float32, "in float32"), (torch.float64, "in float64")):
         with student.case():
             for answer, _, (x, y) in _trained(student, _Run(dtype=dtype, steps=2, V=6), where, notes=True):

@@ -1,4 +1,7 @@
-"""`attention_maps`: how it is asked, and how it goes wrong."""
+"""`attention_maps`: every layer and head of small models, the tokens, and the model left as it was.
+
+The mistakes: fused attention, dimensions swapped, averaged or dropped, ids for tokens, dropout or another mode.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,20 @@ import torch
 
 from autograder.asked.compare import a_pair, a_tensor, close, dtype_name, kind, same_tensor
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.inputs import refused
+from autograder.asked.student import Student
 
 from .common import (
     DOG,
     DROPOUT,
     UNTIED,
     Sizes,
-    _asked,
-    _forms,
-    _model,
-    _own,
-    _tokenizer,
+    asked,
+    forms_of,
     manners,
-    refused,
+    own_model,
+    own_tokenizer,
+    their_model,
     their_tokenizer,
 )
 
@@ -32,15 +36,14 @@ _LOOKERS = (
     Sizes(4, 5, 20, 20, seed=23, more=(("n_inner", 11),)),
 )
 
-
 _SMALLEST = (Sizes(1, 3, 12, 20, seed=24), Sizes(3, 1, 8, 20, seed=25), Sizes(1, 1, 8, 20, seed=26))
 
 
 @cache
 def _weights(sizes: Sizes, text: str, dtype: str) -> torch.Tensor:
-    ids = torch.tensor([_tokenizer()(text).input_ids])
+    ids = torch.tensor([own_tokenizer()(text).input_ids])
     with torch.no_grad():
-        return torch.cat(_own(sizes, dtype)(ids, output_attentions=True).attentions)
+        return torch.cat(own_model(sizes, dtype)(ids, output_attentions=True).attentions)
 
 
 def _same_maps(value: Any, sizes: Sizes, text: str, where: str) -> None:
@@ -66,7 +69,7 @@ def _same_names(value: Any, text: str, where: str) -> None:
         raise Wrong(
             f"The first of the results should be a list of tokens {where}; yours is {kind(tokens)}.", "not_a_list"
         )
-    ids = _tokenizer()(text).input_ids
+    ids = own_tokenizer()(text).input_ids
     if len(tokens) != len(ids):
         raise Wrong(f"There should be one string for each of the {len(ids)} tokens {where}; yours are {len(tokens)}.")
     for place, (token, expected) in enumerate(zip(tokens, ids, strict=True), start=1):
@@ -74,25 +77,25 @@ def _same_names(value: Any, text: str, where: str) -> None:
             raise Wrong(
                 f"The tokens should be strings {where}; yours are {kind(token)}: decode the ids.", "ids_for_tokens"
             )
-        if token.strip() not in {form.strip() for form in _forms(expected)}:
+        if token.strip() not in {form.strip() for form in forms_of(expected)}:
             raise Wrong(f"Token {place} is not the right one {where}.")
 
 
-def _maps(student: Any, sizes: Sizes, text: str) -> tuple[Any, str]:
+def _maps(student: Student, sizes: Sizes, text: str) -> tuple[Any, str]:
     where = f'for "{text}"'
-    return _asked(
-        student, "attention_maps", [_model(student, sizes), their_tokenizer(student), text], where=where
+    return asked(
+        student, "attention_maps", [their_model(student, sizes), their_tokenizer(student), text], where=where
     ), where
 
 
-def _maps_values(student: Any) -> None:
+def _maps_values(student: Student) -> None:
     for sizes, text in zip(_LOOKERS, (DOG, " the birds sing because", "The dog was"), strict=True):
         with student.case():
             got, where = _maps(student, sizes, text)
             _same_maps(got, sizes, text, where)
 
 
-def _maps_small(student: Any) -> None:
+def _maps_small(student: Student) -> None:
     for sizes, text in zip(_SMALLEST, ("The dog", DOG, " it was thirsty"), strict=True):
         with student.case():
             got, where = _maps(student, sizes, text)
@@ -103,14 +106,14 @@ def _maps_small(student: Any) -> None:
             _same_maps(got, sizes, ".", where)
 
 
-def _maps_tokens(student: Any) -> None:
+def _maps_tokens(student: Student) -> None:
     for sizes, text in zip(_LOOKERS, (DOG, "é, the é!", "."), strict=True):
         with student.case():
             got, where = _maps(student, sizes, text)
             _same_names(got, text, where)
 
 
-def _maps_manners(student: Any) -> None:
+def _maps_manners(student: Student) -> None:
     sizes = replace(_LOOKERS[0], seed=27, more=DROPOUT)
 
     def same(value: Any, where: str) -> None:
@@ -118,20 +121,21 @@ def _maps_manners(student: Any) -> None:
 
     manners(student, "attention_maps", [their_tokenizer(student), DOG], same, sizes)
     with student.case():  # whatever way of computing attention the model comes with
-        model = _model(student, sizes)
+        model = their_model(student, sizes)
         student.call((model, "set_attn_implementation"), ["eager"])
         same(
-            _asked(student, "attention_maps", [model, their_tokenizer(student), DOG]),
+            asked(student, "attention_maps", [model, their_tokenizer(student), DOG]),
             "with eager attention from the start",
         )
 
 
-def _maps_refused(student: Any) -> None:
+def _maps_refused(student: Student) -> None:
     with student.case():
         got, where = _maps(student, _LOOKERS[2], "The dog")
         _same_maps(got, _LOOKERS[2], "The dog", where)
-        args = [_model(student, _LOOKERS[2]), their_tokenizer(student), ""]
-        refused(student, "attention_maps", args, "A text without tokens")
+        args = [their_model(student, _LOOKERS[2]), their_tokenizer(student), ""]
+        with refused("A text without tokens"):
+            asked(student, "attention_maps", args)
 
 
 EXERCISE = Exercise(

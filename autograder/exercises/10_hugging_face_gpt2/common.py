@@ -9,9 +9,10 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch import nn
 
-from autograder.asked.declare import Wrong
+from autograder.asked.declare import Problem, Wrong
+from autograder.asked.inputs import here
+from autograder.asked.student import Kept, Student
 
 # Models and tokenizers cannot be sent: both sides make the same ones by the same formula.
 MODEL = """
@@ -39,9 +40,8 @@ def make(sizes, seed, dtype="float32", device="cpu", training=False, head=1.0):
     return model.to(device).train(training)
 """
 
-
 # A byte-level tokenizer with some words of its own, the leading space included, as in GPT-2's.
-TOKENIZER = """
+_TOKENIZER = """
 def make(words):
     from tokenizers.pre_tokenizers import ByteLevel
     from transformers import GPT2Tokenizer
@@ -56,7 +56,6 @@ def make(words):
     return GPT2Tokenizer(vocab=vocab, merges=merges)
 """
 
-
 STATE_OF_MODEL = """
 def look(model):
     parameters = dict(model.named_parameters())
@@ -68,20 +67,12 @@ def look(model):
     }
 """
 
-
-WORDS = "ĠThe The Ġthe Ġdog Ġit Ġwas Ġdrinks Ġwater Ġbecause Ġthirsty Ġbirds Ġsing Ġé".replace("é", "Ã©").split()
-
-
-def _here(source: str, name: str) -> Any:
-    """A probe, as a function of this process."""
-    scope: dict[str, Any] = {"torch": torch, "nn": nn}
-    exec(source, scope)
-    return scope[name]
+_WORDS = "ĠThe The Ġthe Ġdog Ġit Ġwas Ġdrinks Ġwater Ġbecause Ġthirsty Ġbirds Ġsing Ġé".replace("é", "Ã©").split()
 
 
 @cache
-def _tokenizer() -> Any:
-    return _here(TOKENIZER, "make")(WORDS)
+def own_tokenizer() -> Any:
+    return here(_TOKENIZER, "make")(_WORDS)
 
 
 @dataclass(frozen=True)
@@ -100,7 +91,7 @@ class Sizes:
     @property
     def settings(self) -> dict:
         sizes = {"n_layer": self.layers, "n_head": self.heads, "n_embd": self.width, "n_positions": self.context}
-        return sizes | {"vocab_size": self.vocab or len(_tokenizer())} | dict(self.more)
+        return sizes | {"vocab_size": self.vocab or len(own_tokenizer())} | dict(self.more)
 
     @property
     def words(self) -> str:
@@ -111,31 +102,30 @@ class Sizes:
 
 UNTIED = ("tie_word_embeddings", False)
 
-
 DROPOUT = (("resid_pdrop", 0.5), ("embd_pdrop", 0.5), ("attn_pdrop", 0.5))
 
 
-def _model(student: Any, sizes: Sizes, **options: Any) -> Any:
+def their_model(student: Student, sizes: Sizes, **options: Any) -> Kept:
     """A model in the student's process."""
     args = [sizes.settings, sizes.seed]
     return student.call(student.probe("make", MODEL), args, {"head": sizes.head} | options, keep=True)["value"]
 
 
 @cache
-def _own(sizes: Sizes, dtype: str = "float32") -> Any:
+def own_model(sizes: Sizes, dtype: str = "float32") -> Any:
     """The same model on this side, in eval mode and with attention that keeps its weights."""
-    model = _here(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
+    model = here(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
     model.set_attn_implementation("eager")
     return model
 
 
-def their_tokenizer(student: Any) -> Any:
-    return student.call(student.probe("make", TOKENIZER), [WORDS], keep=True)["value"]
+def their_tokenizer(student: Student) -> Kept:
+    return student.call(student.probe("make", _TOKENIZER), [_WORDS], keep=True)["value"]
 
 
-def _forms(token_id: int) -> set[str]:
+def forms_of(token_id: int) -> set[str]:
     """A token as a string, in all the ways in which tokenizers give it."""
-    tokenizer = _tokenizer()
+    tokenizer = own_tokenizer()
     raw = tokenizer.convert_ids_to_tokens(token_id)
     return {
         raw,
@@ -148,23 +138,19 @@ def _forms(token_id: int) -> set[str]:
 @cache
 def _spelling() -> dict[str, str]:
     """One way of writing each token, for all the ways there are: " dog" for "Ġdog"."""
-    return {form: _tokenizer().decode([i]) for i in range(len(_tokenizer()) - 1) for form in _forms(i)}
+    return {form: own_tokenizer().decode([i]) for i in range(len(own_tokenizer()) - 1) for form in forms_of(i)}
 
 
-def _noted(student: Any, value: Any) -> None:
-    """What was answered, for the record: numbers as tensors, which are compared with a tolerance, tokens in one spelling."""
-    if (
-        type(value) is tuple
-        and len(value) == 2
-        and type(value[0]) in (list, tuple)
-        and isinstance(value[1], torch.Tensor)
-    ):
-        tokens = [tolerant(token) for token in value[0]]  # names of rows: spaces do not matter
+def note_tolerantly(student: Student, value: Any) -> None:
+    """Keep an answer on record with its tokens in one spelling, and numbers as tensors: those may differ a little."""
+    named = type(value) is tuple and len(value) == 2 and type(value[0]) in (list, tuple)
+    if named and isinstance(value[1], torch.Tensor):  # rows and their names, in which spaces do not matter
+        tokens = [_tolerant(token) for token in value[0]]
         value = ([token.strip() if type(token) is str else token for token in tokens], value[1])
-    list(student.record.values())[-1][-1]["value"] = tolerant(value)
+    student.note(_tolerant(value))
 
 
-def tolerant(value: Any) -> Any:
+def _tolerant(value: Any) -> Any:
     if type(value) is float:
         number = torch.tensor(value)
         number.was_differentiable = False
@@ -172,11 +158,11 @@ def tolerant(value: Any) -> Any:
     if type(value) is str:
         return _spelling().get(value, value)
     if type(value) in (list, tuple):
-        return type(value)(tolerant(item) for item in value)
-    return {key: tolerant(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return type(value)(_tolerant(item) for item in value)
+    return {key: _tolerant(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _number(value: Any) -> float | None:
+def number_of(value: Any) -> float | None:
     """A number, however it is wrapped; whether it is a plain float has a check of its own."""
     if isinstance(value, torch.Tensor) and value.numel() == 1 and value.device.type != "meta":
         value = value.item()
@@ -187,31 +173,14 @@ def near(got: float, expected: float, relative: float = 2e-4) -> bool:
     return math.isfinite(got) and abs(got - expected) <= relative * abs(expected) + 1e-7
 
 
-def _asked(student: Any, name: str, args: list, kwargs: dict | None = None, where: str = "") -> Any:
+def asked(student: Student, name: str, args: list, kwargs: dict | None = None, where: str = "") -> Any:
     """The value of a call, noted for the record."""
     value = student.call(name, args, kwargs, where=where)["value"]
-    _noted(student, value)
+    note_tolerantly(student, value)
     return value
 
 
-def refused(student: Any, name: str, args: list, what: str) -> None:
-    """A ValueError, and no other error, for bad input."""
-    try:
-        _asked(student, name, args)
-    except Wrong as wrong:
-        facts = getattr(wrong, "facts", {})
-        if facts.get("kind") != "raised" or facts.get("type") == "NotImplementedError":
-            raise
-        if facts.get("type") != "ValueError":
-            raise Wrong(
-                f"{what} should raise a ValueError that names the argument; yours raised {facts.get('type')}.",
-                "error_of_another_type",
-            ) from None
-    else:
-        raise Wrong(f"{what} should raise a ValueError; yours returned something.", "bad_input_accepted")
-
-
-def left_as_it_was(student: Any, model: Any, before: dict) -> None:
+def left_as_it_was(student: Student, model: Any, before: dict) -> None:
     after = student.value(student.probe("look", STATE_OF_MODEL), model)
     if after["numbers"] != before["numbers"]:
         raise Wrong(
@@ -230,32 +199,33 @@ def left_as_it_was(student: Any, model: Any, before: dict) -> None:
         )
 
 
-def manners(student: Any, name: str, args: list, same: Callable[[Any, str], None], sizes: Sizes) -> None:
+def manners(student: Student, name: str, args: list, same: Callable[[Any, str], None], sizes: Sizes) -> None:
     """In float64, in either mode, on any device: the same result, and the model is left as it was."""
     with student.case():
-        same(_asked(student, name, [_model(student, sizes, dtype="float64"), *args]), "with a model in float64")
+        same(asked(student, name, [their_model(student, sizes, dtype="float64"), *args]), "with a model in float64")
     for training in (True, False):
         with student.case():
-            model = _model(student, sizes, training=training)
+            model = their_model(student, sizes, training=training)
             before = student.value(student.probe("look", STATE_OF_MODEL), model)
             answer = student.call(name, [model, *args])
-            _noted(student, answer["value"])
+            note_tolerantly(student, answer["value"])
             try:
                 same(answer["value"], "with a model in training mode" if training else "with a model in eval mode")
             except Wrong:
                 if answer["rng_moved"] and training:  # dropout draws from the global generator
                     raise Wrong(
-                        "With a model in training mode the result depends on chance: dropout is on. Call `model.eval()` first.",
+                        "With a model in training mode the result depends on chance: dropout is on. Call "
+                        "`model.eval()` first.",
                         "dropout_left_on",
                     ) from None
                 raise
             left_as_it_was(student, model, before)
     with student.case():
-        model = _model(student, sizes, device="meta")  # stands for a GPU; numbers cannot be read from it
+        model = their_model(student, sizes, device="meta")  # stands for a GPU; numbers cannot be read from it
         try:
             student.call(name, [model, *args])
-        except Wrong as wrong:
-            if "Expected all tensors" in str(getattr(wrong, "facts", {}).get("text", "")):
+        except Problem as problem:
+            if "Expected all tensors" in problem.text:
                 raise Wrong(
                     "The model is on another device than the ids: the tokenizer's tensors are on the CPU. Move them to "
                     "`model.device`, or nothing works on a GPU.",
@@ -265,12 +235,10 @@ def manners(student: Any, name: str, args: list, same: Callable[[Any, str], None
 
 NOTHING = "Nothing is returned (None): end with `return`, not with `print` or an assignment."
 
-
 READERS = (
     Sizes(2, 2, 16, 24, seed=1),
     Sizes(3, 3, 12, 30, seed=2, more=(UNTIED, ("activation_function", "relu"))),
     Sizes(1, 1, 8, 20, seed=3, more=(("n_inner", 11),)),
 )
-
 
 DOG = "The dog drinks water because it was"

@@ -1,4 +1,7 @@
-"""`load_gpt2_weights`: how it is asked, and how it goes wrong."""
+"""`load_gpt2_weights`: each parameter and the logits, for five configurations; the model's own parameters kept.
+
+The mistakes: Conv1D not transposed (square ones too), parts forgotten or mixed up, tensors replaced or shared.
+"""
 
 from __future__ import annotations
 
@@ -10,54 +13,44 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import a_pair, a_tensor, close, same_tensor
-from autograder.asked.course import given, given_in, reference
-from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import normal
+from autograder.asked.course import given_in, reference
+from autograder.asked.declare import Check, Exercise, Problem, Wrong
+from autograder.asked.inputs import here, normal, refused
+from autograder.asked.student import Student
 
-from .common import MODEL, UNTIED, Sizes, _here, _model, _own, refused
+from .common import MODEL, UNTIED, Sizes, asked, own_model, their_model
 
-GPT = given("GPT", __name__)
 load_gpt2_weights = reference("load_gpt2_weights")
 
-
-GIVEN = given_in("10-hugging-face-gpt2")
-
-
 _RELU, _GELU = ("activation_function", "relu"), ("activation_function", "gelu")
-
 
 _LOADED = (
     Sizes(2, 2, 16, 9, vocab=13, seed=31),
     Sizes(3, 3, 12, 7, vocab=11, seed=32, more=(UNTIED, _GELU, ("n_inner", 29), ("layer_norm_epsilon", 0.03))),
     Sizes(1, 1, 8, 12, vocab=17, seed=33, more=(_RELU, ("n_inner", 5), ("layer_norm_epsilon", 0.2))),
-    Sizes(
-        2, 4, 24, 24, vocab=10, seed=34, more=(UNTIED, ("n_inner", 24))
-    ),  # square matrices: nothing fails by its shape
+    # square matrices: nothing fails by its shape
+    Sizes(2, 4, 24, 24, vocab=10, seed=34, more=(UNTIED, ("n_inner", 24))),
     Sizes(11, 2, 4, 5, vocab=6, seed=35),  # more than ten layers: "10" comes before "2" in the alphabet
 )
 
-
 _GPT = f"""
 import torch.nn.functional as F
-{GIVEN}
+{given_in("10-hugging-face-gpt2")}
 
 def make(hf_model, dtype="float32", config=None):
     return GPT(config or hf_model.config).to(getattr(torch, dtype))
 """
-
 
 _PARAMETERS = """
 def read(model):
     return {name: p.detach().clone() for name, p in model.named_parameters(remove_duplicate=False)}
 """
 
-
 _MEMORY = """
 def remember(model, hf_model):
     own = dict(model.named_parameters(remove_duplicate=False))
     return {"own": own, "theirs": {name: t.detach().clone() for name, t in hf_model.state_dict().items()}}
 """
-
 
 _COMPARE = """
 def compare(memory, model, hf_model):
@@ -80,7 +73,6 @@ def compare(memory, model, hf_model):
     }
 """
 
-
 _FROM_ANOTHER = """
 def change(sizes, more):
     from transformers import GPT2Config
@@ -89,21 +81,21 @@ def change(sizes, more):
 """
 
 
-def _pair(student: Any, sizes: Sizes, dtype: str = "float32", **options: Any) -> tuple[Any, Any]:
+def _pair(student: Student, sizes: Sizes, dtype: str = "float32", **options: Any) -> tuple[Any, Any]:
     """A GPT with weights of its own and Hugging Face's model, both in the student's process."""
-    hf_model = _model(student, sizes, dtype=dtype, **options)
+    hf_model = their_model(student, sizes, dtype=dtype, **options)
     return student.call(student.probe("make", _GPT), [hf_model, dtype], keep=True)["value"], hf_model
 
 
 @cache
 def _right(sizes: Sizes, dtype: str = "float32") -> tuple[dict, dict]:
     """What the parameters of a GPT should be, and what they are at the start."""
-    hf_model = _here(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
+    hf_model = here(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
     torch.default_generator.manual_seed(0)
-    model = _here(_GPT, "make")(hf_model, dtype)
-    start = _here(_PARAMETERS, "read")(model)
+    model = here(_GPT, "make")(hf_model, dtype)
+    start = here(_PARAMETERS, "read")(model)
     load_gpt2_weights(model, hf_model)
-    return _here(_PARAMETERS, "read")(model), start
+    return here(_PARAMETERS, "read")(model), start
 
 
 _COMPLAINTS = {  # PyTorch's own errors, which look alike: what each is about, and what it usually means here
@@ -122,20 +114,19 @@ _COMPLAINTS = {  # PyTorch's own errors, which look alike: what each is about, a
 }
 
 
-def _load(student: Any, model: Any, hf_model: Any, where: str) -> None:
+def _load(student: Student, model: Any, hf_model: Any, where: str) -> None:
     try:
         student.call("load_gpt2_weights", [model, hf_model], where=where)
-    except Wrong as wrong:
-        facts = getattr(wrong, "facts", {})
-        text = str(facts.get("text", ""))
-        known = [words for words in _COMPLAINTS if words in text] if facts.get("kind") == "raised" else []
-        if facts.get("kind") == "raised":  # for the record: errors of one type differ in what they are about
-            about = " ".join([str(facts.get("type")), *known, *sorted(set(re.findall(r"\d+", text)))])
-            list(student.record.values())[-1][-1] = {"problem": facts | {"type": about}}
-        for words in known:
-            name, sentence = _COMPLAINTS[words]
-            raise Wrong(f"{wrong} {sentence}", name) from None
-        raise
+    except Problem as problem:
+        if not problem.error:
+            raise
+        known = [words for words in _COMPLAINTS if words in problem.text]
+        # for the record: errors of one type differ in what they are about
+        student.note(" ".join([problem.error, *known, *sorted(set(re.findall(r"\d+", problem.text)))]))
+        if not known:
+            raise
+        name, sentence = _COMPLAINTS[known[0]]
+        raise Wrong(f"{problem} {sentence}", name) from None
 
 
 _KINDS = {
@@ -152,7 +143,7 @@ _KINDS = {
 }
 
 
-def _same_parameters(student: Any, model: Any, sizes: Sizes, where: str, dtype: str = "float32") -> None:
+def _same_parameters(student: Student, model: Any, sizes: Sizes, where: str, dtype: str = "float32") -> None:
     got = student.value(student.probe("read", _PARAMETERS), model)
     expected, start = _right(sizes, dtype)
     for name, right in expected.items():
@@ -173,7 +164,20 @@ def _same_parameters(student: Any, model: Any, sizes: Sizes, where: str, dtype: 
         raise Wrong(f"{what} has not the right numbers {where}: is it taken from the right layer?")
 
 
-def _load_parameters(student: Any) -> None:
+def _run(student: Student, model: Any, sizes: Sizes, ids: torch.Tensor) -> tuple:
+    """What the model's parameters compute in the GPT of this side."""
+    got = student.value(student.probe("read", _PARAMETERS), model)
+    twin = here(_GPT, "make")(own_model(sizes)).eval()
+    with torch.no_grad():
+        for name, parameter in twin.named_parameters(remove_duplicate=False):
+            mine = got.get(name) if isinstance(got, dict) else None
+            if mine is None or mine.shape != parameter.shape:
+                raise Wrong(f"After loading `{name}` is missing, or of another shape.", "parts_lost")
+            parameter.copy_(mine)
+        return twin(ids)
+
+
+def _load_parameters(student: Student) -> None:
     for sizes in (_LOADED[0], _LOADED[1], _LOADED[4]):
         with student.case():
             where = f"with {sizes.words}"
@@ -182,7 +186,7 @@ def _load_parameters(student: Any) -> None:
             _same_parameters(student, model, sizes, where)
 
 
-def _load_logits(student: Any) -> None:
+def _load_logits(student: Student) -> None:
     """The parameters are read and run on this side: what the model answers by other means does not count."""
     for sizes in (*_LOADED[:4], replace(_LOADED[3], seed=36, more=(UNTIED, _RELU))):
         with student.case():
@@ -191,7 +195,7 @@ def _load_logits(student: Any) -> None:
             _load(student, model, hf_model, where)
             ids = (normal(3, min(5, sizes.context)).abs() * 1000).long() % sizes.vocab
             with torch.no_grad():
-                expected = _own(sizes)(ids).logits
+                expected = own_model(sizes)(ids).logits
             for got, whose in (
                 (_run(student, model, sizes, ids), "The logits of a GPT with these parameters"),
                 (student.call(model, [ids], where=where, training=False)["value"], "The logits of the model itself"),
@@ -203,28 +207,7 @@ def _load_logits(student: Any) -> None:
                     raise Wrong(f"{whose} are not Hugging Face's {where}.")
 
 
-def _run(student: Any, model: Any, sizes: Sizes, ids: torch.Tensor) -> tuple:
-    """What the model's parameters compute in the GPT of this side."""
-    got = student.value(student.probe("read", _PARAMETERS), model)
-    twin = _here(_GPT, "make")(_own(sizes)).eval()
-    with torch.no_grad():
-        for name, parameter in twin.named_parameters(remove_duplicate=False):
-            mine = got.get(name) if isinstance(got, dict) else None
-            if mine is None or mine.shape != parameter.shape:
-                raise Wrong(f"After loading `{name}` is missing, or of another shape.", "parts_lost")
-            parameter.copy_(mine)
-        return twin(ids)
-
-
-def _load_double(student: Any) -> None:
-    for sizes in (_LOADED[1], _LOADED[0]):
-        with student.case():
-            model, hf_model = _pair(student, sizes, dtype="float64")
-            _load(student, model, hf_model, "in float64")
-            _same_parameters(student, model, sizes, "in float64", "float64")
-
-
-def _load_own(student: Any) -> None:
+def _load_own(student: Student) -> None:
     for sizes in (_LOADED[0], _LOADED[1]):
         with student.case():
             model, hf_model = _pair(student, sizes)
@@ -240,13 +223,14 @@ def _load_own(student: Any) -> None:
                 )
             if seen["tied"] != (UNTIED not in sizes.more):
                 raise Wrong(
-                    "lm_head.weight and token_embedding.weight were one tensor and are two now: training would pull them apart.",
+                    "lm_head.weight and token_embedding.weight were one tensor and are two now: training would pull "
+                    "them apart.",
                     "untied",
                 )
             if seen["replaced"]:
                 raise Wrong(
-                    f"`{seen['replaced'][0]}` is another parameter object than before: an optimizer that was made earlier would go on "
-                    "with the old one. Copy into the parameter (`.copy_`).",
+                    f"`{seen['replaced'][0]}` is another parameter object than before: an optimizer that was made "
+                    "earlier would go on with the old one. Copy into the parameter (`.copy_`).",
                     "parameters_replaced",
                 )
             if seen["hf_changed"]:
@@ -255,7 +239,8 @@ def _load_own(student: Any) -> None:
                 )
             if seen["shared"]:
                 raise Wrong(
-                    f"`{seen['shared'][0]}` shares its memory with hf_model: training one would change the other. Copy the values.",
+                    f"`{seen['shared'][0]}` shares its memory with hf_model: training one would change the other. "
+                    "Copy the values.",
                     "memory_shared",
                 )
             if seen["frozen"]:
@@ -274,7 +259,15 @@ def _load_own(student: Any) -> None:
                 )
 
 
-def _load_refused(student: Any) -> None:
+def _load_double(student: Student) -> None:
+    for sizes in (_LOADED[1], _LOADED[0]):
+        with student.case():
+            model, hf_model = _pair(student, sizes, dtype="float64")
+            _load(student, model, hf_model, "in float64")
+            _same_parameters(student, model, sizes, "in float64", "float64")
+
+
+def _load_refused(student: Student) -> None:
     sizes = _LOADED[0]
     for more, what in (
         ({"n_layer": 3}, "An hf_model with fewer layers than the model"),
@@ -289,7 +282,8 @@ def _load_refused(student: Any) -> None:
             config = student.call(student.probe("change", _FROM_ANOTHER), [sizes.settings, more], keep=True)["value"]
             making = student.probe("make", _GPT)
             other = student.call(making, [hf_model], {"config": config}, keep=True)["value"]
-            refused(student, "load_gpt2_weights", [other, hf_model], what)
+            with refused(what):
+                asked(student, "load_gpt2_weights", [other, hf_model])
 
 
 EXERCISE = Exercise(

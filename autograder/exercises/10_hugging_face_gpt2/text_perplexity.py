@@ -1,4 +1,7 @@
-"""`text_perplexity`: how it is asked, and how it goes wrong."""
+"""`text_perplexity`: several texts and models, the shortest and too long ones, very unlikely tokens.
+
+The mistakes: sums and means, another divisor or base, logits not shifted, probabilities that underflow.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ import torch
 import torch.nn.functional as F
 
 from autograder.asked.compare import kind
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, Problem, Wrong
+from autograder.asked.inputs import refused
+from autograder.asked.student import Student
 
 from .common import (
     DOG,
@@ -19,14 +24,13 @@ from .common import (
     NOTHING,
     READERS,
     Sizes,
-    _asked,
-    _model,
-    _number,
-    _own,
-    _tokenizer,
+    asked,
     manners,
     near,
-    refused,
+    number_of,
+    own_model,
+    own_tokenizer,
+    their_model,
     their_tokenizer,
 )
 
@@ -36,16 +40,16 @@ _TEXTS = ("The dog drinks water.", " the birds sing because it was", "The dog", 
 @cache
 def _losses(sizes: Sizes, text: str) -> torch.Tensor:
     """The negative log probabilities of tokens 2..N, by Hugging Face's model on this side."""
-    ids = torch.tensor([_tokenizer()(text).input_ids])
+    ids = torch.tensor([own_tokenizer()(text).input_ids])
     with torch.no_grad():
-        logits = _own(sizes, "float64")(ids).logits
+        logits = own_model(sizes, "float64")(ids).logits
     return F.cross_entropy(logits[0, :-1], ids[0, 1:], reduction="none")
 
 
 def _same_perplexity(got: Any, sizes: Sizes, text: str, where: str, relative: float = 3e-4) -> None:
     if got is None:
         raise Wrong(NOTHING)
-    number, losses = _number(got), _losses(sizes, text)
+    number, losses = number_of(got), _losses(sizes, text)
     if number is None:
         raise Wrong(f"It should return a number {where}; yours is {kind(got)}.")
     mean, N = losses.mean().item(), len(losses) + 1
@@ -73,29 +77,29 @@ def _exp(number: float) -> float:
     return math.exp(number) if number < 700 else math.inf
 
 
-def _perplexity(student: Any, sizes: Sizes, text: str, where: str = "", relative: float = 3e-4) -> Any:
+def _perplexity(student: Student, sizes: Sizes, text: str, where: str = "", relative: float = 3e-4) -> Any:
     where = where or f'for "{text}"'
-    got = _asked(student, "text_perplexity", [_model(student, sizes), their_tokenizer(student), text], where=where)
+    got = asked(student, "text_perplexity", [their_model(student, sizes), their_tokenizer(student), text], where=where)
     _same_perplexity(got, sizes, text, where, relative)
     return got
 
 
-def _perplexity_values(student: Any) -> None:
+def _perplexity_values(student: Student) -> None:
     for number, text in enumerate(_TEXTS):
         with student.case():
             _perplexity(student, READERS[number % 3], text)
     with student.case():
-        sizes = Sizes(2, 2, 16, len(_tokenizer()(DOG).input_ids), seed=4)
+        sizes = Sizes(2, 2, 16, len(own_tokenizer()(DOG).input_ids), seed=4)
         _perplexity(student, sizes, DOG, "for a text that just fits into the context")
 
 
-def _perplexity_shortest(student: Any) -> None:
+def _perplexity_shortest(student: Student) -> None:
     for sizes in READERS:
         with student.case():
             _perplexity(student, sizes, "The dog", "for a text of two tokens")
 
 
-def _perplexity_form(student: Any) -> None:
+def _perplexity_form(student: Student) -> None:
     # Logits of some dozens: single probabilities are too small for float32, their mean logarithm is not.
     for head in (3.0, 8.0):
         with student.case():
@@ -107,7 +111,7 @@ def _perplexity_form(student: Any) -> None:
                 )
 
 
-def _perplexity_manners(student: Any) -> None:
+def _perplexity_manners(student: Student) -> None:
     sizes = replace(READERS[0], seed=7, more=DROPOUT)
 
     def same(value: Any, where: str) -> None:
@@ -116,20 +120,22 @@ def _perplexity_manners(student: Any) -> None:
     manners(student, "text_perplexity", [their_tokenizer(student), DOG], same, sizes)
 
 
-def _perplexity_refused(student: Any) -> None:
+def _perplexity_refused(student: Student) -> None:
     tokenizer, sizes = their_tokenizer(student), READERS[2]
     for text, what in (("", "A text without tokens"), ("The", "A text of one token (a word of three letters here)")):
         with student.case():
             _perplexity(student, sizes, "é", "for a text of one letter, which is two tokens")
-            refused(student, "text_perplexity", [_model(student, sizes), tokenizer, text], what)
+            with refused(what):
+                asked(student, "text_perplexity", [their_model(student, sizes), tokenizer, text])
     with student.case():
-        args = [_model(student, sizes), tokenizer, 3 * DOG]
+        args = [their_model(student, sizes), tokenizer, 3 * DOG]
         try:  # whoever reads a long text in pieces is right too
-            got = _asked(student, "text_perplexity", args)
-        except Wrong:
-            refused(student, "text_perplexity", args, "A text longer than the model's context")
+            got = asked(student, "text_perplexity", args)
+        except Problem:
+            with refused("A text longer than the model's context"):
+                asked(student, "text_perplexity", args)
         else:
-            number = _number(got)
+            number = number_of(got)
             if number is None or not math.isfinite(number):
                 raise Wrong(f"For a text longer than the context the result is {kind(got)}, not a number.")
 

@@ -1,4 +1,7 @@
-"""`top_next_tokens`: how it is asked, and how it goes wrong."""
+"""`top_next_tokens`: the likeliest tokens in order, their probabilities, strings with their spaces.
+
+The mistakes: another position or dimension, logarithms or logits, renormalised shares, tokens as ids or one string.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import torch
 
 from autograder.asked.compare import kind
 from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.inputs import refused
+from autograder.asked.student import Student
 
 from .common import (
     DOG,
@@ -18,15 +23,14 @@ from .common import (
     NOTHING,
     READERS,
     Sizes,
-    _asked,
-    _forms,
-    _model,
-    _number,
-    _own,
-    _tokenizer,
+    asked,
+    forms_of,
     manners,
     near,
-    refused,
+    number_of,
+    own_model,
+    own_tokenizer,
+    their_model,
     their_tokenizer,
 )
 
@@ -50,7 +54,7 @@ def _pairs(got: Any, k: int, where: str) -> list[tuple]:
 def _next_probs(sizes: Sizes, prompt: str) -> torch.Tensor:
     """The probabilities of all next tokens, by Hugging Face's model on this side."""
     with torch.no_grad():
-        logits = _own(sizes, "float64")(torch.tensor([_tokenizer()(prompt).input_ids])).logits
+        logits = own_model(sizes, "float64")(torch.tensor([own_tokenizer()(prompt).input_ids])).logits
     return logits[0, -1].softmax(-1)
 
 
@@ -61,14 +65,14 @@ def _same_tokens(got: list[tuple], sizes: Sizes, prompt: str, where: str, exact:
             raise Wrong(
                 f"The tokens should be strings {where}; yours are {kind(token)}: decode the ids.", "ids_for_tokens"
             )
-        forms = _forms(expected)
+        forms = forms_of(expected)
         if token not in forms and (exact or token.strip() not in {form.strip() for form in forms}):
             raise Wrong(f"The token in place {place} is not the right one {where}.")
 
 
 def _same_probs(got: list[tuple], sizes: Sizes, prompt: str, where: str) -> None:
     expected = _next_probs(sizes, prompt).sort(descending=True).values.tolist()
-    numbers = [_number(p) for _, p in got]
+    numbers = [number_of(p) for _, p in got]
     if any(number is None for number in numbers):
         raise Wrong(f"The second of each pair should be a probability {where}; yours is {kind(got[0][1])}.")
     if all(near(mine, math.log(theirs)) for mine, theirs in zip(numbers, expected, strict=False)):
@@ -83,13 +87,13 @@ def _same_probs(got: list[tuple], sizes: Sizes, prompt: str, where: str) -> None
             raise Wrong(f"The probability in place {place} is too {size} {where}.")
 
 
-def _top(student: Any, sizes: Sizes, prompt: str, k: int | None) -> tuple[list[tuple], str]:
+def _top(student: Student, sizes: Sizes, prompt: str, k: int | None) -> tuple[list[tuple], str]:
     where = f'after "{prompt}", ' + (f"k = {k}" if k else "k not given")
-    args = [_model(student, sizes), their_tokenizer(student), prompt]
-    return _pairs(_asked(student, "top_next_tokens", args, {"k": k} if k else {}, where), k or 10, where), where
+    args = [their_model(student, sizes), their_tokenizer(student), prompt]
+    return _pairs(asked(student, "top_next_tokens", args, {"k": k} if k else {}, where), k or 10, where), where
 
 
-def _top_tokens(student: Any) -> None:
+def _top_tokens(student: Student) -> None:
     for sizes, prompt, k in zip(READERS, _PROMPTS, (7, None, 1), strict=False):
         with student.case():
             got, where = _top(student, sizes, prompt, k)
@@ -99,14 +103,14 @@ def _top_tokens(student: Any) -> None:
         _same_tokens(got, READERS[0], "é, é!", where)
 
 
-def _top_probs(student: Any) -> None:
-    for sizes, prompt, k in zip(READERS, _PROMPTS[1:], (5, None, len(_tokenizer())), strict=False):
+def _top_probs(student: Student) -> None:
+    for sizes, prompt, k in zip(READERS, _PROMPTS[1:], (5, None, len(own_tokenizer())), strict=False):
         with student.case():
             got, where = _top(student, sizes, prompt, k)
             _same_probs(got, sizes, prompt, where)
 
 
-def _top_form(student: Any) -> None:
+def _top_form(student: Student) -> None:
     for sizes, prompt, k in ((READERS[1], "The", 11), (READERS[0], DOG, 40)):
         with student.case():
             got, where = _top(student, sizes, prompt, k)
@@ -125,12 +129,12 @@ def _top_form(student: Any) -> None:
                         "not_a_float",
                     )
     with student.case():  # k by position
-        args = [_model(student, READERS[0]), their_tokenizer(student), "The dog", 3]
+        args = [their_model(student, READERS[0]), their_tokenizer(student), "The dog", 3]
         where = "with k = 3 as the fourth argument"
-        _same_probs(_pairs(_asked(student, "top_next_tokens", args), 3, where), READERS[0], "The dog", where)
+        _same_probs(_pairs(asked(student, "top_next_tokens", args), 3, where), READERS[0], "The dog", where)
 
 
-def _top_manners(student: Any) -> None:
+def _top_manners(student: Student) -> None:
     sizes = replace(READERS[1], seed=5, more=(*READERS[1].more, *DROPOUT))
 
     def same(value: Any, where: str) -> None:
@@ -139,13 +143,14 @@ def _top_manners(student: Any) -> None:
     manners(student, "top_next_tokens", [their_tokenizer(student), DOG], same, sizes)
 
 
-def _top_refused(student: Any) -> None:
+def _top_refused(student: Student) -> None:
     tokenizer = their_tokenizer(student)
     with student.case():
-        args = [_model(student, READERS[2]), tokenizer, "."]
+        args = [their_model(student, READERS[2]), tokenizer, "."]
         where = "after a prompt of one token"
-        _same_probs(_pairs(_asked(student, "top_next_tokens", args), 10, where), READERS[2], ".", where)
-        refused(student, "top_next_tokens", [_model(student, READERS[2]), tokenizer, ""], "A prompt without tokens")
+        _same_probs(_pairs(asked(student, "top_next_tokens", args), 10, where), READERS[2], ".", where)
+        with refused("A prompt without tokens"):
+            asked(student, "top_next_tokens", [their_model(student, READERS[2]), tokenizer, ""])
 
 
 EXERCISE = Exercise(

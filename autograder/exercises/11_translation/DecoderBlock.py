@@ -1,4 +1,7 @@
-"""`DecoderBlock`: how it is asked, and how it goes wrong."""
+"""`DecoderBlock`: against nn.TransformerDecoderLayer, both masks, nothing that leaks, dropout on the three parts.
+
+The mistakes: cross-attention with its roles swapped or missing, parts out of order, masks exchanged, norms shared.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,30 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.asked.compare import a_tensor, close, kind, same_gradients, same_tensor, unchanged
+from autograder.asked.compare import a_tensor, close, same_gradients, same_output, shape_of, unchanged
 from autograder.asked.course import given
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept, gradients_of, normal, quietly_called
+from autograder.asked.inputs import (
+    device_is_kept,
+    future,
+    gradients_of,
+    normal,
+    outline,
+    parameters_unchanged,
+    quietly_called,
+    some_mask,
+)
+from autograder.asked.student import Student
 
 for_torch = given("for_torch", __name__)
 
-
 _OUTPUT = "The output"
-
 
 _ATTENTIONS = ("self_attn", "cross_attn")
 
-
 _NORMS = ("norm1", "norm2", "norm3")
 
-
 _PROJECTIONS = ("q_proj", "k_proj", "v_proj")
-
 
 BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
     (2, 4, 3, 6, 3, 9),
@@ -37,31 +45,6 @@ BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
     (1, 7, 20, 4, 2, 16),
     (5, 6, 2, 12, 4, 1),
 )
-
-
-_OUTLINE = """
-def outline(module):
-    if not isinstance(module, nn.Module):
-        raise TypeError("not a module")
-    return sorted(
-        [name.split(".")[0], list(p.shape), p.requires_grad, bool((p == p.flatten()[:1]).all())]
-        for name, p in module.named_parameters()
-    )
-"""
-
-
-def _outline(student: Any, module: Any) -> None:
-    """Put on record what parameters there are, without the names inside the parts, which may be chosen freely."""
-    student.value(student.probe("outline", _OUTLINE), module)
-
-
-def _state(student: Any, module: Any) -> dict:
-    """A module's state, off the record: names that may be chosen freely must not hide a mistake."""
-    return student._request("", record=False, do="state", target=module)
-
-
-def _shape(tensor: Any) -> tuple:
-    return tuple(tensor.shape) if isinstance(tensor, torch.Tensor) else ()
 
 
 def _block_weights(C: int, F_: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
@@ -97,7 +80,7 @@ def _layout(parameters: dict, C: int, F_: int) -> dict[str, Any]:
     def put(part: str, ending: str, shape: tuple, maker: Any) -> bool:
         for name, value in parameters.items():
             inner = str(name).removeprefix(part)
-            if str(name).startswith(part) and f".{inner}".endswith(f".{ending}") and _shape(value) == shape:
+            if str(name).startswith(part) and f".{inner}".endswith(f".{ending}") and shape_of(value) == shape:
                 makers[name] = maker
                 return True
         return False
@@ -122,40 +105,43 @@ def _layout(parameters: dict, C: int, F_: int) -> dict[str, Any]:
             if not all(found):
                 raise Wrong(
                     f"{attn} has not the parameters of an attention of width {C}, its own ones: make it "
-                    "Attention(embed_dim, num_heads), which is given, or your own module with q_proj, k_proj, v_proj and out_proj."
+                    "Attention(embed_dim, num_heads), which is given, or your own module with q_proj, k_proj, v_proj "
+                    "and out_proj."
                 )
     for role, shape in (("up", (F_, C)), ("down", (C, F_))):
         for name, value in parameters.items():
-            if str(name).startswith("ff.") and str(name).endswith("weight") and _shape(value) == shape:
+            if str(name).startswith("ff.") and str(name).endswith("weight") and shape_of(value) == shape:
                 bias = str(name).removesuffix("weight") + "bias"
-                if _shape(parameters.get(bias)) == shape[:1]:
+                if shape_of(parameters.get(bias)) == shape[:1]:
                     makers[name] = lambda values, key=f"{role}.weight": values[key]
                     makers[bias] = lambda values, key=f"{role}.bias": values[key]
                     break
         else:
             raise Wrong(
-                f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer nn.Linear({shape[1]}, {shape[0]}), with a bias; none is found."
+                f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer nn.Linear({shape[1]}, {shape[0]}), "
+                "with a bias; none is found."
             )
     for norm in _NORMS:
         for part in ("weight", "bias"):
             key = f"{norm}.{part}"
-            if _shape(parameters.get(key)) != (C,):
+            if shape_of(parameters.get(key)) != (C,):
                 raise Wrong(
-                    f"The block has no `{key}` of shape ({C},): make `self.{norm} = nn.LayerNorm(embed_dim)`, one for each of the three norms."
+                    f"The block has no `{key}` of shape ({C},): make `self.{norm} = nn.LayerNorm(embed_dim)`, one for "
+                    "each of the three norms."
                 )
             makers[key] = lambda values, key=key: values[key]
     return makers
 
 
-def _block(student: Any, C: int, H: int, F_: int, *args: Any, dtype: str = "") -> tuple[Any, dict, dict]:
+def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: str = "") -> tuple[Any, dict, dict]:
     """A block, its new weights under names of ours, and how its parameters are made of them."""
     module = student.call("DecoderBlock", [C, H, F_, *args], {}, "while building it", keep=True)["value"]
     if dtype:
         student.move(module, dtype)
     try:
-        makers = _layout(_state(student, module)["parameters"], C, F_)
+        makers = _layout(student.state(module, record=False)["parameters"], C, F_)
     except Wrong:
-        _outline(student, module)
+        outline(student, module, 1)
         raise
     state = _block_weights(C, F_, torch.float64 if dtype else torch.float32)
     student.load(module, {name: maker(state) for name, maker in makers.items()})
@@ -217,34 +203,18 @@ def _decoded(
     return add_and_norm(3, x, feed)
 
 
-def _same_block(got: Any, expected: torch.Tensor, where: str = "") -> None:
-    if isinstance(got, (tuple, list)):
-        raise Wrong(f"forward should return one tensor (B, T, C); yours returned {kind(got)}.")
-    same_tensor(got, expected, _OUTPUT, where)
-
-
-def _future(T: int) -> torch.Tensor:
-    return torch.ones(T, T, dtype=torch.bool).triu(1)
-
-
-def _some_mask(*shape: int) -> torch.Tensor:
-    """Blocks about a third, never a whole row."""
-    mask = normal(*shape) > 0.4
-    mask[..., 0] &= ~mask.all(dim=-1)
-    return mask
-
-
-def _block_parts(student: Any) -> None:
+def _block_parts(student: Student) -> None:
     for C, H, F_ in ((6, 3, 9), (4, 1, 7)):
         with student.case():
             module = student.build("DecoderBlock", C, H, F_)
-            _outline(student, module)
-            state = _state(student, module)
+            outline(student, module, 1)
+            state = student.state(module, record=False)
             parameters = state["parameters"]
             for name in (*_ATTENTIONS, "ff", *_NORMS):
                 if name not in state["children"] and not any(str(p).startswith(name + ".") for p in parameters):
                     raise Wrong(
-                        f"The block has no part `{name}`: its parts are called self_attn, cross_attn, ff, norm1, norm2 and norm3."
+                        f"The block has no part `{name}`: its parts are called self_attn, cross_attn, ff, norm1, norm2 "
+                        "and norm3."
                     )
             makers = _layout(parameters, C, F_)
             frozen = sorted(set(makers) - set(state["trainable"]))
@@ -257,27 +227,27 @@ def _block_parts(student: Any) -> None:
         student.build("DecoderBlock", embed_dim=4, num_heads=2, ff_dim=6, dropout=0.1)
 
 
-def _block_values(student: Any) -> None:
+def _block_values(student: Student) -> None:
     for B, T, S, C, H, F_ in BLOCKS:
         with student.case():
             module, state, _ = _block(student, C, H, F_)
             x, memory = normal(B, T, C), 2 * normal(B, S, C)
             where = f"for B = {B}, T = {T}, S = {S}, embed_dim = {C}, num_heads = {H}, ff_dim = {F_}, without masks"
-            _same_block(student.value(module, x, memory, where=where), _torchs_output(state, H, x, memory), where)
+            same_output(student.value(module, x, memory, where=where), _torchs_output(state, H, x, memory), where)
 
 
-def _block_masks(student: Any) -> None:
+def _block_masks(student: Student) -> None:
     for B, T, S, C, H, F_ in ((2, 4, 5, 6, 3, 9), (3, 3, 3, 6, 2, 8)):
         module, state, _ = _block(student, C, H, F_)
         x, memory = normal(B, T, C), 2 * normal(B, S, C)
         padding = torch.arange(S) >= torch.tensor([S, S - 2, S - 1])[:B, None]  # (B, S)
         for mask, memory_mask, where in (
-            (_future(T), None, "with a causal mask (T, T)"),
+            (future(T), None, "with a causal mask (T, T)"),
             (None, padding[:, None, None], "with a memory_mask (B, 1, 1, S) that blocks padding"),
-            (_future(T), padding[:, None, None], "with both masks, (T, T) and (B, 1, 1, S)"),
-            (_some_mask(B, 1, T, T), None, "with a mask (B, 1, T, T), one for each sequence"),
-            (None, _some_mask(T, S), "with a memory_mask (T, S)"),
-            (_some_mask(T, T), _some_mask(B, 1, T, S), "with a mask (T, T) and a memory_mask (B, 1, T, S)"),
+            (future(T), padding[:, None, None], "with both masks, (T, T) and (B, 1, 1, S)"),
+            (some_mask(B, 1, T, T), None, "with a mask (B, 1, T, T), one for each sequence"),
+            (None, some_mask(T, S), "with a memory_mask (T, S)"),
+            (some_mask(T, T), some_mask(B, 1, T, S), "with a mask (T, T) and a memory_mask (B, 1, T, S)"),
             (torch.zeros(T, T, dtype=torch.bool), torch.zeros(T, S, dtype=torch.bool), "with masks that block nothing"),
             (None, None, "without masks, after calls with some"),
         ):
@@ -286,21 +256,21 @@ def _block_masks(student: Any) -> None:
                 named = {"mask": mask, "memory_mask": memory_mask}
                 kwargs = {name: value for name, value in named.items() if value is not None}
                 got = student.call(module, [x, memory], kwargs, where=place)["value"]
-                _same_block(got, _torchs_output(state, H, x, memory, mask, memory_mask), place)
+                same_output(got, _torchs_output(state, H, x, memory, mask, memory_mask), place)
     with student.case():
-        where, masks = "with both masks given by position", [_future(3), padding[:, None, None]]
-        _same_block(
+        where, masks = "with both masks given by position", [future(3), padding[:, None, None]]
+        same_output(
             student.value(module, x, memory, *masks, where=where), _torchs_output(state, 2, x, memory, *masks), where
         )
 
 
-def _block_leaks(student: Any) -> None:
+def _block_leaks(student: Student) -> None:
     """With masks, no output depends on later tokens or on padding of the source; all depend on the rest."""
     module, state, _ = _block(student, 6, 2, 8)
-    x, memory, masks = normal(2, 5, 6), normal(2, 4, 6), [_future(5), torch.tensor([False, False, False, True])[None]]
+    x, memory, masks = normal(2, 5, 6), normal(2, 4, 6), [future(5), torch.tensor([False, False, False, True])[None]]
     masks[1] = masks[1].expand(2, 4)[:, None, None]
     before = student.value(module, x, memory, *masks)
-    _same_block(before, _torchs_output(state, 2, x, memory, *masks))
+    same_output(before, _torchs_output(state, 2, x, memory, *masks))
     for t in range(1, 5):
         with student.case():
             changed = x.clone()
@@ -324,7 +294,7 @@ def _block_leaks(student: Any) -> None:
                 raise Wrong(f"Changing position {s} of memory changes no output at all.")
 
 
-def _block_dropout(student: Any) -> None:
+def _block_dropout(student: Student) -> None:
     """Where (nearly) everything is dropped, three norms of x are left.
 
     With p = 1 − 1e-9 the few hundred numbers that are drawn survive with a probability below 1e-6.
@@ -336,15 +306,16 @@ def _block_dropout(student: Any) -> None:
             expected = _decoded(state, 3, x, memory, nothing=True)
             where = "in training with a dropout close to 1"
             got = student.call(module, [x, memory], training=True, where=where)["value"]
-            if _shape(got) == _shape(expected) and not close(got, expected):
+            if shape_of(got) == shape_of(expected) and not close(got, expected):
                 raise Wrong(
-                    "In training with a dropout close to 1, only norm3(norm2(norm1(x))) should be left; yours gives something else. Dropout "
-                    "acts on what each of the three parts gives, before it is added, and nowhere on x itself."
+                    "In training with a dropout close to 1, only norm3(norm2(norm1(x))) should be left; yours gives "
+                    "something else. Dropout acts on what each of the three parts gives, before it is added, and "
+                    "nowhere on x itself."
                 )
-            _same_block(got, expected, where)
+            same_output(got, expected, where)
 
 
-def _block_modes(student: Any) -> None:
+def _block_modes(student: Student) -> None:
     x, memory = normal(2, 5, 6), normal(2, 3, 6)
     for args, training, where in (
         ([0.9], False, "in evaluation mode with dropout = 0.9"),
@@ -354,22 +325,22 @@ def _block_modes(student: Any) -> None:
         with student.case():
             module, state, _ = _block(student, 6, 3, 8, *args)
             answer = student.call(module, [x, memory], where=where, training=training)
-            _same_block(answer["value"], _torchs_output(state, 3, x, memory), where)
+            same_output(answer["value"], _torchs_output(state, 3, x, memory), where)
             if not training:
                 quietly_called(answer)
 
 
-def _block_gradient(student: Any) -> None:
+def _block_gradient(student: Student) -> None:
     for masks, dtype in (
         ([], torch.float32),
-        ([_future(5), _some_mask(2, 1, 1, 3)], torch.float64),
+        ([future(5), some_mask(2, 1, 1, 3)], torch.float64),
     ):
         with student.case():
             module, state, makers = _block(student, 8, 2, 5, dtype="float64" if dtype == torch.float64 else "")
             inputs, names = [normal(2, 5, 8, dtype=dtype), normal(2, 3, 8, dtype=dtype)], list(state)
             where = "with masks" if masks else "without masks"
             got = student.value(module, *inputs, *masks, where=where)
-            _same_block(got, _torchs_output(state, 2, *inputs, *masks), where)
+            same_output(got, _torchs_output(state, 2, *inputs, *masks), where)
             expected, upstream = gradients_of(
                 lambda x, memory, *leaves, masks=masks: _decoded(
                     dict(zip(names, leaves, strict=True)), 2, x, memory, *masks
@@ -386,23 +357,22 @@ def _block_gradient(student: Any) -> None:
             )
 
 
-def _block_manners(student: Any) -> None:
-    x, memory, masks = normal(2, 5, 6), normal(2, 3, 6), [_future(5), _some_mask(2, 1, 1, 3)]
+def _block_manners(student: Student) -> None:
+    x, memory, masks = normal(2, 5, 6), normal(2, 3, 6), [future(5), some_mask(2, 1, 1, 3)]
     with student.case():
         module, state, makers = _block(student, 6, 2, 9)
         other, other_state, _ = _block(student, 6, 2, 9)
         for given in ([x, memory], [x, memory, *masks]):
             answer = student.call(module, given)
             unchanged(answer["inputs"], given, "x, memory or a mask")
-            _same_block(answer["value"], _torchs_output(state, 2, *given))
-        _same_block(student.value(other, x, memory), _torchs_output(other_state, 2, x, memory), "of a second block")
-        after = _state(student, module)["parameters"]
-        if any(name in after and not torch.equal(after[name], maker(state)) for name, maker in makers.items()):
-            raise Wrong("A call changes the module's parameters: only training may do that.")
+            same_output(answer["value"], _torchs_output(state, 2, *given))
+        same_output(student.value(other, x, memory), _torchs_output(other_state, 2, x, memory), "of a second block")
+        own = {name: maker(state) for name, maker in makers.items()}
+        parameters_unchanged(student, module, own, record=False)
     with student.case():
         wide, wide_state, _ = _block(student, 8, 2, 4, dtype="float64")
-        given = [normal(2, 4, 8, dtype=torch.float64), normal(2, 3, 8, dtype=torch.float64), _future(4)]
-        _same_block(
+        given = [normal(2, 4, 8, dtype=torch.float64), normal(2, 3, 8, dtype=torch.float64), future(4)]
+        same_output(
             student.value(wide, *given, where="in float64"), _torchs_output(wide_state, 2, *given), "in float64"
         )
     with student.case():

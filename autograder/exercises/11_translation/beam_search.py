@@ -1,4 +1,8 @@
-"""`beam_search`: how it is asked, and how it goes wrong."""
+"""`beam_search`: tables of probabilities in which the best sentence starts badly, ends early or ends late.
+
+All ways of pruning and stopping agree on them. The mistakes: greedy beams, scores not summed, finished beams lost, the
+length penalty.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,12 @@ import torch
 from autograder.asked.compare import unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import quietly_called
+from autograder.asked.inputs import here, quietly_called, refused
+from autograder.asked.student import Student
 
-from .common import SCRIPTED, _refused, _scripted, decoded_on_device, here, id_list, left_in_eval_mode
+from .common import SCRIPTED, decoded_on_device, id_list, left_in_eval_mode, their_scripted
 
 beam_search = reference("beam_search")
-
 
 # A model whose probabilities stand in a table, by what has been written; what is not there ends. After eos: rubbish.
 # Its logits are the logarithms, shifted from position to position, which means nothing once the softmax is taken.
@@ -53,7 +57,6 @@ def tree(*args):
     return Tree(*args)
 """
 
-
 _LETTERS = "PBEabcde"  # padding, bos, eos, and five words
 
 
@@ -69,14 +72,13 @@ def _rules(text: str) -> list:
     return rules
 
 
-# Each is so clear-cut that all ways of pruning and stopping agree: finished beams that hold a place, that hold none, that
-# may be pushed out; stopping with the first beam_size of them or at max_len; lengths with eos or without.
+# Each is so clear-cut that all ways of pruning and stopping agree: finished beams that hold a place, that hold none,
+# that may be pushed out; stopping with the first beam_size of them or at max_len; lengths with eos or without.
 _GARDEN_PATH = """
     : a .55 b .45
     a: c .4 d .35 e .25
     b: c .95 d .05
 """
-
 
 _THIRD_WINS = """
     : a .4 b .35 c .25
@@ -87,7 +89,6 @@ _THIRD_WINS = """
     b d: e .99 a .01
 """
 
-
 _SIBLINGS = """
     : a .7 b .3
     a: c .52 d .48
@@ -96,7 +97,6 @@ _SIBLINGS = """
     a d: e .99 a .01
     b c: e .9 a .1
 """
-
 
 _SHORT_WINS = """
     : a .6 b .4
@@ -108,12 +108,10 @@ _SHORT_WINS = """
     b c d: e .7 a .3
 """
 
-
 _AT_ONCE = """
     : E .9 a .1
     a: b .9 c .1
 """
-
 
 _UNLIKELY = """
     a c: d 1
@@ -133,7 +131,6 @@ _UNLIKELY = """
     b c d e a: b 1
 """
 
-
 _LONG_AT_06 = """
     : a .55 b .45
     a: E .85 c .15
@@ -143,7 +140,6 @@ _LONG_AT_06 = """
     b c d e: E .99 a .01
 """ + _UNLIKELY.strip("\n")
 
-
 _LONG_AT_1 = """
     : a .55 b .45
     a: E .85 c .15
@@ -152,7 +148,6 @@ _LONG_AT_1 = """
     b c d: e .95 a .05
     b c d e: E .97 a .03
 """ + _UNLIKELY.strip("\n")
-
 
 _LONG_ALWAYS = _LONG_AT_06.replace(": a .55 b .45", ": b .52 a .48")
 
@@ -172,7 +167,9 @@ def _best(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len: int,
     raise Wrong(f"Another sentence should win {where}.")
 
 
-def _beam_tree(student: Any, text: str, beam_size: int, words: str, what: str, max_len: int = 10, **how: Any) -> None:
+def _beam_tree(
+    student: Student, text: str, beam_size: int, words: str, what: str, max_len: int = 10, **how: Any
+) -> None:
     args = [_rules(text), len(_LETTERS), 1, 2]
     model = student.call(student.probe("tree", _TREE), args, keep=True)["value"]
     said = "".join(f" and {name} = {value}" for name, value in how.items())
@@ -185,11 +182,11 @@ def _beam_tree(student: Any, text: str, beam_size: int, words: str, what: str, m
 
 
 def _beam_scripted(
-    student: Any, args: tuple, source: list[int], beam_size: int, max_len: int, where: str, *penalty: float
+    student: Student, args: tuple, source: list[int], beam_size: int, max_len: int, where: str, *penalty: float
 ) -> tuple[dict, Any]:
     """The answer to a call, and the model that was asked."""
     _, bos_id, eos_id, *_ = args
-    model, source_ids = _scripted(student, args), torch.tensor([source])
+    model, source_ids = their_scripted(student, args), torch.tensor([source])
     rest = [source_ids, bos_id, eos_id, beam_size, max_len, *penalty]
     answer = student.call("beam_search", [model, *rest], where=where)
     expected = beam_search(here(SCRIPTED, "Scripted")(*args), *rest)
@@ -197,7 +194,7 @@ def _beam_scripted(
     return answer, model
 
 
-def _beam_greedy(student: Any) -> None:
+def _beam_greedy(student: Student) -> None:
     for args, source, max_len in (
         ((9, 1, 2, 1.0, 3), [4, 9, 17], 12),
         ((12, 1, 2, 0.5, 8), [11], 15),
@@ -209,7 +206,7 @@ def _beam_greedy(student: Any) -> None:
             _beam_scripted(student, args, source, 1, max_len, f"with beam_size = 1 and V = {args[0]}")
 
 
-def _beam_finds(student: Any) -> None:
+def _beam_finds(student: Student) -> None:
     for text, beam_size, words, what in (
         (_GARDEN_PATH, 2, "bc", "when the likeliest first token leads nowhere"),
         (_GARDEN_PATH, 4, "bc", "when the likeliest first token leads nowhere"),
@@ -232,7 +229,7 @@ def _beam_finds(student: Any) -> None:
             _beam_scripted(student, (V, 1, 2, -40.0, seed), source, beam_size, max_len, where)
 
 
-def _beam_finished(student: Any) -> None:
+def _beam_finished(student: Student) -> None:
     for text, beam_size, words, what, how in (
         (_SHORT_WINS, 2, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
         (_SHORT_WINS, 3, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
@@ -257,11 +254,14 @@ def _beam_finished(student: Any) -> None:
         (9, 2, 0.5, 0.6, 10, 301, [17, 10, 11, 5]),
     ):
         with student.case():
-            where = f"with beam_size = {beam_size}, V = {V} and length_penalty = {penalty}, when sentences end at different times"
+            where = (
+                f"with beam_size = {beam_size}, V = {V} and length_penalty = {penalty}, when sentences end at "
+                "different times"
+            )
             _beam_scripted(student, (V, 1, 2, bonus, seed), source, beam_size, max_len, where, penalty)
 
 
-def _beam_penalty(student: Any) -> None:
+def _beam_penalty(student: Student) -> None:
     what = "for a short sentence against a long one"
     for text, beam_size, words, how in (
         (_LONG_AT_06, 2, "a", {"length_penalty": 0.0}),
@@ -280,7 +280,7 @@ def _beam_penalty(student: Any) -> None:
             _beam_tree(student, text, beam_size, words, what, **how)
 
 
-def _beam_limits(student: Any) -> None:
+def _beam_limits(student: Student) -> None:
     for V, bos_id, eos_id, beam_size, seed in ((9, 0, 1, 2, 3), (10, 5, 0, 3, 4), (8, 7, 6, 2, 5)):
         for max_len in (5, 1):
             with student.case():
@@ -293,7 +293,7 @@ def _beam_limits(student: Any) -> None:
         _beam_scripted(student, (9, 1, 2, -40.0, 3), [4, 9, 17], 2, 0, where)
 
 
-def _beam_extremes(student: Any) -> None:
+def _beam_extremes(student: Student) -> None:
     with student.case():
         where = "for a long sentence (the product of its probabilities is below 1e-45)"
         _beam_scripted(student, (300, 1, 2, -40.0, 12), [4, 9, 17], 2, 45, where)
@@ -303,7 +303,7 @@ def _beam_extremes(student: Any) -> None:
             _beam_tree(student, _GARDEN_PATH, beam_size, "bc", what)
 
 
-def _beam_manners(student: Any) -> None:
+def _beam_manners(student: Student) -> None:
     args = (9, 1, 2, 0.5, 175)
     with student.case():
         answer, model = _beam_scripted(student, args, [15, 15, 12, 8], 2, 10, "with beam_size = 2")
@@ -312,13 +312,12 @@ def _beam_manners(student: Any) -> None:
         left_in_eval_mode(student, model)
     for beam_size in (0, -1):
         with student.case():
-            model = _scripted(student, args)
-            _refused(
-                student, "beam_search", [model, torch.tensor([[15, 8]]), 1, 2, beam_size, 5], f"beam_size = {beam_size}"
-            )
+            model = their_scripted(student, args)
+            with refused(f"beam_size = {beam_size}"):
+                student.call("beam_search", [model, torch.tensor([[15, 8]]), 1, 2, beam_size, 5])
     with student.case():
         decoded_on_device(
-            student, "beam_search", [_scripted(student, args), torch.tensor([[15, 15, 12, 8]]), 1, 2, 2, 10]
+            student, "beam_search", [their_scripted(student, args), torch.tensor([[15, 15, 12, 8]]), 1, 2, 2, 10]
         )
 
 

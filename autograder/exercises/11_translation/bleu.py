@@ -1,17 +1,18 @@
-"""`bleu`: how it is asked, and how it goes wrong."""
+"""`bleu`: as sacrebleu counts, smooths and penalises, for one sentence, a corpus, and texts in which nothing matches.
+
+The mistakes: counts not clipped, sentences averaged, brevity by sentence, other smoothing, other means.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import normal
+from autograder.asked.inputs import normal, refused
+from autograder.asked.student import Student
 
-from .common import _float, _refused
+from .common import float_answered
 
 bleu = reference("bleu")
-
 
 _WORDS_OF = ["the", "cat", "sat", "on", "a", "mat", "while", "dogs", "and", "birds", "sang", "in", "old", "trees"]
 
@@ -28,15 +29,15 @@ def _worsened(sentence: list[str], share: float, longer: int = 0) -> list[str]:
     return worse + ["again"] * longer if longer >= 0 else worse[:longer]
 
 
-def _scored(student: Any, hypotheses: list, references: list, where: str) -> dict:
+def _scored(student: Student, hypotheses: list, references: list, where: str) -> dict:
     expected = bleu(hypotheses, references)
-    answer = _float(student, "bleu", [hypotheses, references], expected, "The score", where, 1e-6)
+    answer = float_answered(student, "bleu", [hypotheses, references], expected, "The score", where, 1e-6)
     if answer["after"] and list(answer["after"][:2]) != [hypotheses, references]:
         raise Wrong("The lists of tokens are changed: the caller's are different afterwards.", "input_changed")
     return answer
 
 
-def _bleu_one(student: Any) -> None:
+def _bleu_one(student: Student) -> None:
     for hypothesis, original, what in (
         ("a b c d e", "a b c d f", "for five tokens, four of them right"),
         ("the cat sat on the mat", "the cat sat on a mat", "for one wrong word in the middle"),
@@ -51,7 +52,7 @@ def _bleu_one(student: Any) -> None:
             _scored(student, [hypothesis.split()], [original.split()], what)
 
 
-def _bleu_corpus(student: Any) -> None:
+def _bleu_corpus(student: Student) -> None:
     for count, words, share in ((2, 14, 0.2), (5, 14, 0.15), (8, 5, 0.3), (20, 3, 0.4), (3, 2, 0.2)):
         with student.case():
             references = [_sentence(5 + (7 * i) % 9, words) for i in range(count)]
@@ -74,7 +75,7 @@ def _bleu_corpus(student: Any) -> None:
         _scored(student, references[::-1], references, where)
 
 
-def _bleu_brevity(student: Any) -> None:
+def _bleu_brevity(student: Student) -> None:
     for longer, what in (
         (-1, "for hypotheses one token shorter than their references"),
         (-4, "for hypotheses much shorter than their references"),
@@ -100,7 +101,7 @@ def _bleu_brevity(student: Any) -> None:
         _scored(student, hypotheses, references, "where one hypothesis is too short and the other less too long")
 
 
-def _bleu_smoothing(student: Any) -> None:
+def _bleu_smoothing(student: Student) -> None:
     for hypotheses, references, what in (
         (["a b c x d e f y"], ["a b c d e f g h"], "when no 4-gram matches"),
         (["a b x c d y e"], ["a b c d e f g"], "when no 3-gram and no 4-gram matches"),
@@ -118,7 +119,7 @@ def _bleu_smoothing(student: Any) -> None:
             _scored(student, [h.split() for h in hypotheses], [r.split() for r in references], what)
 
 
-def _bleu_nothing(student: Any) -> None:
+def _bleu_nothing(student: Student) -> None:
     for hypotheses, references, what in (
         (["v w x y z"], ["a b c d e"], "when nothing matches"),
         (["a b c"], ["a b c"], "when no hypothesis has four tokens"),
@@ -133,7 +134,7 @@ def _bleu_nothing(student: Any) -> None:
             _scored(student, [h.split() for h in hypotheses], [r.split() for r in references], what)
 
 
-def _bleu_manners(student: Any) -> None:
+def _bleu_manners(student: Student) -> None:
     with student.case():
         long_one = _sentence(7)
         _scored(
@@ -146,7 +147,8 @@ def _bleu_manners(student: Any) -> None:
     ):
         with student.case():
             args = [[h.split() for h in hypotheses], [r.split() for r in references]]
-            _refused(student, "bleu", args, f"{len(hypotheses)} hypotheses for {len(references)} references")
+            with refused(f"{len(hypotheses)} hypotheses for {len(references)} references"):
+                student.call("bleu", args)
 
 
 EXERCISE = Exercise(

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 import torch
-from torch import nn
 
 from autograder.asked.compare import kind
-from autograder.asked.declare import Wrong
+from autograder.asked.declare import Problem, Wrong
+from autograder.asked.inputs import devices_differ, note_rounded
+from autograder.asked.student import Kept, Student
 
 
-def _refused(student: Any, name: str, args: list, what: str) -> None:
-    """A ValueError, and no other error, for bad input."""
-    try:
-        student.call(name, args)
-    except Wrong as wrong:
-        facts = getattr(wrong, "facts", {})
-        if facts.get("kind") != "raised" or facts.get("type") == "NotImplementedError":
-            raise
-        if facts.get("type") != "ValueError":
-            raise Wrong(
-                f"{what} should raise a ValueError that names the argument; yours raised {facts.get('type')}.",
-                "error_of_another_type",
-            ) from None
-    else:
-        raise Wrong(f"{what} should raise a ValueError; yours returned something.", "bad_input_accepted")
-
-
-def _float(student: Any, name: str, args: list, expected: float, what: str, where: str, digits: float = 1e-5) -> dict:
+def float_answered(
+    student: Student, name: str, args: list, expected: float, what: str, where: str, digits: float = 1e-5
+) -> dict:
     """A call that should give this number, however it is wrapped; whether it is a plain float is said last."""
     answer = student.call(name, args, where=where, after=True)
     got = answer["value"]
     number = got.item() if isinstance(got, torch.Tensor) and got.numel() == 1 else got
     if type(number) not in (int, float):
         raise Wrong(f"{what} should be a number {where}; yours is {kind(got)}.")
-    if math.isfinite(number) and type(got) is float:
-        list(student.record.values())[-1][-1]["value"] = float(f"{number:.5g}")  # the last digits vary with the coding
+    note_rounded(student, got)
     if not math.isfinite(number):
         raise Wrong(f"{what} is not a finite number {where}.")
     if abs(number - expected) > digits * max(abs(expected), 1e-12):
@@ -95,14 +79,6 @@ def trained(model):
 """
 
 
-@functools.cache
-def here(source: str, name: str) -> Any:
-    """On this side, the class that a probe's source defines over there."""
-    scope: dict[str, Any] = {"torch": torch, "nn": nn}
-    exec(source, scope)
-    return scope[name]
-
-
 def id_list(got: Any, where: str) -> list[int]:
     if not isinstance(got, list):
         raise Wrong(f"The ids of a sentence should be a list of ints {where}; yours is {kind(got)}.")
@@ -112,26 +88,27 @@ def id_list(got: Any, where: str) -> list[int]:
     return got
 
 
-def _scripted(student: Any, args: tuple) -> Any:
+def their_scripted(student: Student, args: tuple) -> Kept:
     return student.call(student.probe("scripted", SCRIPTED), list(args), keep=True)["value"]
 
 
-def decoded_on_device(student: Any, name: str, args: list) -> None:
+def decoded_on_device(student: Student, name: str, args: list) -> None:
     """Every tensor that is made must name its device. Here those that do not are put on the meta device, apart."""
     try:
         student.call(name, args, strict_device=True)
-    except Wrong as wrong:
-        text = str(getattr(wrong, "facts", {}).get("text", ""))
-        if "expected device" in text or "same device" in text:
+    except Problem as problem:
+        if devices_differ(problem):
             raise Wrong(
-                "A tensor is made without `device=…`: on a GPU it would be on the CPU, apart from source_ids and the model.",
+                "A tensor is made without `device=…`: on a GPU it would be on the CPU, apart from source_ids and the "
+                "model.",
                 "device_not_kept",
             ) from None
 
 
-def left_in_eval_mode(student: Any, model: Any) -> None:
+def left_in_eval_mode(student: Student, model: Any) -> None:
     if student.value(student.probe("trained", SCRIPTED), model):
         raise Wrong(
-            "The model was in eval mode and is put into training mode, so dropout would be at work: leave its mode alone.",
+            "The model was in eval mode and is put into training mode, so dropout would be at work: leave its mode "
+            "alone.",
             "training_mode",
         )

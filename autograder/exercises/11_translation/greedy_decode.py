@@ -1,4 +1,7 @@
-"""`greedy_decode`: how it is asked, and how it goes wrong."""
+"""`greedy_decode`: a scripted model, many rows that end at different times, any special ids, no step too many.
+
+The mistakes: rows cut or continued wrongly, one row that ends all, the wrong position or ids, max_len off by one.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ import torch
 from autograder.asked.compare import kind, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import normal, quietly_called
+from autograder.asked.inputs import here, normal, quietly_called
+from autograder.asked.student import Student
 
-from .common import SCRIPTED, _scripted, decoded_on_device, here, id_list, left_in_eval_mode
+from .common import SCRIPTED, decoded_on_device, id_list, left_in_eval_mode, their_scripted
 
 greedy_decode = reference("greedy_decode")
 
@@ -48,10 +52,10 @@ def _source(*shape: int) -> torch.Tensor:
     return 3 + (normal(*shape).abs() * 1000).long() % 20
 
 
-def _greedy(student: Any, args: tuple, source: torch.Tensor, max_len: int, where: str) -> tuple[dict, Any, list]:
+def _greedy(student: Student, args: tuple, source: torch.Tensor, max_len: int, where: str) -> tuple[dict, Any, list]:
     """The answer to a call, the model that was asked, and what is right."""
     _, bos_id, eos_id, *_ = args
-    model = _scripted(student, args)
+    model = their_scripted(student, args)
     given = {"source_ids": source, "bos_id": bos_id, "eos_id": eos_id, "max_len": max_len}
     answer = student.call("greedy_decode", [model, *given.values()], where=where)
     expected = greedy_decode(here(SCRIPTED, "Scripted")(*args), *given.values())
@@ -61,13 +65,13 @@ def _greedy(student: Any, args: tuple, source: torch.Tensor, max_len: int, where
     return answer, model, expected
 
 
-def _greedy_one(student: Any) -> None:
+def _greedy_one(student: Student) -> None:
     for args, S in (((9, 1, 2, 1.0, 3), 4), ((12, 1, 2, 0.5, 8), 1), ((30, 1, 2, 2.0, 1), 7), ((7, 1, 2, 0.0, 5), 3)):
         with student.case():
             _greedy(student, args, _source(1, S), 25, f"for one sentence and V = {args[0]}")
 
 
-def _greedy_rows(student: Any) -> None:
+def _greedy_rows(student: Student) -> None:
     for args, B, S in (
         ((9, 1, 2, 1.0, 4), 6, 3),
         ((11, 1, 2, 0.6, 2), 9, 5),
@@ -83,7 +87,7 @@ def _greedy_rows(student: Any) -> None:
             _greedy(student, args, _source(B, S), 20, f"for {B} rows{ends}")
 
 
-def _greedy_max_len(student: Any) -> None:
+def _greedy_max_len(student: Student) -> None:
     for max_len in (7, 1, 2, 0):
         with student.case():
             where = f"with max_len = {max_len}, when no row ends before"
@@ -94,7 +98,7 @@ def _greedy_max_len(student: Any) -> None:
             _greedy(student, (9, 1, 2, 0.8, 4), _source(8, 3), max_len, where)
 
 
-def _greedy_other_ids(student: Any) -> None:
+def _greedy_other_ids(student: Student) -> None:
     for V, bos_id, eos_id, pad in ((9, 0, 1, 8), (10, 5, 0, 1), (8, 7, 6, 0), (9, 2, 3, 1)):
         with student.case():
             source = _source(5, 4)
@@ -103,19 +107,20 @@ def _greedy_other_ids(student: Any) -> None:
             _greedy(student, (V, bos_id, eos_id, 1.0, 2), source, 15, where)
 
 
-def _greedy_stops(student: Any) -> None:
+def _greedy_stops(student: Student) -> None:
     for args, B in (((9, 1, 2, 1.5, 4), 4), ((9, 1, 2, 30.0, 4), 3), ((11, 1, 2, 3.0, 5), 1)):
         with student.case():
             _, model, expected = _greedy(student, args, _source(B, 3), 60, f"for {B} rows, with max_len = 60")
             asked = student.value(student.probe("calls", SCRIPTED), model)
             if asked > sum(len(row) + 1 for row in expected):
                 raise Wrong(
-                    "The model is asked again although all rows have ended: decoding stops then, or short sentences cost as much as long ones.",
+                    "The model is asked again although all rows have ended: decoding stops then, or short sentences "
+                    "cost as much as long ones.",
                     "never_stops",
                 )
 
 
-def _greedy_manners(student: Any) -> None:
+def _greedy_manners(student: Student) -> None:
     args = (9, 1, 2, 1.0, 4)
     with student.case():
         source = _source(4, 3)
@@ -124,7 +129,7 @@ def _greedy_manners(student: Any) -> None:
         quietly_called(answer)
         left_in_eval_mode(student, model)
     with student.case():
-        decoded_on_device(student, "greedy_decode", [_scripted(student, args), _source(4, 3), 1, 2, 12])
+        decoded_on_device(student, "greedy_decode", [their_scripted(student, args), _source(4, 3), 1, 2, 12])
 
 
 EXERCISE = Exercise(

@@ -1,4 +1,7 @@
-"""`label_smoothed_loss`: how it is asked, and how it goes wrong."""
+"""`label_smoothed_loss`: against PyTorch's, with padding inside, at the edge of and outside the vocabulary.
+
+The mistakes: shares of another size, padding in the sum or in the mean, logarithms that overflow, limits refused.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,8 @@ import torch.nn.functional as F
 
 from autograder.asked.compare import same_gradients, same_tensor, unchanged
 from autograder.asked.declare import Check, Exercise
-from autograder.asked.inputs import device_is_kept, normal, quietly_called
-
-from .common import _refused
+from autograder.asked.inputs import device_is_kept, normal, quietly_called, refused
+from autograder.asked.student import Student
 
 _LOSS = "The loss"
 
@@ -32,14 +34,14 @@ def _some_targets(*shape: int, V: int, pads: float = 0.0, pad_id: int = 0) -> to
 
 
 def _same_loss(
-    student: Any, logits: torch.Tensor, targets: torch.Tensor, smoothing: float, pad_id: int, where: str, **how: Any
+    student: Student, logits: torch.Tensor, targets: torch.Tensor, smoothing: float, pad_id: int, where: str, **how: Any
 ) -> dict:
     answer = student.call("label_smoothed_loss", [logits, targets, smoothing, pad_id], where=where)
     same_tensor(answer["value"], _torchs_loss(logits, targets, smoothing, pad_id), _LOSS, where, **how)
     return answer
 
 
-def _loss_values(student: Any) -> None:
+def _loss_values(student: Student) -> None:
     for shape, V, smoothing in (
         ((6,), 5, 0.1),
         ((3, 4), 7, 0.3),
@@ -57,7 +59,7 @@ def _loss_values(student: Any) -> None:
             _same_loss(student, logits, _some_targets(*shape, V=V, pad_id=0), smoothing, 0, where)
 
 
-def _loss_padding(student: Any) -> None:
+def _loss_padding(student: Student) -> None:
     for shape, V, smoothing, pad_id in (
         ((2, 6), 5, 0.1, 0),
         ((3, 5), 7, 0.3, 3),
@@ -83,14 +85,7 @@ def _loss_padding(student: Any) -> None:
         _same_loss(student, logits, _some_targets(2, 5, V=6, pads=0.4), 0.1, 0, where)
 
 
-def _loss_outside(student: Any) -> None:
-    for pad_id in (-100, -1):
-        with student.case():
-            targets = _some_targets(2, 5, V=6, pads=0.4, pad_id=pad_id)
-            _same_loss(student, normal(2, 5, 6), targets, 0.1, pad_id, f"for pad_id = {pad_id}")
-
-
-def _loss_extremes(student: Any) -> None:
+def _loss_extremes(student: Student) -> None:
     for scale, offset, where in (
         (1e4, 0.0, "for logits of about 1e4"),
         (1.0, 1e4, "for logits with a large common offset"),
@@ -102,7 +97,7 @@ def _loss_extremes(student: Any) -> None:
             _same_loss(student, logits, targets, 0.1, 0, where, rough=True)
 
 
-def _loss_gradient(student: Any) -> None:
+def _loss_gradient(student: Student) -> None:
     for shape, V, smoothing, pad_id, dtype in (
         ((2, 5), 6, 0.1, 0, torch.float32),
         ((7,), 4, 0.0, 2, torch.float64),
@@ -120,7 +115,14 @@ def _loss_gradient(student: Any) -> None:
             same_gradients(answer["gradients"].get("inputs", []), list(expected), ["logits"], where)
 
 
-def _loss_manners(student: Any) -> None:
+def _loss_outside(student: Student) -> None:
+    for pad_id in (-100, -1):
+        with student.case():
+            targets = _some_targets(2, 5, V=6, pads=0.4, pad_id=pad_id)
+            _same_loss(student, normal(2, 5, 6), targets, 0.1, pad_id, f"for pad_id = {pad_id}")
+
+
+def _loss_manners(student: Student) -> None:
     for dtype in (torch.float32, torch.float64):
         with student.case():
             logits, targets = normal(3, 5, 6, dtype=dtype), _some_targets(3, 5, V=6, pads=0.4, pad_id=2)
@@ -135,14 +137,14 @@ def _loss_manners(student: Any) -> None:
         device_is_kept(student, "label_smoothed_loss", [normal(3, 5, 6), _some_targets(3, 5, V=6, pads=0.4), 0.1, 0])
 
 
-def _loss_refusals(student: Any) -> None:
+def _loss_refusals(student: Student) -> None:
     logits, targets = normal(4, 3), torch.tensor([1, 2, 0, 1])
     for smoothing in (0.0, 1.0):
         with student.case():
             _same_loss(student, logits, targets, smoothing, 0, f"for smoothing = {smoothing}")
     for smoothing in (-0.1, 1.1, 10.0):
-        with student.case():
-            _refused(student, "label_smoothed_loss", [logits, targets, smoothing, 0], f"smoothing = {smoothing}")
+        with student.case(), refused(f"smoothing = {smoothing}"):
+            student.call("label_smoothed_loss", [logits, targets, smoothing, 0])
 
 
 EXERCISE = Exercise(

@@ -1,24 +1,24 @@
-"""`noam_rate`: how it is asked, and how it goes wrong."""
+"""`noam_rate`: warm-up, peak and decay for five schedules; the mistakes are exponents, `max` for `min`, step 0."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Asking, Check, Exercise, Wrong
+from autograder.asked.inputs import refused
+from autograder.asked.student import Student
 
-from .common import _float, _refused
+from .common import float_answered
 
 noam_rate = reference("noam_rate")
 
 
-def _noam(student: Any, step: int, d_model: int, warmup: int) -> None:
+def _noam(student: Student, step: int, d_model: int, warmup: int) -> None:
     where = f"at step {step} with d_model = {d_model} and warmup = {warmup}"
-    _float(student, "noam_rate", [step, d_model, warmup], noam_rate(step, d_model, warmup), "The rate", where)
+    float_answered(student, "noam_rate", [step, d_model, warmup], noam_rate(step, d_model, warmup), "The rate", where)
 
 
-def _noam_at(*steps: int) -> Any:
-    def ask(student: Any) -> None:
+def _noam_at(*steps: int) -> Asking:
+    def ask(student: Student) -> None:
         for d_model, warmup in ((512, 4000), (64, 100), (7, 30), (300, 50), (20, 200)):
             for step in steps or (warmup - 1, warmup, warmup + 1, 2 * warmup, 10 * warmup):
                 with student.case():
@@ -27,7 +27,7 @@ def _noam_at(*steps: int) -> Any:
     return ask
 
 
-def _noam_edges(student: Any) -> None:
+def _noam_edges(student: Student) -> None:
     for case in ((1, 512, 1), (9, 1, 1), (1, 1, 5), (10**9, 64, 4000), (3, 1024, 10**6), (5, 5, 5)):
         with student.case():
             _noam(student, *case)
@@ -37,11 +37,11 @@ def _noam_edges(student: Any) -> None:
             raise Wrong("The arguments by name are mixed up: noam_rate(step, d_model, warmup).")
 
 
-def _noam_refusals(student: Any) -> None:
+def _noam_refusals(student: Student) -> None:
     _noam(student, 1, 16, 10)
     for step in (0, -1, -20):
-        with student.case():
-            _refused(student, "noam_rate", [step, 16, 10], f"step = {step} (steps count from 1)")
+        with student.case(), refused(f"step = {step} (steps count from 1)"):
+            student.call("noam_rate", [step, 16, 10])
 
 
 EXERCISE = Exercise(
