@@ -7,7 +7,6 @@ import math
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
@@ -21,6 +20,7 @@ fertility = reference("fertility")
 
 def make_bytes():
     """A byte-level tokenizer with a few merges, made without training."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # a probe brings its imports with it
 
     merges = [
         ("t", "h"),
@@ -42,6 +42,7 @@ def make_bytes():
 
 def make_words():
     """A tokenizer of whole words, in which groups of punctuation marks are tokens as well."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
 
     tokenizer = Tokenizer(models.WordLevel({"?": 0, "the": 1, "dog": 2}, unk_token="?"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
