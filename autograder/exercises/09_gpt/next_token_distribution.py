@@ -203,7 +203,7 @@ def _next_refused(student: Any) -> None:
         )
     for kwargs in (
         *({"temperature": -1.0}, {"temperature": -0.01}, {"top_k": 0}, {"top_k": -2}),
-        *({"top_p": -0.1}, {"top_p": 1.5}, {"temperature": 0, "top_k": 0}),
+        *({"top_p": -0.1}, {"top_p": 0.0}, {"top_p": 1.5}, {"temperature": 0, "top_k": 0}),
     ):
         with student.case():
             said = ", ".join(f"{name} = {value}" for name, value in kwargs.items())
