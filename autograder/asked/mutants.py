@@ -22,13 +22,21 @@ COMPUTED: dict[type, type] = {
     **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div},
     **{ast.Pow: ast.Mult, ast.Mod: ast.FloorDiv, ast.MatMult: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd},
 }
-_PAIRS = (
+_BOTH_WAYS = (
     *("amax amin", "sum mean", "sin cos", "max min", "ones zeros", "exp expm1", "log log1p", "any all", "triu tril"),
-    *("argmax argmin", "softmax log_softmax", "eval train", "relu gelu", "cat stack", "list tuple", "keys values"),
-    *("randn rand", "sqrt square", "var std", "ones_like zeros_like", "sorted list", "int float", "norm sum"),
+    *("argmax argmin", "softmax log_softmax", "eval train", "relu gelu", "ones_like zeros_like"),
 )
-_BOTH_WAYS = _PAIRS[:13]
-SWAPPED = dict(pair.split() for pair in reversed(_PAIRS)) | {b: a for a, b in map(str.split, _BOTH_WAYS)}
+_ONE_WAY = (
+    "cat stack",
+    "list tuple",
+    "keys values",
+    "randn rand",
+    "sqrt square",
+    "var std",
+    "sorted list",
+    "int float",
+)
+SWAPPED = {a: b for pair in _BOTH_WAYS for a, b in (pair.split(), pair.split()[::-1])} | dict(map(str.split, _ONE_WAY))
 MODULES = frozenset({"torch", "nn", "F", "math"})  # `torch.exp(x)` is no method of an x
 
 
@@ -61,11 +69,6 @@ def mutants(source: str) -> list[Mutant]:
             again = f" ({times[description]})" if times[description] > 1 else ""
             found.append(Mutant(description + again, line, text + "\n"))
     return found
-
-
-def spread(found: list[Mutant], most: int) -> list[Mutant]:
-    """At most so many of them, taken evenly."""
-    return found if len(found) <= most else [found[i * len(found) // most] for i in range(most)]
 
 
 def _drop_docstrings(tree: ast.Module) -> None:
@@ -110,7 +113,9 @@ def _put(holder: Any, key: Any, many: int, nodes: list) -> None:
 def _places(node: ast.AST) -> Iterator[tuple[Any, Any, ast.AST]]:
     """(what holds it, where, node) for every node that may change, from the top down."""
     for name, value in ast.iter_fields(node):
-        inside = [(value, i, item) for i, item in enumerate(value)] if isinstance(value, list) else [(node, name, value)]
+        inside = (
+            [(value, i, item) for i, item in enumerate(value)] if isinstance(value, list) else [(node, name, value)]
+        )
         for holder, key, child in inside:
             if isinstance(child, ast.AST):
                 yield holder, key, child
@@ -164,8 +169,8 @@ def _expressions(node: ast.expr) -> Iterator[ast.expr]:
         case ast.Name(ctx=ast.Load()) if hasattr(builtins, SWAPPED.get(node.id, "")):
             yield _with(node, id=SWAPPED[node.id])
         case ast.Slice():
-            yield _with(node, lower=_moved(node.lower, 1) or ast.Constant(1))
-            yield _with(node, upper=_moved(node.upper, 1) or ast.Constant(-1))
+            yield from (_with(node, lower=lower) for lower in _bounds(node.lower, 1))
+            yield from (_with(node, upper=upper) for upper in _bounds(node.upper, -1))
             if node.step is not None:
                 yield _with(node, step=None)
         case ast.List() if len(node.elts) > 1:
@@ -185,8 +190,18 @@ def _other_values(value: Any) -> list:
     return []
 
 
-def _moved(node: ast.expr | None, by: int) -> ast.expr | None:
-    return node and ast.BinOp(node, ast.Add() if by > 0 else ast.Sub(), ast.Constant(abs(by)))
+def _bounds(bound: ast.expr | None, otherwise: int) -> list[ast.expr]:
+    """Other bounds of a slice; numbers move by themselves."""
+    match bound:
+        case None:
+            return [ast.Constant(otherwise)]
+        case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+            return []
+    return [_moved(bound, 1), _moved(bound, -1)]
+
+
+def _moved(node: ast.expr, by: int) -> ast.expr:
+    return ast.BinOp(node, ast.Add() if by > 0 else ast.Sub(), ast.Constant(abs(by)))
 
 
 def _calls(node: ast.Call) -> Iterator[ast.expr]:
