@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .asked.course import course, exercises, notebooks
+from .asked.declare import Exercise
 
 ROOT = course().root
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
@@ -40,7 +42,9 @@ def report(
 
 
 @app.command()
-def kill_table() -> None:
+def kill_table(
+    wanted: Annotated[list[str] | None, typer.Argument(help="Notebooks or exercises; all if none is named")] = None,
+) -> None:
     """For each exercise: how many catalogued mistakes the checks catch, and how many the feedback names."""
     from .judge.asking import namespace_with
     from .judge.mark import mark
@@ -49,19 +53,27 @@ def kill_table() -> None:
     table = Table(title="Catalogued wrong answers")
     for heading in ("notebook", "exercise", "mistakes", "wrong versions", "caught", "named", "alternatives accepted"):
         table.add_column(heading, justify="left" if heading in ("notebook", "exercise") else "right")
-    for notebook in notebooks():
-        for exercise in exercises(notebook):
+    for exercise in _chosen(wanted or ()):
 
-            def verdict(source: str, exercise=exercise):
-                return mark(exercise.name, in_process(namespace_with(exercise, source)), [source])
+        def verdict(source: str, exercise=exercise):
+            return mark(exercise.name, in_process(namespace_with(exercise, source)), [source])
 
-            wrong = [(m, verdict(source)) for m in exercise.mistakes for source in m.sources]
-            caught = sum(not v.full for _, v in wrong)
-            named = sum(m.name in [d.mistake for d in v.diagnoses[:1]] for m, v in wrong)
-            right = sum(verdict(alternative.source).full for alternative in exercise.alternatives)
-            counts = (len(exercise.mistakes), len(wrong), caught, named, f"{right} of {len(exercise.alternatives)}")
-            table.add_row(notebook, exercise.name, *map(str, counts))
+        wrong = [(m, verdict(source)) for m in exercise.mistakes for source in m.sources]
+        caught = sum(not v.full for _, v in wrong)
+        named = sum(m.name in [d.mistake for d in v.diagnoses[:1]] for m, v in wrong)
+        right = sum(verdict(alternative.source).full for alternative in exercise.alternatives)
+        counts = (len(exercise.mistakes), len(wrong), caught, named, f"{right} of {len(exercise.alternatives)}")
+        table.add_row(exercise.notebook, exercise.name, *map(str, counts))
     console.print(table)
+
+
+def _chosen(wanted: Collection[str]) -> list[Exercise]:
+    """The exercises that are named, or whose notebook is, in the course's order; all if nothing is named."""
+    found = [each for each in exercises() if not wanted or each.name in wanted or each.notebook in wanted]
+    unknown = set(wanted) - {name for each in found for name in (each.name, each.notebook)}
+    if unknown:
+        raise typer.BadParameter(f"no notebook or exercise is named {', '.join(sorted(unknown))}")
+    return found
 
 
 @app.command()
