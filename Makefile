@@ -35,8 +35,8 @@ bench: $(READY) ## what marking a notebook, learning merges, training a GPT and 
 lab: $(READY) ## open the course in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir course
 
-kill-table: $(READY) ## print how many catalogued wrong answers the checks catch and name
-	$(BIN)/autograder kill-table
+kill-table: $(READY) ## print how many catalogued wrong answers the checks catch and name (ONLY="05-attention GPT": of these)
+	$(BIN)/autograder kill-table $(ONLY)
 
 notebooks: $(READY) ## run all solution notebooks and keep their outputs, then release them
 	$(BIN)/autograder run-solutions

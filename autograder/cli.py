@@ -103,13 +103,13 @@ def mistakes(name: Annotated[str, typer.Argument(help="An exercise, for example 
 
 @app.command()
 def kill_table(
-    names: Annotated[list[str] | None, typer.Argument(help="Exercises; all if none is named")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Exercises or notebooks; all if none is named")] = None,
 ) -> None:
     """For each exercise: how many catalogued mistakes the checks catch, and how many the feedback names."""
     from .judge.asking import answering
     from .judge.mark import mark
 
-    chosen = [_exercise(name) for name in names] if names else exercises()
+    chosen = _chosen(names)
     table = Table(title="Catalogued wrong answers", box=box.SIMPLE_HEAD)
     for heading in ("notebook", "exercise", "mistakes", "wrong versions", "caught", "named", "alternatives accepted"):
         table.add_column(heading, justify="left" if heading in ("notebook", "exercise") else "right")
@@ -129,14 +129,14 @@ def kill_table(
 
 @app.command()
 def signatures(
-    names: Annotated[list[str] | None, typer.Argument(help="Exercises; all if none is named")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Exercises or notebooks; all if none is named")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Write them into the course, for everybody who has it")] = False,
 ) -> None:
     """Compute, on all cores, what is not yet known of the catalogued mistakes' answers."""
     from .judge.learning import learn
 
     started = time.monotonic()
-    count = learn([_exercise(name).name for name in names or [e.name for e in exercises()]], keep)
+    count = learn([asked.name for asked in _chosen(names)], keep)
     console.print(f"{count} versions in {time.monotonic() - started:.0f} s", highlight=False)
 
 
@@ -144,6 +144,15 @@ def _notebook(name: str) -> str:
     if name not in notebooks():
         raise typer.BadParameter(f"there is no notebook {name!r}; there are {', '.join(notebooks())}")
     return name
+
+
+def _chosen(names: list[str] | None) -> list[Exercise]:
+    """The exercises that are named, or whose notebook is; all if nothing is named."""
+    return [
+        asked
+        for name in names or notebooks()
+        for asked in (exercises(name) if name in notebooks() else [_exercise(name)])
+    ]
 
 
 def _exercise(name: str) -> Exercise:

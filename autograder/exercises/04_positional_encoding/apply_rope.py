@@ -119,7 +119,8 @@ def _rope_precision(student: Student) -> None:
 
 
 def _rope_manners(student: Student) -> None:
-    for positions in (torch.tensor([2, 0, 5, 1]), torch.tensor([2, 0, 5, 1], dtype=torch.int32)):
+    for dtype in (torch.int64, torch.int32, torch.float64):  # whatever positions are, the dtype of x is kept
+        positions = torch.tensor([2, 0, 5, 1], dtype=dtype)
         with student.case():
             x = normal(2, 4, 6)
             where = f"for {dtype_name(positions)} positions"

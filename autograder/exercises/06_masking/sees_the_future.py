@@ -47,6 +47,7 @@ PROBES = {  # name: (source of the body, whether it sees the future)
         "    y = x.cumsum(1)\n    return (y - y.mean(-1, keepdim=True)) / (y.std(-1, keepdim=True) + 1e-5)",
         False,
     ),
+    "causal, in place": ("    return x.cumsum_(1)", False),
     # leaks
     "attention without a mask": (_SOFTMAX_ATTEND.format(mask="pass"), True),
     "mean of everything": ("    return x.mean(1, keepdim=True).expand_as(x)", True),
@@ -205,7 +206,7 @@ EXERCISE = Exercise(
                 *("one feature leaks", "the last feature leaks", "a small leak", "last token for all, as a view"),
                 *("leak that keeps every sum", "leak through shares that sum to 1", "leak as a factor"),
                 *("leak of normalised tokens", "leak of centred tokens", "leak of tokens scaled to length 1"),
-                "causal, then normalised",
+                *("causal, then normalised", "causal, in place"),
             ),
         ),
         Check(

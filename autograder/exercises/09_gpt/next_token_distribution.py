@@ -205,7 +205,7 @@ def _next_refused(student: Student) -> None:
         )
     for kwargs in (
         *({"temperature": -1.0}, {"temperature": -0.01}, {"top_k": 0}, {"top_k": -2}),
-        *({"top_p": -0.1}, {"top_p": 1.5}, {"temperature": 0, "top_k": 0}),
+        *({"top_p": -0.1}, {"top_p": 0.0}, {"top_p": 1.5}, {"temperature": 0, "top_k": 0}),
     ):
         said = ", ".join(f"{name} = {value}" for name, value in kwargs.items())
         with student.case(), refused(said):

@@ -152,6 +152,28 @@ _LONG_AT_1 = """
 _LONG_ALWAYS = _LONG_AT_06.replace(": a .55 b .45", ": b .52 a .48")
 
 
+# The short one wins only if bos is counted too.
+_LONG_BY_A_TOKEN = """
+    : a .55 b .45
+    a: E .85 c .15
+    b: c .72 d .1 e .1 a .08
+    b c: d .72 b .1 e .1 a .08
+    b c d: e .72 b .1 c .1 a .08
+    b c d e: E .72 c .1 b .1 a .08
+""" + _UNLIKELY.strip("\n")
+
+
+# The second token's third heir wins, but it is beyond two beams, also once the first sentence has ended.
+_TOO_MANY_HEIRS = """
+    : E .4 a .35 b .1 c .08 d .07
+    a: c .35 d .33 e .32
+    a c: a .4 b .35 c .25
+    a d: a .4 b .35 c .25
+    a e: E .99 a .01
+    b: a .4 b .35 c .25
+"""
+
+
 def _best(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len: int, where: str) -> None:
     got = id_list(got, where)
     if got == expected:
@@ -240,6 +262,9 @@ def _beam_finished(student: Student) -> None:
     ):
         with student.case():
             _beam_tree(student, text, beam_size, words, what, **how)
+    with student.case():
+        what = "when one sentence ends at once and leaves its place to no more than one other"
+        _beam_tree(student, _TOO_MANY_HEIRS, 2, "", what, max_len=3, length_penalty=4.0)
     # Found by trial, as the trees are written: all ways of pruning and stopping agree on these.
     for V, beam_size, bonus, penalty, max_len, seed, source in (
         (9, 2, 0.5, 0.6, 10, 175, [15, 15, 12, 8]),
@@ -278,6 +303,8 @@ def _beam_penalty(student: Student) -> None:
     ):
         with student.case():
             _beam_tree(student, text, beam_size, words, what, **how)
+    with student.case():
+        _beam_tree(student, _LONG_BY_A_TOKEN, 2, "bcde", what, max_len=5, length_penalty=3.0)
 
 
 def _beam_limits(student: Student) -> None:

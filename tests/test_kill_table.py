@@ -1,0 +1,32 @@
+"""The table of what the checks catch, for all exercises or for a few."""
+
+from __future__ import annotations
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from autograder.asked.course import exercises, names_in
+from autograder.cli import _chosen, app
+
+
+def test_all_exercises_are_in_the_table_unless_some_are_named():
+    assert _chosen(()) == exercises()
+
+
+def test_exercises_and_whole_notebooks_can_be_named_and_stand_in_the_courses_order():
+    chosen = [exercise.name for exercise in _chosen(["08-blocks", "perplexity"])]
+    assert chosen[0] == "perplexity"
+    assert set(chosen) == names_in("08-blocks") | {"perplexity"}
+
+
+def test_a_name_that_is_none_is_refused_by_name():
+    with pytest.raises(typer.BadParameter, match="sofmax"):
+        _chosen(["perplexity", "sofmax"])
+
+
+def test_the_table_holds_what_was_asked_for():
+    done = CliRunner().invoke(app, ["kill-table", "perplexity"])
+    assert done.exit_code == 0, done.output
+    assert "perplexity" in done.output
+    assert "softmax" not in done.output
