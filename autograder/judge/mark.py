@@ -239,21 +239,26 @@ def _trials(name: str) -> list[_Trial]:
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
     """A notebook's namespace in which this source is the answer and the other exercises are right."""
     namespace: dict[str, Any] = {"__name__": "notebook"}
-    exec(IMPORTS + given_in(exercise.notebook), namespace)
+    _run(IMPORTS + given_in(exercise.notebook), namespace, "<given>")
     for other, text in working_versions(exercise.notebook).items():
         if other != exercise.name:
-            exec(compile(text, "<working version>", "exec"), namespace)
-    exec(compile(source, f"<{exercise.name}>", "exec"), namespace)
+            _run(text, namespace, "<working version>")
+    _run(source, namespace, f"<{exercise.name}>")
     return namespace
+
+
+def _run(source: str, namespace: dict[str, Any], filename: str) -> None:
+    """Run source as a notebook would: this module's `from __future__` is not its own."""
+    exec(compile(source, filename, "exec", dont_inherit=True), namespace)
 
 
 @functools.cache
 def given_names(notebook: str) -> frozenset[str]:
     """What a notebook's locked cells define for the answers and for the checks."""
     namespace: dict[str, Any] = {"__name__": "notebook"}
-    exec(IMPORTS, namespace)
+    _run(IMPORTS, namespace, "<imports>")
     imported = set(namespace)
-    exec(given_in(notebook), namespace)
+    _run(given_in(notebook), namespace, "<given>")
     return frozenset(namespace) - imported
 
 

@@ -131,14 +131,14 @@ class Responder:
     def do_define(self, name: str, source: str) -> dict:
         """Define a probe: a function of the judge's that is passed to the student's, in a namespace of its own."""
         scope: dict[str, Any] = {"torch": torch, "nn": nn, "__name__": "probe"}
-        exec(compile(source, "<probe>", "exec"), scope)
+        exec(compile(source, "<probe>", "exec", dont_inherit=True), scope)
         return {"value": self._keep(scope[name])}
 
     def do_bind(self, sources: dict[str, str]) -> dict:
         """Bind names of the student's to working versions, so that one mistake is not marked twice."""
         scope: dict[str, Any] = {"__name__": "working_version"}
         for name, source in sources.items():
-            exec(compile(source, "<working version>", "exec"), scope)
+            exec(compile(source, "<working version>", "exec", dont_inherit=True), scope)
             self.namespace[name] = scope[name]
         return {"value": None}
 
