@@ -10,9 +10,10 @@ import torch
 
 from autograder.exercises import question_or_exercise
 from autograder.exercises.attention import SOFTMAX
+from autograder.judge.effects import Effects
 from autograder.judge.mark import mark, namespace_with
 from autograder.judge.report import html, plain
-from autograder.judge.rules import banned_in_source, changed_by, needed_by, reachable
+from autograder.judge.rules import banned_in_source, needed_by, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.wire import Channel, Opaque, Packet, WireError, decode, encode
 
@@ -227,7 +228,7 @@ def test_what_a_cell_takes_from_the_notebook(cell, needed):
     ],
 )
 def test_what_a_cell_defines_or_changes(cell, changed):
-    assert changed_by(cell) == changed
+    assert Effects([cell, "import torch\nimport matplotlib.pyplot as plt"]).changed_by(cell) == changed
 
 
 SOFTMAX_ANSWER = SOFTMAX.source

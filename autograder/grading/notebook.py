@@ -14,9 +14,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from ..exercises import exercises, question_or_exercise, questions
+from ..judge.effects import Effects
 from ..judge.mark import Verdict, follow_through, given_names, mark, zero
 from ..judge.report import MIME, bundle, number
-from ..judge.rules import changed_by, defined_in, needed_by, uses
+from ..judge.rules import defined_in, needed_by, uses
 from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
 from .mend import GIVEN
@@ -66,6 +67,7 @@ class NotebookMarker:
         self._deadline = time.monotonic() + self.limits.notebook
         self._left_out: set[int] = set()
         self._passed_over: list[int] = []
+        self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
         self._restarts = self._count = 0
         self._session: Session | None = None
         try:
@@ -122,7 +124,7 @@ class NotebookMarker:
         needed = []
         for index in reversed(self._passed_over):
             source = self.notebook.cells[index].source
-            if names & changed_by(source):
+            if names & self._effects.changed_by(source):
                 needed.append(index)
                 names = names | needed_by(source)
         for index in reversed(needed):

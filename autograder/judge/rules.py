@@ -54,33 +54,6 @@ def needed_by(source: str) -> set[str]:
     return needed
 
 
-def changed_by(source: str) -> set[str]:
-    """The names a cell defines, and those of objects that it may change: by a method, or by writing into them.
-
-    Names that begin a path into a module (`plt.show()`, `torch.manual_seed(0)`) are among them only if the cell says so
-    by importing them.
-    """
-    changed = defined_in(source)
-    for tree in parse_cells([source]):
-        for node in ast.walk(tree):
-            match node:
-                case ast.Call(func=ast.Attribute() as path) if _base(path) not in MODULES:
-                    changed.add(_base(path))
-                case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
-                    changed.add(_base(node))
-    return changed - {""}
-
-
-MODULES = frozenset({"torch", "nn", "F", "np", "plt", "math"})  # calling into these changes no object of the notebook's
-
-
-def _base(node: ast.expr) -> str:
-    """The variable at the beginning of `a.b[c].d`."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def _defined(statement: ast.stmt) -> Iterable[str]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name
