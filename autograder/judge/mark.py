@@ -167,8 +167,9 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
     """The catalogued mistakes that give, on the same questions, the answers that the student's code gave.
 
     A mistake is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
-    Of the candidates for the heaviest failed check, the one that explains most of the others is named; then the same
-    for what it leaves unexplained. Few mistakes are tried on more than that one check, which keeps this quick.
+    Of the candidates for the heaviest failed check, the one that explains most of the others is named (among equals,
+    the one that stops with the same words); then the same for what it leaves unexplained. Few mistakes are tried on
+    more than that one check, which keeps this quick.
     """
     failed = {line.title: line.weight for line in lines if not line.passed}
     unexplained = {title: weight for title, weight in failed.items() if record.get(title)}
@@ -182,7 +183,14 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
             if agree(record[title], trial.answers(title))
             and not any(trial.fails(passed) for passed in record if passed not in failed)
         }
-        best = max(explained, key=lambda trial: sum(failed[other] for other in explained[trial]), default=None)
+        best = max(
+            explained,
+            key=lambda trial: (
+                sum(failed[other] for other in explained[trial]),
+                sum(_same_words(record[other], trial.answers(other)) for other in explained[trial]),
+            ),
+            default=None,
+        )
         if best is not None:
             _add(found, Diagnosis(best.mistake.name, best.mistake.sentence, explained[best]))
             for other in explained[best]:
@@ -192,6 +200,13 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
             _add(found, Diagnosis(line.symptom, line.message, [line.title]))
     # A changed input makes other checks fail in its wake, so it is said first.
     return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
+
+
+def _same_words(mine: list, theirs: list) -> int:
+    """How many of the errors in two records have the same message."""
+    both = [(a, b) for a, b in zip(mine, theirs, strict=False) if isinstance(a, dict) and isinstance(b, dict)]
+    problems = [(a.get("problem"), b.get("problem")) for a, b in both]
+    return sum(isinstance(a, dict) and isinstance(b, dict) and a.get("text") == b.get("text") for a, b in problems)
 
 
 def _add(found: list[Diagnosis], new: Diagnosis) -> None:
