@@ -11,9 +11,10 @@ import torch
 from autograder.asked.course import exercise, question_or_exercise
 from autograder.inside.wire import Channel, Opaque, Packet, WireError, decode, encode
 from autograder.judge.asking import namespace_with
+from autograder.judge.effects import Effects
 from autograder.judge.mark import mark
 from autograder.judge.report import html, plain
-from autograder.judge.rules import banned_in_source, changed_by, needed_by, reachable
+from autograder.judge.rules import banned_in_source, needed_by, reachable
 from autograder.judge.student import Student, in_process
 
 SOFTMAX = exercise("softmax")
@@ -229,7 +230,7 @@ def test_what_a_cell_takes_from_the_notebook(cell, needed):
     ],
 )
 def test_what_a_cell_defines_or_changes(cell, changed):
-    assert changed_by(cell) == changed
+    assert Effects([cell, "import torch\nimport matplotlib.pyplot as plt"]).changed_by(cell) == changed
 
 
 SOFTMAX_ANSWER = SOFTMAX.source

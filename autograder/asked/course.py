@@ -174,9 +174,9 @@ def _solution_cells(notebook: str) -> dict[str, str]:
 
 
 @functools.cache
-def given_names(notebook: str) -> tuple[str, ...]:
+def given_names(notebook: str) -> frozenset[str]:
     """What a notebook's locked cells define for the answers and for the checks, helpers included."""
-    return tuple(_given(notebook))
+    return frozenset(_given(notebook))
 
 
 @functools.cache

@@ -13,9 +13,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from ..asked.course import given_names, names, question_or_exercise
+from ..judge.effects import Effects
 from ..judge.mark import Verdict, follow_through, mark, zero
 from ..judge.report import MIME, bundle, number
-from ..judge.rules import changed_by, defined_in, needed_by, uses
+from ..judge.rules import defined_in, needed_by, uses
 from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
 from .mend import GIVEN
@@ -64,6 +65,7 @@ class NotebookMarker:
         self._spent = 0.0  # seconds that ended sessions were busy
         self._left_out: set[int] = set()
         self._passed_over: list[int] = []
+        self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
         self._restarts = self._count = 0
         self._session: Session | None = None
         try:
@@ -131,7 +133,7 @@ class NotebookMarker:
         needed = []
         for index in reversed(self._passed_over):
             source = self.notebook.cells[index].source
-            if names & changed_by(source):
+            if names & self._effects.changed_by(source):
                 needed.append(index)
                 names = names | needed_by(source)
         for index in reversed(needed):
@@ -186,7 +188,7 @@ class NotebookMarker:
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
         used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
-        self._catch_up(used | {name} | set(given_names(question_or_exercise(name).notebook)))
+        self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
         session = self._alive(index)
         self._write(cell, self._ask(session, name, index) if session.alive else zero(name, TOO_OFTEN))
 

@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .elsewhere import DeviceError, brought_back, elsewhere
 from .wire import Packet, Ref, Seed, decode, encode
 
 MAX_TEXT = 160  # characters of an error message that cross the wire
@@ -42,6 +43,8 @@ class Responder:
                 reply = operation(**{key: value for key, value in request.items() if key != "do"})
             except _Stop as stop:
                 reply = {"problem": stop.problem}
+            except DeviceError as error:
+                reply = {"problem": {"kind": "device", "text": str(error)}}
             except BaseException as error:  # SystemExit and KeyboardInterrupt of the student's too
                 reply = {"problem": _describe(error)}
             return encode(reply)
@@ -51,7 +54,8 @@ class Responder:
     def do_call(self, target: Any, args: list, kwargs: dict, **options: Any) -> dict:
         """Call a function, a kept object, or a method of one.
 
-        Options: keep, upstream, strict_device, trace, training, after.
+        Options: keep, upstream, strict_device, trace, training, after, and device="elsewhere": with the arguments on a
+        second device, from which the value comes back with the word whether all its tensors were there ("kept").
         """
         function = self._find(target)
         owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
@@ -71,8 +75,12 @@ class Responder:
                 modes.enter_context(_Operations(operations))
             if options.get("strict_device"):
                 modes.enter_context(_NoDefaultDevice())
-            result = function(*args, **kwargs)
             reply: dict[str, Any] = {}
+            if options.get("device") == "elsewhere":
+                _, there, named = modes.enter_context(elsewhere(owner, args, kwargs))
+                result, reply["kept"] = brought_back(function(*there, **named))
+            else:
+                result = function(*args, **kwargs)
             if upstream is not None:
                 parameters = dict(owner.named_parameters()) if isinstance(owner, nn.Module) else {}
                 reply["gradients"] = _gradients(result, upstream, leaves, parameters)
@@ -123,14 +131,14 @@ class Responder:
     def do_define(self, name: str, source: str) -> dict:
         """Define a probe: a function of the judge's that is passed to the student's, in a namespace of its own."""
         scope: dict[str, Any] = {"torch": torch, "nn": nn, "__name__": "probe"}
-        exec(compile(source, "<probe>", "exec"), scope)
+        exec(compile(source, "<probe>", "exec", dont_inherit=True), scope)
         return {"value": self._keep(scope[name])}
 
     def do_bind(self, sources: dict[str, str]) -> dict:
         """Bind names of the student's to working versions, so that one mistake is not marked twice."""
         scope: dict[str, Any] = {"__name__": "working_version"}
         for name, source in sources.items():
-            exec(compile(source, "<working version>", "exec"), scope)
+            exec(compile(source, "<working version>", "exec", dont_inherit=True), scope)
             self.namespace[name] = scope[name]
         return {"value": None}
 

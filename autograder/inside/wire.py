@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import socket
 import struct
 import time
@@ -25,9 +26,11 @@ DTYPES = {
         *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
     )
 }
+_WHOLE = re.compile(r"-?[0-9]+")
 MAX_FRAME = 64 * 2**20  # bytes; larger messages are refused before they are read
 MAX_DEPTH = 16  # of nested lists, so that neither side can be sent into deep recursion
 MAX_ITEMS = 1_000_000  # entries of lists and dictionaries in one message
+MAX_DIMS = 32  # of a tensor
 
 
 class WireError(Exception):
@@ -73,12 +76,12 @@ def encode(value: Any) -> Packet:
 
 
 def _encode(value: Any, packet: Packet, depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        return {"opaque": "a deeply nested " + type(value).__name__}
     if value is None or type(value) in (bool, str):
         return value
     if type(value) is int:
-        return value if abs(value) < 2**53 else {"int": str(value) if abs(value) < 2**4096 else "0"}
+        if abs(value) >= 2**4096:
+            return {"opaque": "a number of more than 1,200 digits"}
+        return value if abs(value) < 2**53 else {"int": str(value)}
     if type(value) is float:
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, torch.Tensor):
@@ -87,6 +90,8 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
         return {"ref": value.key}
     if isinstance(value, Seed):
         return {"seed": value.seed}
+    if depth > MAX_DEPTH:
+        return {"opaque": "a deeply nested " + type(value).__name__}
     if isinstance(value, np.generic):  # a NumPy number is as good as Python's
         return _encode(value.item(), packet, depth + 1)
     if type(value) in (list, tuple):
@@ -103,8 +108,10 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
 
 def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
     name = str(tensor.dtype).removeprefix("torch.")
-    if name not in DTYPES or tensor.layout is not torch.strided:
+    if name not in DTYPES or tensor.layout is not torch.strided or tensor.is_nested:
         return {"opaque": f"a {name} tensor"}
+    if tensor.dim() > MAX_DIMS:
+        return {"opaque": f"a tensor of {tensor.dim()} dimensions"}
     header = {"tensor": name, "shape": list(tensor.shape), "device": tensor.device.type}
     header["differentiable"] = bool(tensor.requires_grad)
     if tensor.device.type == "meta":
@@ -145,41 +152,52 @@ def _decode(tree: Any, blobs: list[bytes], depth: int) -> Any:
         return {_hashable(_decode(k, blobs, depth + 1)): _decode(v, blobs, depth + 1) for k, v in pairs}
     if kind == "float" and content in ("inf", "-inf", "nan"):
         return float(content)
-    if kind == "int" and isinstance(content, str) and len(content) < 2000:
+    if kind == "int" and isinstance(content, str) and len(content) < 2000 and _WHOLE.fullmatch(content):
         return int(content)
-    if kind == "ref" and isinstance(content, int):
+    if kind == "ref" and type(content) is int:
         return Ref(content)
-    if kind == "seed" and isinstance(content, int):
+    if kind == "seed" and type(content) is int:
         return Seed(content)
-    if kind == "opaque":
-        return Opaque(str(content)[:80])
+    if kind == "opaque" and isinstance(content, str):
+        return Opaque(content[:80])
     raise WireError("not an encoded value")
 
 
 def _decode_tensor(tree: dict, blobs: list[bytes]) -> torch.Tensor:
-    dtype, shape = DTYPES.get(tree["tensor"]), tree.get("shape")
-    if dtype is None or not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+    name, shape = tree["tensor"], tree.get("shape")
+    dtype = DTYPES.get(name) if isinstance(name, str) else None
+    if dtype is None or not _is_shape(shape):
         raise WireError("not an encoded tensor")
     if tree.get("device") == "meta":
-        if math.prod(shape) > 2**40 or len(shape) > 32:
-            raise WireError("not an encoded tensor")
         result = torch.empty(shape, dtype=dtype, device="meta")
     else:
         order, index = tree.get("order"), tree.get("blob")
-        if sorted(order if isinstance(order, list) else [None]) != list(range(len(shape))):
+        if not _all_whole(order) or sorted(order) != list(range(len(shape))):
             raise WireError("not an encoded tensor")
         if type(index) is not int or not 0 <= index < len(blobs):
             raise WireError("a tensor without its numbers")
         if len(blobs[index]) != math.prod(shape) * torch.empty((), dtype=dtype).element_size():
             raise WireError("a tensor whose numbers do not fit its shape")
         if blobs[index]:
-            flat = torch.frombuffer(bytearray(blobs[index]), dtype=torch.uint8).clone().view(dtype)
+            raw = torch.frombuffer(bytearray(blobs[index]), dtype=torch.uint8)
+            flat = raw != 0 if dtype is torch.bool else raw.clone().view(dtype)  # a truth value of 2 is none
         else:
             flat = torch.empty(0, dtype=dtype)
         back = [order.index(d) for d in range(len(shape))]
         result = flat.reshape([shape[d] for d in order]).permute(back)
     result.was_differentiable = tree.get("differentiable") is True
     return result
+
+
+def _is_shape(value: Any) -> bool:
+    """A list of sizes that torch can count up to, even where one of them is zero."""
+    if not _all_whole(value) or len(value) > MAX_DIMS or any(n < 0 for n in value):
+        return False
+    return math.prod(max(n, 1) for n in value) <= 2**40
+
+
+def _all_whole(value: Any) -> bool:
+    return isinstance(value, list) and all(type(n) is int for n in value)
 
 
 def _as_list(value: Any) -> list:
@@ -189,8 +207,10 @@ def _as_list(value: Any) -> list:
 
 
 def _hashable(value: Any) -> Any:
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         value = tuple(map(_hashable, value))
+    elif isinstance(value, set):
+        value = frozenset(value)
     try:
         hash(value)
     except TypeError as error:
@@ -243,7 +263,10 @@ class Channel:
                 if remaining < -1:  # whoever never stops sending is late too
                     raise TimeoutError("the other side does not come to an end")
                 self.sock.settimeout(max(remaining, 1e-3))
-            part = self.sock.recv(min(count - len(parts), 1 << 20))
+            try:
+                part = self.sock.recv(min(count - len(parts), 1 << 20))
+            except ConnectionError as error:  # gone without having read all that was sent
+                raise EOFError("the other side has gone") from error
             if not part:
                 raise EOFError("the other side has gone")
             parts += part

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import ast
+import functools
 import symtable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..asked.declare import Ban
 
 
+def _remembering(work: Callable) -> Callable:
+    """The same function of a source, with a memory for what it made of sources of ordinary length."""
+    remembered = functools.lru_cache(maxsize=4096)(work)
+
+    @functools.wraps(work)
+    def remembering(source: str):
+        return (remembered if len(source) < MAX_REMEMBERED else work)(source)
+
+    return remembering
+
+
+MAX_REMEMBERED = 50_000  # characters
+
+
+@_remembering
+def parse_cell(source: str) -> ast.Module | None:
+    """The syntax tree of a cell, magics dropped; None if it is not Python and so cannot define anything."""
+    lines = [line if not line.lstrip().startswith(("%", "!")) else "pass" for line in source.splitlines()]
+    try:
+        return ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def parse_cells(sources: Iterable[str]) -> list[ast.Module]:
-    """The syntax trees of those cells that are Python once magics are dropped; the others cannot define anything."""
-    trees = []
-    for source in sources:
-        lines = [line if not line.lstrip().startswith(("%", "!")) else "pass" for line in source.splitlines()]
-        try:
-            trees.append(ast.parse("\n".join(lines)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-    return trees
+    """The syntax trees of those cells that are Python. They are shared: nobody changes them."""
+    return [tree for source in sources if (tree := parse_cell(source)) is not None]
 
 
 def definitions(trees: list[ast.Module]) -> dict[str, list[ast.stmt]]:
@@ -31,12 +49,14 @@ def definitions(trees: list[ast.Module]) -> dict[str, list[ast.stmt]]:
     return found
 
 
-def defined_in(source: str) -> set[str]:
+@_remembering
+def defined_in(source: str) -> frozenset[str]:
     """The names that a cell defines at its top."""
-    return set(definitions(parse_cells([source])))
+    return frozenset(definitions(parse_cells([source])))
 
 
-def needed_by(source: str) -> set[str]:
+@_remembering
+def needed_by(source: str) -> frozenset[str]:
     """The names a cell takes from the notebook: used without having been defined there, functions' bodies included."""
     needed: set[str] = set()
     own: set[str] = set()
@@ -51,34 +71,7 @@ def needed_by(source: str) -> set[str]:
             }
             needed |= global_names(statement) - own - bound
             own |= set(_defined(statement))
-    return needed
-
-
-def changed_by(source: str) -> set[str]:
-    """The names a cell defines, and those of objects that it may change: by a method, or by writing into them.
-
-    Names that begin a path into a module (`plt.show()`, `torch.manual_seed(0)`) are among them only if the cell says so
-    by importing them.
-    """
-    changed = defined_in(source)
-    for tree in parse_cells([source]):
-        for node in ast.walk(tree):
-            match node:
-                case ast.Call(func=ast.Attribute() as path) if _base(path) not in MODULES:
-                    changed.add(_base(path))
-                case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
-                    changed.add(_base(node))
-    return changed - {""}
-
-
-MODULES = frozenset({"torch", "nn", "F", "np", "plt", "math"})  # calling into these changes no object of the notebook's
-
-
-def _base(node: ast.expr) -> str:
-    """The variable at the beginning of `a.b[c].d`."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return frozenset(needed)
 
 
 def _defined(statement: ast.stmt) -> Iterable[str]:
@@ -107,13 +100,14 @@ def reachable(name: str, sources: Iterable[str], stop: Iterable[str] = ()) -> li
     return result
 
 
-def global_names(statement: ast.stmt) -> set[str]:
+@functools.lru_cache(maxsize=16384)
+def global_names(statement: ast.stmt) -> frozenset[str]:
     """The names a definition takes from the notebook: not its parameters and local variables."""
     table = symtable.symtable(ast.unparse(statement), "<cell>", "exec")
-    top_level = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
-    return top_level | {
+    top_level = frozenset(symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced())
+    return top_level | frozenset(
         symbol.get_name() for scope in _scopes(table) for symbol in scope.get_symbols() if symbol.is_global()
-    }
+    )
 
 
 def _scopes(table: symtable.SymbolTable) -> Iterable[symtable.SymbolTable]:

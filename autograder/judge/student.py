@@ -99,7 +99,8 @@ class Student:
 
         The answer has "value", "inputs" (the tensors that were passed in, afterwards), "rng_moved", and, where an
         `upstream` list of tensors is given (one for each output), "gradients" of sum(output * upstream). With
-        `after=True` it also has "after": all arguments as they are afterwards, lists and dictionaries too.
+        `after=True` it also has "after": all arguments as they are afterwards, lists and dictionaries too. With
+        `device="elsewhere"` the arguments are on a second device, and "kept" says whether all the results are there.
         """
         request = {"do": "call", "target": target, "args": args, "kwargs": kwargs or {}}
         return self._request(where, record, **request, **options)
@@ -155,7 +156,15 @@ class Student:
 
 
 REPLY_PARTS = {
-    "call": {"value": None, "inputs": [], "rng_moved": False, "gradients": {}, "operations": [], "after": []},
+    "call": {
+        "value": None,
+        "inputs": [],
+        "rng_moved": False,
+        "gradients": {},
+        "operations": [],
+        "after": [],
+        "kept": False,
+    },
     "state": {"parameters": {}, "buffers": {}, "trainable": [], "children": {}},
 }
 
@@ -183,6 +192,8 @@ def _sentence(facts: dict, where: str) -> str:
             )
         case "not a module":
             return "The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?"
+        case "device":
+            return f"On a GPU, your code would stop{place}: {facts.get('text')}"
         case "time":
             return (
                 f"Your code did not come back within {facts.get('seconds')} seconds{place}: is there an endless loop?"

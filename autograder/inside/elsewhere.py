@@ -1,0 +1,261 @@
+"""A second device without a GPU: tensors that say they are on `cuda:0`, with numbers that are computed on the CPU.
+
+Code is asked to work there, to find out whether it would work on a GPU. The rules are CUDA's. Tensors of both devices
+do not mix, except that a CPU tensor without dimensions may take part in an elementwise operation, and that CPU indices
+may index. A tensor made without a device is on the CPU. `.item()`, `.tolist()`, `bool()` and loops over values work,
+since the numbers are there; NumPy takes no tensor of this device.
+
+To C++ these tensors are on the meta device, the only one besides the CPU that every build of PyTorch has; `_Disguise`
+calls it by the other name in Python. This module runs beside the student's code and knows nothing but torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+NO_NUMPY = "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+GENERATOR = "Expected a 'cuda' device type for generator but found 'cpu'"
+
+_NAME = torch.device("cuda:0")
+_META = torch.device("meta")
+
+
+class DeviceError(RuntimeError):
+    """What CUDA would have refused."""
+
+
+class NumpyError(DeviceError, TypeError):
+    """What NumPy would have refused of a GPU."""
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor on the other device. `numbers` is a CPU tensor of the same shape, strides and values."""
+
+    numbers: torch.Tensor
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, numbers: torch.Tensor) -> Elsewhere:
+        size, strides, offset = numbers.size(), numbers.stride(), numbers.storage_offset()
+        layout = {"strides": strides, "storage_offset": offset, "dtype": numbers.dtype, "layout": numbers.layout}
+        tensor = torch.Tensor._make_wrapper_subclass(cls, size, device=_META, **layout)
+        tensor.numbers = numbers.detach()
+        return tensor
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return _computed(func, args, kwargs or {})
+
+
+@contextlib.contextmanager
+def elsewhere(*arguments: Any) -> Iterator[tuple]:
+    """Gives the arguments as they are on the other device: tensors copied, modules moved there until the end.
+
+    Generators stay as they are, since no other can be made, and may be used for tensors of both devices.
+    """
+    modules = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, nn.Module)]
+    generators = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, torch.Generator)]
+    with _restored(modules), _Rules(), _Disguise(generators):
+        for module in modules:
+            module.to(_NAME)
+        yield tree_map(_moved, arguments)
+
+
+def brought_back(result: Any) -> tuple[Any, bool]:
+    """A result with its tensors on the CPU, and whether all of them were on the other device."""
+    kept = all(isinstance(leaf, Elsewhere) for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor))
+    return tree_map(_numbers, result), kept
+
+
+def _moved(leaf: Any) -> Any:
+    if not isinstance(leaf, torch.Tensor) or isinstance(leaf, Elsewhere):
+        return leaf
+    return Elsewhere(leaf.detach().clone()).requires_grad_(leaf.requires_grad)
+
+
+def _numbers(leaf: Any) -> Any:
+    if not isinstance(leaf, Elsewhere):
+        return leaf
+    return leaf.numbers.detach().requires_grad_(leaf.requires_grad)
+
+
+@contextlib.contextmanager
+def _restored(modules: list[nn.Module]) -> Iterator[None]:
+    """Afterwards the modules have their own parameters and buffers again, and their other attributes."""
+    parts = list({id(part): part for module in modules for part in module.modules()}.values())
+    before = [{k: dict(v) if k in ("_parameters", "_buffers") else v for k, v in vars(part).items()} for part in parts]
+    try:
+        yield
+    finally:
+        for part, attributes in zip(parts, before, strict=True):
+            vars(part).clear()
+            vars(part).update(attributes)
+
+
+# --- what CUDA allows -------------------------------------------------------------------------------------------------
+
+_ANY_DEVICE = {"aten::copy_", "aten::_to_copy", "aten::fill_", "aten::fill", "aten::_pack_padded_sequence"}
+_INDEXING = {"aten::index", "aten::_unsafe_index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
+# With these the last argument may be a number on the CPU, and nothing else.
+_ONE_NUMBER = {"aten::masked_fill", "aten::masked_fill_", "aten::index_fill", "aten::index_fill_"}
+
+
+class _Rules(TorchDispatchMode):
+    """Sees every operation, those that make tensors of nothing too."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+            with self:  # one that is made of others, each of which has its own rule
+                result = func.decompose(*args, **(kwargs or {}))
+            if result is not NotImplemented:
+                return result
+        return _computed(func, args, kwargs or {})
+
+
+def _computed(func: Any, args: tuple, kwargs: dict) -> Any:
+    tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    there = any(isinstance(tensor, Elsewhere) for tensor in tensors)
+    if there and not all(isinstance(tensor, Elsewhere) for tensor in tensors):
+        _may_mix(func, args, kwargs, tensors)
+    named = _named_device(func, args, kwargs)
+    if named is not None:
+        there = named.type == "meta"
+    elif tensors and func._schema.name in _ANY_DEVICE | _INDEXING:
+        there = isinstance(args[0], Elsewhere)  # where the first argument is
+    result = func(*tree_map(_on_the_cpu, args), **tree_map(_on_the_cpu, kwargs))
+    if func._schema.is_mutable:
+        return _mutated(func, args, kwargs, result)
+    return tree_map(_put_there, result) if there else result
+
+
+def _put_there(leaf: Any) -> Any:
+    return Elsewhere(leaf) if isinstance(leaf, torch.Tensor) else leaf
+
+
+def _on_the_cpu(leaf: Any) -> Any:
+    if isinstance(leaf, Elsewhere):
+        return leaf.numbers
+    return torch.device("cpu") if isinstance(leaf, torch.device) else leaf
+
+
+def _named_device(func: Any, args: tuple, kwargs: dict) -> torch.device | None:
+    """The device that is asked for, by name or by position."""
+    if "device" in kwargs:
+        return kwargs["device"]
+    return next((arg for arg in args if isinstance(arg, torch.device)), None)
+
+
+def _mutated(func: Any, args: tuple, kwargs: dict, result: Any) -> Any:
+    """An operation that writes gives back the tensors that it wrote to, not new ones."""
+    parameters = func._schema.arguments
+    given = {parameter.name: kwargs.get(parameter.name) for parameter in parameters}
+    given |= {parameter.name: arg for parameter, arg in zip(parameters, args, strict=False)}
+    written = [given[p.name] for p in parameters if p.alias_info is not None and p.alias_info.is_write]
+    for leaf in tree_leaves(written):
+        if isinstance(leaf, Elsewhere) and leaf.shape != leaf.numbers.shape:
+            raise NotImplementedError("the shape of a tensor on the other device was changed in place")
+    if not isinstance(result, torch.Tensor):
+        return None if result is None else type(result)(written)
+    return written[0]
+
+
+def _may_mix(func: Any, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> None:
+    """Raises as CUDA does, unless this is one of the ways in which a CPU tensor may meet one of the GPU's."""
+    name = func._schema.name
+    if name in _ANY_DEVICE:
+        return
+    if name in _INDEXING:
+        value = [args[2]] if len(args) > 2 else []
+        same = all(isinstance(one, Elsewhere) == isinstance(args[0], Elsewhere) or one.dim() == 0 for one in value)
+        if same and (isinstance(args[0], Elsewhere) or not any(isinstance(t, Elsewhere) for t in tree_leaves(args[1]))):
+            return
+    here = [tensor for tensor in tensors if not isinstance(tensor, Elsewhere)]
+    numbers_only = all(tensor.dim() == 0 for tensor in here)
+    if name in _ONE_NUMBER:
+        if numbers_only and all(tensor is args[-1] for tensor in here):
+            return
+    elif torch.Tag.pointwise in func.tags and numbers_only:
+        written = [args[0]] if name.endswith("_") else [kwargs.get("out")]
+        if (len(here) == 1 or name == "aten::where") and all(tensor is not here[0] for tensor in written):
+            return
+    raise DeviceError(MIXED)
+
+
+# --- what it is called in Python --------------------------------------------------------------------------------------
+
+
+class _Disguise(TorchFunctionMode):
+    """In Python the other device is `cuda:0`. It sees generators as they are passed: C++ hands on other objects."""
+
+    def __init__(self, generators: list[torch.Generator]) -> None:
+        super().__init__()
+        self.generators = generators
+
+    def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        own = _OWN.get(func)
+        if own is not None and isinstance(args[0], Elsewhere):
+            return own(*args, **kwargs)
+        if func is torch.Tensor.cuda:
+            return args[0].to(_META)
+        args = tuple(map(_undisguised, args))
+        kwargs = {name: _undisguised(value) for name, value in kwargs.items()}
+        result = _from_data(func, args, kwargs) if func in _FROM_DATA else func(*args, **kwargs)
+        generator = kwargs.get("generator")
+        known = generator is None or any(generator is one for one in self.generators)
+        if isinstance(result, Elsewhere) and not known:
+            raise DeviceError(GENERATOR)
+        return result
+
+
+def _from_data(func: Callable, args: tuple, kwargs: dict) -> torch.Tensor:
+    """`torch.tensor` and its like read numbers from lists and would put none on the meta device."""
+    if args and not isinstance(args[0], torch.Tensor):
+        args = (tree_map(_numbers, args[0]), *args[1:])
+    device = kwargs.get("device")
+    if device == "meta" or device == _META:
+        return func(*args, **(kwargs | {"device": "cpu"})).to(_META)
+    return func(*args, **kwargs)
+
+
+def _new_tensor(tensor: Elsewhere, data: Any, **kwargs: Any) -> torch.Tensor:
+    return _from_data(torch.tensor, (data,), {"dtype": tensor.dtype, "device": _META} | kwargs)
+
+
+def _copied(tensor: Elsewhere, _memo: dict) -> torch.Tensor:
+    copy = Elsewhere(tensor.numbers.clone()).requires_grad_(tensor.requires_grad)
+    return nn.Parameter(copy, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else copy
+
+
+def _undisguised(value: Any) -> Any:
+    named = isinstance(value, str) and value.split(":")[0] == "cuda"
+    return _META if named or (isinstance(value, torch.device) and value.type == "cuda") else value
+
+
+def _to_numpy(*_args: Any, **_kwargs: Any) -> Any:
+    raise NumpyError(NO_NUMPY)
+
+
+_FROM_DATA = {torch.tensor, torch.as_tensor, torch.asarray}
+_OWN: dict[Any, Callable] = {
+    torch.Tensor.device.__get__: lambda tensor, *_: _NAME,
+    torch.Tensor.is_cuda.__get__: lambda tensor, *_: True,
+    torch.Tensor.is_meta.__get__: lambda tensor, *_: False,
+    torch.Tensor.get_device: lambda tensor: 0,
+    torch.Tensor.numpy: _to_numpy,
+    torch.Tensor.__array__: _to_numpy,
+    torch.Tensor.tolist: lambda tensor: tensor.numbers.tolist(),
+    torch.Tensor.__repr__: lambda tensor, **_: repr(tensor.numbers),
+    torch.Tensor.__format__: lambda tensor, how: format(tensor.numbers, how),
+    torch.Tensor.__deepcopy__: _copied,
+    torch.Tensor.new_tensor: _new_tensor,
+}
