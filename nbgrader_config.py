@@ -65,7 +65,8 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# Feedback: without the hidden tests.
+# Feedback: without the hidden tests. The pages are nbconvert's; what they have in common is made once.
+c.GenerateFeedback.exporter_class = "autograder.grading.pages.FeedbackExporter"
 c.GenerateFeedback.preprocessors = [
     plugins.HideTests,
     "nbgrader.preprocessors.GetGrades",
