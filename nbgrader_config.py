@@ -35,6 +35,7 @@ c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
 
 # Release: answers become stubs that say what to do, and multiple-choice answers become None.
 c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedError("{plugins.STUB}")'}
+c.GenerateAssignment.exporter_class = "autograder.grading.gradebook.ReleaseExporter"
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.IncludeHeaderFooter",
     "nbgrader.preprocessors.LockCells",

@@ -10,8 +10,6 @@ import logging
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +17,15 @@ import nbformat
 import sqlalchemy.exc
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
 from traitlets import Bool, Float, Integer, Unicode
 
 from ..sandbox.session import Limits, SandboxError, Template
 from . import mend, noticed
+from .gradebook import alone, is_released, make_ready
 from .notebook import NotebookMarker, zero_everywhere
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
@@ -75,10 +76,12 @@ class SubmissionExporter(NotebookExporter):
         """Let nbgrader know of submissions without a notebook of the right name, and of half-finished markings."""
         converter = self.parent
         course = converter.coursedir
+        students = set()
         for folder in glob.glob(converter._format_source(course.assignment_id, course.student_id)):
             match = re.match(converter._format_source("(?P<a>.*)", "(?P<s>.*)", escape=True), folder)
             if not match or not os.path.isdir(folder):
                 continue
+            students.add(match["s"])
             expected = [os.path.join(folder, path.name) for path in self._released(match["a"])]
             known = converter.assignments.setdefault(folder, [])
             known.extend(path for path in expected if path not in known)
@@ -86,20 +89,24 @@ class SubmissionExporter(NotebookExporter):
             if any(_half_finished(done / Path(path).name) for path in expected):
                 self.log.warning("Marking of %s was interrupted; it starts anew", folder)
                 shutil.rmtree(done)
-        for assignment in {Path(folder).name for folder in converter.assignments}:
-            self._know(assignment)
+        with alone(course.db_url):
+            if converter.create_student:
+                make_ready(course.db_url, course.course_id, students - set(course.student_id_exclude.split(",")))
+            for assignment in {Path(folder).name for folder in converter.assignments}:
+                self._know(assignment)
 
     def _know(self, assignment: str) -> None:
         """A new gradebook knows no assignment until it is released: release it, as the instructor would have to."""
         course = self.parent.coursedir
-        with Gradebook(course.db_url, course.course_id) as gradebook:
-            if any(known.name == assignment for known in gradebook.assignments):
-                return
-        self.log.warning("The gradebook does not know %s yet: running nbgrader generate_assignment", assignment)
-        command = [sys.executable, "-m", "nbgrader", "generate_assignment", assignment, "--force"]
-        done = subprocess.run(command, cwd=course.root, capture_output=True, text=True)
-        if done.returncode:
-            self.log.error(done.stderr)
+        if is_released(course.db_url, course.course_id, assignment):
+            return
+        self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
+        release = GenerateAssignment(CourseDirectory(parent=self.parent), parent=self.parent, force=True)
+        release.coursedir.assignment_id, release.coursedir.notebook_id = assignment, "*"
+        try:
+            release.start()
+        except NbGraderException:
+            self.log.exception("%s could not be generated", assignment)
 
     def _released(self, assignment: str) -> list[Path]:
         course = self.parent.coursedir
