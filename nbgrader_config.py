@@ -54,11 +54,11 @@ c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# Marking: submissions are mended as they are read, and the judge stands in the place of `Execute`.
+# Marking: submissions are mended as they are read, which gives them the release's kernel too, and the judge stands in
+# the place of `Execute`.
 c.Autograde.exporter_class = plugins.SubmissionExporter
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
-    "nbgrader.preprocessors.OverwriteKernelspec",
     plugins.RestoreCells,
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
