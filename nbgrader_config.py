@@ -3,6 +3,7 @@
 Written once in `solutions/`, released to `course/`, and a term's working data in `classroom/` (which git ignores).
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -13,6 +14,9 @@ sys.path.insert(0, str(ROOT))  # so that a copy of the repository marks with its
 from autograder.grading import plugins  # noqa: E402
 
 c = get_config()  # noqa: F821
+
+# By default the collector walks over all of torch and nbgrader again and again: a second for every command. As in mypy.
+gc.set_threshold(20_000, 20, 50)
 
 # nbgrader calls `alembic` as a program when it first makes the gradebook: found even in a venv that is not activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -35,6 +39,7 @@ c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
 
 # Release: answers become stubs that say what to do, and multiple-choice answers become None.
 c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedError("{plugins.STUB}")'}
+c.GenerateAssignment.exporter_class = "autograder.grading.gradebook.ReleaseExporter"
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.IncludeHeaderFooter",
     "nbgrader.preprocessors.LockCells",
@@ -49,12 +54,12 @@ c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# Marking: submissions are mended as they are read, and the judge stands in the place of `Execute`.
+# Marking: submissions are mended as they are read, which gives them the release's kernel too, and the judge stands in
+# the place of `Execute`.
 c.Autograde.exporter_class = plugins.SubmissionExporter
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
-    "nbgrader.preprocessors.OverwriteKernelspec",
-    "nbgrader.preprocessors.OverwriteCells",
+    plugins.RestoreCells,
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.autograde_preprocessors = [
@@ -62,10 +67,10 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
-    "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# Feedback: without the hidden tests.
+# Feedback: without the hidden tests. The pages are nbconvert's; what they have in common is made once.
+c.GenerateFeedback.exporter_class = "autograder.grading.pages.FeedbackExporter"
 c.GenerateFeedback.preprocessors = [
     plugins.HideTests,
     "nbgrader.preprocessors.GetGrades",

@@ -103,7 +103,8 @@ def course(tmp_path_factory):
     put(root, "no-notebook", "homework.txt", b"I could not export it")
     put(root, "two-others", "a.ipynb", b"{}")
     put(root, "two-others", "b.ipynb", b"{}")
-    nbgrader(root, "autograde", NAME)
+    said = nbgrader(root, "autograde", NAME).stderr
+    (root / "said.txt").write_text(said, encoding="utf8")
     nbgrader(root, "generate_feedback", NAME)
     return root
 
@@ -181,6 +182,13 @@ def test_nothing_of_the_students_is_changed(course):
     submitted = course / "classroom" / "submitted"
     assert (submitted / "not-json" / NAME / f"{NAME}.ipynb").read_bytes() == b"this is my homework"
     assert sorted(path.name for path in (submitted / "renamed" / NAME).iterdir()) == ["my homework.ipynb"]
+
+
+def test_honest_students_set_off_no_warnings(course):
+    said = (course / "said.txt").read_text(encoding="utf8")
+    warnings = [line for line in said.splitlines() if "WARNING" in line]
+    assert warnings  # of those who try something, and of files that are not there
+    assert not [line for line in warnings if "has changed" in line or "/perfect/" in line or "/blank/" in line]
 
 
 def test_export_works(course):

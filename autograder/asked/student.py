@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import torch
+if TYPE_CHECKING:
+    import torch  # every command reads this file, and few of them need torch
 
 Kept = Any  # something that stays in the student's process; here there is only a handle for it
 

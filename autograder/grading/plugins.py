@@ -5,27 +5,31 @@ nbgrader stays unpatched. These classes stand where its configuration takes clas
 
 from __future__ import annotations
 
+import functools
 import glob
 import logging
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nbformat
+import nbformat.reader
 import sqlalchemy.exc
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook
-from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor
-from traitlets import Bool, Float, Integer, Unicode
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor, OverwriteCells
+from traitlets import Bool, Float, Integer, List, Unicode
 
-from ..sandbox.session import Limits, SandboxError, Template
 from . import mend, noticed
-from .marker import NotebookMarker, zero_everywhere
+from .gradebook import alone, is_released, make_ready
+
+if TYPE_CHECKING:
+    from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
@@ -66,6 +70,8 @@ class SubmissionExporter(NotebookExporter):
     nbgrader sanitises first (reading from the submitted directory) and marks afterwards (reading what it wrote).
     """
 
+    optimistic_validation = Bool(True, help="Validate once, after all preprocessors").tag(config=True)
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if hasattr(self.parent, "_sanitizing"):
@@ -75,10 +81,12 @@ class SubmissionExporter(NotebookExporter):
         """Let nbgrader know of submissions without a notebook of the right name, and of half-finished markings."""
         converter = self.parent
         course = converter.coursedir
+        students = set()
         for folder in glob.glob(converter._format_source(course.assignment_id, course.student_id)):
             match = re.match(converter._format_source("(?P<a>.*)", "(?P<s>.*)", escape=True), folder)
             if not match or not os.path.isdir(folder):
                 continue
+            students.add(match["s"])
             expected = [os.path.join(folder, path.name) for path in self._released(match["a"])]
             known = converter.assignments.setdefault(folder, [])
             known.extend(path for path in expected if path not in known)
@@ -86,20 +94,24 @@ class SubmissionExporter(NotebookExporter):
             if any(_half_finished(done / Path(path).name) for path in expected):
                 self.log.warning("Marking of %s was interrupted; it starts anew", folder)
                 shutil.rmtree(done)
-        for assignment in {Path(folder).name for folder in converter.assignments}:
-            self._know(assignment)
+        with alone(course.db_url):
+            if converter.create_student:
+                make_ready(course.db_url, course.course_id, students - set(course.student_id_exclude.split(",")))
+            for assignment in {Path(folder).name for folder in converter.assignments}:
+                self._know(assignment)
 
     def _know(self, assignment: str) -> None:
         """A new gradebook knows no assignment until it is released: release it, as the instructor would have to."""
         course = self.parent.coursedir
-        with Gradebook(course.db_url, course.course_id) as gradebook:
-            if any(known.name == assignment for known in gradebook.assignments):
-                return
-        self.log.warning("The gradebook does not know %s yet: running nbgrader generate_assignment", assignment)
-        command = [sys.executable, "-m", "nbgrader", "generate_assignment", assignment, "--force"]
-        done = subprocess.run(command, cwd=course.root, capture_output=True, text=True)
-        if done.returncode:
-            self.log.error(done.stderr)
+        if is_released(course.db_url, course.course_id, assignment):
+            return
+        self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
+        release = GenerateAssignment(CourseDirectory(parent=self.parent), parent=self.parent, force=True)
+        release.coursedir.assignment_id, release.coursedir.notebook_id = assignment, "*"
+        try:
+            release.start()
+        except NbGraderException:
+            self.log.exception("%s could not be generated", assignment)
 
     def _released(self, assignment: str) -> list[Path]:
         course = self.parent.coursedir
@@ -111,7 +123,7 @@ class SubmissionExporter(NotebookExporter):
         path = Path(filename)
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
         [released] = [p for p in self._released(resources["nbgrader"]["assignment"]) if p.name == path.name]
-        release = nbformat.read(released, as_version=4)
+        release = _read_release(released, released.stat().st_mtime_ns)
         try:
             return self.from_notebook_node(mend.load(path, release), resources)
         except sqlalchemy.exc.OperationalError:
@@ -121,6 +133,16 @@ class SubmissionExporter(NotebookExporter):
             problem = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
             return self.from_notebook_node(mend.blank(release, problem), resources)
 
+    def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[str, Any]:
+        """Read without validation what was validated and written a moment ago."""
+        return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
+
+
+@functools.lru_cache(maxsize=16)
+def _read_release(path: Path, changed: int) -> NotebookNode:
+    """One for all submissions; `mend` copies what it takes from it. `changed` is when the file was."""
+    return nbformat.read(path, as_version=4)
+
 
 def _half_finished(path: Path) -> bool:
     """Sanitised but not marked: the note that `mend` leaves in the metadata is still there."""
@@ -128,6 +150,19 @@ def _half_finished(path: Path) -> bool:
         return mend.KEY in nbformat.read(path, as_version=4).metadata
     except Exception:
         return path.exists()
+
+
+class RestoreCells(OverwriteCells):
+    """OverwriteCells, silent about the checksums of locked cells.
+
+    A release has no hidden tests, so the checksum of each test cell differs from the gradebook's, and nbgrader warned
+    of it as of tampering, for every honest student. What a student did to locked cells cannot show here: `mend` has put
+    the release's in their place.
+    """
+
+    def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
+        if attr != "checksum":
+            super().report_change(name, attr, old, new)
 
 
 class Judge(NbGraderPreprocessor):
@@ -154,6 +189,8 @@ class Judge(NbGraderPreprocessor):
         if problem is None:
             problem = self._mark(nb, resources)
         if problem is not None:
+            from .marker import zero_everywhere
+
             zero_everywhere(nb, problem)
             notes.insert(0, problem)
         if notes:
@@ -162,6 +199,9 @@ class Judge(NbGraderPreprocessor):
 
     def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
         """Mark in place; a problem that keeps the whole notebook from being marked is returned as a sentence."""
+        from ..sandbox.session import Limits, SandboxError, Template
+        from .marker import NotebookMarker
+
         if Judge._template is None:
             Judge._template = Template(caged=self.sandbox)
             self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
@@ -191,6 +231,8 @@ def _about_this_submission(notes: list[str], failed: bool) -> NotebookNode:
 
 class HideTests(NbGraderPreprocessor):
     """Takes the hidden part of test cells, and the bare number of points, out of what students see."""
+
+    display_data_priority = List(config=True)  # the page's exporter sets it for all; unused here
 
     def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
         graded = cell.metadata.get("nbgrader", {})

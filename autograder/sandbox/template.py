@@ -51,7 +51,9 @@ def main() -> None:
     channel = Channel(control)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then closes the connection
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
+    gc.disable()  # it would walk over half a million new objects, all of which stay, again and again
     warm_up(sys.argv[2:])
+    gc.enable()
     gc.collect()
     gc.freeze()
     channel.send({"ready": True})

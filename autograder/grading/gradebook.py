@@ -1,0 +1,73 @@
+"""Several nbgrader processes on one gradebook: what only one of them may do is done under a lock, before they mark.
+
+nbgrader looks whether a table, a course or a student is there, and makes it if not; of two processes that look at the
+same moment, one fails. After `make_ready` nothing of the kind is left to make.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from nbconvert.exporters import NotebookExporter
+from nbgrader.api import Gradebook, Student
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import IntegrityError
+
+PATIENCE = 600.0  # seconds that a process waits for its turn
+
+_mine: set[str] = set()  # gradebooks that this process has to itself
+
+
+@contextlib.contextmanager
+def alone(db_url: str) -> Iterator[None]:
+    """One process at a time; the others wait. May be nested.
+
+    The lock is SQLite's own, on an empty file beside the gradebook: it works wherever the gradebook does, and ends with
+    the process that holds it. Other databases have no such place; there `make_ready` tries again.
+    """
+    url = make_url(db_url)
+    if url.get_backend_name() != "sqlite" or not url.database or db_url in _mine:
+        yield
+        return
+    with contextlib.closing(sqlite3.connect(f"{url.database}.turn", PATIENCE, isolation_level=None)) as turn:
+        turn.execute("BEGIN EXCLUSIVE")
+        _mine.add(db_url)
+        try:
+            yield
+        finally:
+            _mine.remove(db_url)
+
+
+def make_ready(db_url: str, course_id: str, students: Iterable[str] = ()) -> None:
+    """Make the gradebook's tables, its course and these students, as far as they are not there."""
+    students = set(students)
+    with alone(db_url):
+        Gradebook(db_url).close()  # the tables, and the course that nbgrader's own preprocessors name
+        with Gradebook(db_url, course_id) as gradebook:
+            for attempt in range(3):
+                known = {student.id for student in gradebook.db.query(Student.id)}
+                gradebook.db.add_all(Student(id=student) for student in sorted(students - known))
+                try:
+                    return gradebook.db.commit()
+                except IntegrityError:  # the formgrader, say, has made one of them since we looked
+                    gradebook.db.rollback()
+                    if attempt == 2:
+                        raise
+
+
+def is_released(db_url: str, course_id: str, assignment: str) -> bool:
+    """Whether the gradebook knows the assignment and its notebooks."""
+    with Gradebook(db_url, course_id) as gradebook:
+        return any(known.name == assignment and known.notebooks for known in gradebook.assignments)
+
+
+class ReleaseExporter(NotebookExporter):
+    """NotebookExporter with a gradebook made ready before `nbgrader generate_assignment` opens it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if self.parent is not None and not self.parent.no_database:
+            make_ready(self.parent.coursedir.db_url, self.parent.coursedir.course_id)

@@ -1,0 +1,112 @@
+"""Two nbgrader processes that start at the same moment, on a gradebook that is not there yet."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT, read
+from nbgrader.api import Gradebook
+
+from autograder.grading.gradebook import alone, make_ready
+from autograder.grading.mend import grade_id
+
+ROUNDS = 30
+STUDENTS = [f"student-{n}" for n in range(5)]
+
+
+@pytest.fixture(autouse=True)
+def alembic_is_found(monkeypatch):
+    """nbgrader calls it as a program; nbgrader_config.py sees to the same."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+def take_in(urls, barrier, outcomes):
+    """What a marking process does first; each round starts in both at once."""
+    for url in urls:
+        barrier.wait()
+        try:
+            make_ready(url, "transformers", STUDENTS)
+            for student in STUDENTS:
+                with Gradebook(url, "transformers") as gradebook:
+                    gradebook.update_or_create_student(student)
+            outcomes.put("")
+        except Exception as problem:
+            outcomes.put(f"{type(problem).__name__}: {problem}")
+        barrier.wait()
+
+
+def both(urls):
+    context = multiprocessing.get_context("spawn")
+    barrier, outcomes = context.Barrier(2), context.Queue()
+    processes = [context.Process(target=take_in, args=(urls, barrier, outcomes)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    found = [outcomes.get(timeout=120) for _ in range(2 * len(urls))]
+    for process in processes:
+        process.join()
+    return found
+
+
+def test_both_may_make_the_same_students(tmp_path):
+    urls = [f"sqlite:///{tmp_path}/{number}.db?timeout=60" for number in range(ROUNDS)]
+    Gradebook(urls[0]).close()
+    for number in range(1, ROUNDS):
+        shutil.copy(tmp_path / "0.db", tmp_path / f"{number}.db")
+    assert both(urls) == [""] * 2 * ROUNDS
+    for url in urls:
+        with Gradebook(url, "transformers") as gradebook:
+            assert [student.id for student in gradebook.students] == STUDENTS
+
+
+def test_both_may_make_the_tables(tmp_path):
+    assert both([f"sqlite:///{tmp_path}/{number}.db?timeout=60" for number in range(3)]) == [""] * 6
+
+
+def test_a_turn_may_be_taken_within_a_turn_and_ends(tmp_path):
+    url = f"sqlite:///{tmp_path}/gradebook.db"
+    for _ in range(2):
+        with alone(url), alone(url):
+            pass
+
+
+def test_two_notebooks_are_marked_in_two_terminals(tmp_path):
+    names = ["05-attention", "06-masking"]
+    for item in ("autograder", "nbgrader_config.py"):
+        source = ROOT / item
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / item)
+    for name in names:
+        shutil.copytree(ROOT / "solutions" / name, tmp_path / "solutions" / name)
+        shutil.copytree(ROOT / "course" / name, tmp_path / "course" / name)
+        blank = read("course", name)
+        blank.cells = [cell for cell in blank.cells if grade_id(cell)]
+        for student in STUDENTS:
+            folder = tmp_path / "classroom" / "submitted" / student / name
+            folder.mkdir(parents=True)
+            nbformat.write(blank, folder / f"{name}.ipynb")
+    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+    commands = [
+        subprocess.Popen(
+            [sys.executable, "-m", "nbgrader", "autograde", name],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for name in names
+    ]
+    said = [command.communicate(timeout=300)[0] for command in commands]
+    assert [command.returncode for command in commands] == [0, 0], "\n".join(said)
+    with Gradebook(f"sqlite:///{tmp_path}/classroom/gradebook.db") as gradebook:
+        for name in names:
+            marked = gradebook.assignment_submissions(name)
+            assert [submission.student.id for submission in marked] == STUDENTS
+            grades = [grade for submission in marked for book in submission.notebooks for grade in book.grades]
+            assert {grade.auto_score for grade in grades if grade.cell.cell_type == "code"} == {0.0}
