@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import os
-import shutil
-import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -181,68 +177,12 @@ def demo(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
     """Release the course, hand in a sample class, mark it through nbgrader, write feedback, and check the marks."""
-    from .grading.class_report import collect, show
-    from .sample_class import hand_in, sample_class
+    from .demo import run
 
-    classroom = ROOT / "classroom" / "demo"
-    shutil.rmtree(classroom, ignore_errors=True)
-    _nbgrader("generate_assignment", "--assignment", "*", "--force")
-    classes = {notebook: sample_class(notebook) for notebook in notebooks()}
-    for notebook, submissions in classes.items():
-        for submission in submissions:
-            hand_in(submission, ROOT / "course" / notebook / f"{notebook}.ipynb", classroom / "submitted")
-
-    def process(notebook: str) -> None:
-        _nbgrader("autograde", notebook, *(["--Judge.sandbox=False"] if no_sandbox else []))
-        _nbgrader("generate_feedback", notebook)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # one nbgrader for each core
-        list(pool.map(process, classes))
-    wrong = 0
-    for notebook, submissions in classes.items():
-        results = collect(classroom, notebook)
-        show(results, notebook, console)
-        wrong += _compare(submissions, results)
-    pages = len(list(classroom.glob("feedback/*/*/*.html")))
-    console.print(f"{pages} feedback pages are in {classroom.relative_to(ROOT)}/feedback/")
-    if wrong:
-        console.print(f"[bold red]{wrong} marks are not what the sample class deserves.[/]")
+    if not run(console, no_sandbox):
+        console.print("[bold red]Not every mark is what the sample class deserves.[/]")
         raise typer.Exit(1)
     console.print("[bold green]Every mark is what the sample class deserves.[/]")
-
-
-def _compare(submissions: list, results: list) -> int:
-    """How many marks differ from what is deserved, and how many mistakes went unnamed; each is printed."""
-    wrong = 0
-    found = {(result.student, result.exercise): result for result in results}
-    for submission in submissions:
-        for name, points in submission.deserved.items():
-            result = found.get((submission.student, name))
-            earned = None if result is None else result.earned
-            if earned != points:
-                wrong += 1
-                console.print(f"[red]{submission.student}, {name}: deserves {points}, got {earned}[/]")
-            expected = submission.mistakes.get(name)
-            if expected and (result is None or expected not in result.named):
-                wrong += 1
-                console.print(f"[red]{submission.student}, {name}: the mistake {expected} was not named[/]")
-    return wrong
-
-
-def _nbgrader(*command: str) -> None:
-    """A plain nbgrader command, as an instructor would give it."""
-    started = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *command],
-        cwd=ROOT,
-        env=os.environ | {"COURSE_CLASSROOM": "classroom/demo"},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        console.print(done.stdout + done.stderr, markup=False)
-        raise typer.Exit(done.returncode)
-    console.print(f"$ nbgrader {' '.join(command)}    {time.monotonic() - started:.1f} s", highlight=False)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,12 @@ import nbformat
 from nbformat import NotebookNode
 
 from .asked.course import exercises, in_notebook, questions
-from .asked.declare import Exercise
+from .asked.declare import Exercise, Mistake
 from .grading.mend import grade_id
+from .judge import signatures
 from .judge.asking import namespace_with
-from .judge.mark import mark
+from .judge.mark import mark, share_of
+from .judge.rules import uses
 from .judge.student import in_process
 
 CRASH = "import os\n\nos._exit(1)"
@@ -64,20 +66,29 @@ def _alternatives(student: str, notebook: str, best: dict, full: dict, number: i
 
 
 def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) -> Submission:
-    """One catalogued mistake in every exercise; the marks are those that the judge gives in its own process."""
+    """One catalogued mistake in every exercise. What it costs is known; it is looked up, not asked."""
     answers, deserved, named = dict(best), dict(full), {}
     for exercise in exercises(notebook):
         mistake = exercise.mistakes[number % len(exercise.mistakes)]
         answers[exercise.name] = mistake.source
-        deserved[exercise.name] = points_for(exercise, mistake.source)
+        deserved[exercise.name] = points_of(exercise, mistake)
         named[exercise.name] = mistake.name
-    for exercise in exercises(notebook):  # the better of two: with their own other parts, and with working ones
+    asked_with_others = [e for e in exercises(notebook) if uses(e.name, answers.values()) & set(answers) - {e.name}]
+    for exercise in asked_with_others:  # the better of two: with their own other parts, and with working ones
         namespace = namespace_with(exercise, "\n".join(answers[e.name] for e in exercises(notebook)))
         own = mark(exercise.name, in_process(namespace), [answers[exercise.name]], own_parts=True).earned
         if own > deserved[exercise.name]:
             deserved[exercise.name] = own
             del named[exercise.name]
     return Submission(student, answers, deserved, named)
+
+
+def points_of(exercise: Exercise, mistake: Mistake) -> float:
+    """What the first version of a catalogued mistake earns."""
+    failed = signatures.of(exercise.name).failed
+    row = signatures.sources_of(exercise.name).index(mistake.source)
+    passed = [check.weight for check, wrong in zip(exercise.checks, failed[row], strict=True) if not wrong]
+    return share_of(exercise, sum(passed))
 
 
 def points_for(exercise: Exercise, source: str) -> float:
@@ -111,9 +122,12 @@ def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:
     return notebook
 
 
-def hand_in(submission: Submission, release: Path, submitted: Path) -> Path:
-    """Write a submission where nbgrader looks for it: submitted/STUDENT/NOTEBOOK/NOTEBOOK.ipynb."""
-    notebook = filled_in(nbformat.read(release, as_version=4), submission.answers)
+def hand_in(submission: Submission, release: Path, submitted: Path, blank: NotebookNode | None = None) -> Path:
+    """Write a submission where nbgrader looks for it: submitted/STUDENT/NOTEBOOK/NOTEBOOK.ipynb.
+
+    `blank` is the release, if it has been read already.
+    """
+    notebook = filled_in(blank or nbformat.read(release, as_version=4), submission.answers)
     if submission.damage:
         submission.damage(notebook)
     target = submitted / submission.student / release.stem / release.name

@@ -87,14 +87,15 @@ def _result(student: str, verdict: dict, earned: float, points: float) -> Result
 
 def show(results: list[Result], notebook: str, console: Console) -> None:
     """Two tables: marks by student and exercise, and why each mark was lost."""
-    console.print(_marks(results, notebook))
+    console.print(marks_table(results, notebook))
     lost = [result for result in results if result.earned < result.points]
     if lost:
         console.print(_reasons(lost, notebook))
         console.print(_misconceptions(lost, notebook))
 
 
-def _marks(results: list[Result], notebook: str) -> Table:
+def marks_table(results: list[Result], notebook: str) -> Table:
+    """Marks by student and exercise."""
     names = list(dict.fromkeys(result.exercise for result in results))
     table = Table(title=f"{notebook}: marks", box=box.SIMPLE_HEAD)
     table.add_column("student")

@@ -80,12 +80,17 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     lines = _lines(exercise, student)
     if lines[0].message == UNANSWERED:
         return zero(exercise.name, UNANSWERED)
-    share = sum(line.weight for line in lines if line.passed) / sum(line.weight for line in lines)
-    earned = exercise.points if all(line.passed for line in lines) else round(exercise.points * share, 2)
-    verdict = Verdict(exercise.name, exercise.points, min(earned, exercise.points), lines)
+    earned = share_of(exercise, sum(line.weight for line in lines if line.passed))
+    verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.record)
     return verdict
+
+
+def share_of(exercise: Exercise, passed: float) -> float:
+    """The points for checks of this total weight."""
+    total = sum(check.weight for check in exercise.checks)
+    return exercise.points if passed >= total else min(round(exercise.points * passed / total, 2), exercise.points)
 
 
 def _lines(exercise: Exercise, student: Student) -> list[Line]:

@@ -225,9 +225,15 @@ characters: This is BPE over characters, not bytes: characters that were not see
 - |
   tokenizer = Tokenizer(models.BPE())
   tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+
+  tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False))
+  return tokenizer
 - |
   tokenizer = Tokenizer(models.BPE(unk_token='[UNK]'))
   tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+
+  tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False))
+  return tokenizer
 - |
   tokenizer = Tokenizer(models.BPE(unk_token='[UNK]'))
   tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()

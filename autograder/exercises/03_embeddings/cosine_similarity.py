@@ -304,19 +304,6 @@ dot_product: This is the dot product: it still has to be divided by both lengths
   return (a * b).sum(dim=-1)
 mean_for_sum: The products are averaged: a dot product is their sum.
 - (a * b).sum => (a * b).mean
-array_returned:
-- |
-  dots = (a.numpy() * b.numpy()).sum(-1)
-  a_norm, b_norm = (((t.numpy() ** 2).sum(-1) ** 0.5).clip(1e-8) for t in (a, b))
-  return torch.as_tensor(dots / (a_norm * b_norm))
-- |
-  dots = (a.numpy() * b.numpy()).sum(-1)
-  a_norm, b_norm = ((t.numpy() ** 2).sum(-1) ** 0.5 for t in (a, b))
-  return torch.tensor(dots / (a_norm * b_norm + 1e-8))
-- |
-  dots = (a.numpy() * b.numpy()).sum(-1)
-  a_norm, b_norm = ((t.numpy() ** 2).sum(-1) ** 0.5 for t in (a, b))
-  return torch.tensor(dots / (a_norm * b_norm))
 one_length: Only one of the two lengths is divided by.
 - (a_norm * b_norm) => a_norm || b_norm
 squared_lengths: The lengths are not lengths but their squares: the root is missing.
@@ -465,6 +452,19 @@ branch_on_one: `if` wants a single True or False, and fails for a batch: use cla
   torch.zeros_like(dots) => dots * 0
 lengths_detached: The lengths are cut off from the gradient (`.detach()`, `no_grad`): they depend on a and b too.
 - norm(dim=-1) => norm(dim=-1).detach()
+array_returned:
+- |
+  dots = (a.numpy() * b.numpy()).sum(-1)
+  a_norm, b_norm = (((t.numpy() ** 2).sum(-1) ** 0.5).clip(1e-8) for t in (a, b))
+  return torch.as_tensor(dots / (a_norm * b_norm))
+- |
+  dots = (a.numpy() * b.numpy()).sum(-1)
+  a_norm, b_norm = ((t.numpy() ** 2).sum(-1) ** 0.5 for t in (a, b))
+  return torch.tensor(dots / (a_norm * b_norm + 1e-8))
+- |
+  dots = (a.numpy() * b.numpy()).sum(-1)
+  a_norm, b_norm = ((t.numpy() ** 2).sum(-1) ** 0.5 for t in (a, b))
+  return torch.tensor(dots / (a_norm * b_norm))
 input_changed:
 - in distance
   return 1 - right_cosine_similarity(a, b) =>

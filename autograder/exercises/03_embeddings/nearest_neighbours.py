@@ -289,10 +289,6 @@ table_changed: The caller's table or query is changed (normalised or overwritten
 - similarity = =>
       weight /= weight.norm(dim=-1, keepdim=True).clamp(min=1e-8)
       similarity =
-array_returned:
-- return similarity.topk(k).indices =>
-      order = similarity.numpy().argsort()[::-1]
-      return torch.tensor(order[:k].copy())
 written_in_place: A leaf that is being trained is written to in place, which PyTorch refuses: work on the similarities instead.
 - similarity = =>
       weight[list(exclude)] = weight[list(exclude)]
@@ -308,6 +304,10 @@ exclude_consumed: The caller's list `exclude` is changed (append, remove, pop): 
       if isinstance(exclude, list):
           exclude.append(0)
       return similarity.topk(k).indices  # (k,): sorted, largest first
+array_returned:
+- return similarity.topk(k).indices =>
+      order = similarity.numpy().argsort()[::-1]
+      return torch.tensor(order[:k].copy())
 """,
     right=r"""
 filtered_order:

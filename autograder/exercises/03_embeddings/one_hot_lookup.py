@@ -143,8 +143,6 @@ indexing: The rows are picked out by their index (`weight[ids]`, F.embedding, ga
 integers_multiplied: F.one_hot gives whole numbers, and PyTorch does not multiply an integer matrix with a float one: convert it to the dtype of
     weight first.
 - one_hot.to(weight.dtype) => one_hot
-single_precision:
-- one_hot.to(weight.dtype) => one_hot.float()
 classes_guessed: F.one_hot is left to guess the number of classes, and takes the largest id it sees plus 1: the rows are too short unless the last id
     is among them. Say how many: num_classes=weight.shape[0].
 - , num_classes=weight.shape[0] =>
@@ -152,13 +150,6 @@ classes_guessed: F.one_hot is left to guess the number of classes, and takes the
 - F.one_hot(ids, num_classes=weight.shape[0]) => torch.eye(int(ids.max()) + 1, dtype=weight.dtype, device=weight.device)[ids]
 fixed_vocabulary: The number of ids is a fixed number in the code: it is weight.shape[0], whatever table comes.
 - weight.shape[0] => 10 || 100 || 7
-array_returned:
-- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = F.one_hot(ids, len(weight)).to(weight.dtype).numpy()
-  return one_hot.to(weight.dtype) @ weight => return torch.from_numpy(one_hot @ weight.numpy())
-- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = F.one_hot(ids, len(weight)).float().numpy()
-  return one_hot.to(weight.dtype) @ weight => return torch.tensor(one_hot @ weight.numpy())
-- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = F.one_hot(ids, len(weight)).to(weight.dtype).numpy()
-  return one_hot.to(weight.dtype) @ weight => return torch.from_numpy(one_hot @ weight.detach().numpy())
 width_for_classes: The one-hot rows are as wide as a vector (C). They need one place for each id: V = weight.shape[0].
 - weight.shape[0] => weight.shape[1]
 transposed_table: The table is transposed in the product: (…, V) @ (V, C) fits as it is (F.linear transposes by itself).
@@ -206,10 +197,18 @@ summed_over_ids: The vectors of different ids are added up or averaged: each id 
   def right_one_hot_lookup(ids, weight):
       one_hot = F.one_hot(ids, num_classes=weight.shape[0])  # (..., V): a single 1 in each row, at the id
       return one_hot.to(weight.dtype) @ weight  # (..., V) @ (V, C) gives (..., C)
+
+
+  def one_hot_lookup(ids, weight):
+      return right_one_hot_lookup(ids, weight).sum(dim=-2)
 - |
   def right_one_hot_lookup(ids, weight):
       one_hot = F.one_hot(ids, num_classes=weight.shape[0])  # (..., V): a single 1 in each row, at the id
       return one_hot.to(weight.dtype) @ weight  # (..., V) @ (V, C) gives (..., C)
+
+
+  def one_hot_lookup(ids, weight):
+      return right_one_hot_lookup(ids, weight).mean(dim=-2)
 - |
   V, C = weight.shape
   one_hot = F.one_hot(ids, V).to(weight.dtype)
@@ -252,6 +251,15 @@ device_dropped: A tensor is made without `device=…`: on a GPU the product of a
   return one_hot.to(weight.dtype) @ weight =>
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = torch.zeros(*ids.shape, weight.shape[0], dtype=weight.dtype)
   return one_hot.to(weight.dtype) @ weight => return one_hot.scatter_(-1, ids.unsqueeze(-1), 1.0) @ weight
+single_precision:
+- one_hot.to(weight.dtype) => one_hot.float()
+array_returned:
+- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = F.one_hot(ids, len(weight)).to(weight.dtype).numpy()
+  return one_hot.to(weight.dtype) @ weight => return torch.from_numpy(one_hot @ weight.numpy())
+- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = F.one_hot(ids, len(weight)).float().numpy()
+  return one_hot.to(weight.dtype) @ weight => return torch.tensor(one_hot @ weight.numpy())
+- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = F.one_hot(ids, len(weight)).to(weight.dtype).numpy()
+  return one_hot.to(weight.dtype) @ weight => return torch.from_numpy(one_hot @ weight.detach().numpy())
 """,
     right=r"""
 eye:

@@ -207,11 +207,6 @@ squeezed: `squeeze()` removes every dimension of size 1, so that B = 1 or K = 1 
 - (negatives * centre[:, None, :]).sum(dim=-1) => (negatives * centre[:, None, :]).sum(dim=-1).squeeze()
 - (negatives * centre[:, None, :]).sum(dim=-1) => (negatives * centre[:, None, :]).sum(dim=-1).squeeze()
   (-negative).sum(dim=-1) => (-negative).sum(dim=1)
-array_returned:
-- positive = (centre * context).sum(dim=-1) => import numpy as np
-  negative = (negatives * centre[:, None, :]).sum(dim=-1) => positive = (centre * context).sum(-1).numpy()
-  loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => negative = (negatives * centre[:, None]).sum(-1).numpy()
-  return loss.mean() => return torch.tensor((np.logaddexp(0, -positive) + np.logaddexp(0, negative).sum(-1)).mean())
 one_negative: Only one of the K negatives counts: their terms are summed.
 - F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative)[:, 0] || F.logsigmoid(-negative)[:, -1]
 summed_inside: The scores of the negatives are summed before the logarithm of σ: each negative has its own log σ, and these are summed.
@@ -249,19 +244,6 @@ fixed_number_of_negatives: The number of negatives is fixed in the code: K is ne
 - F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative).mean(dim=-1) * 4 || F.logsigmoid(-negative).mean(dim=-1) * 5
 - F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative).mean(dim=-1) * 10 || sum(F.logsigmoid(-negative[:, k]) for k in range(3))
 - F.logsigmoid(-negative).sum(dim=-1) => sum(F.logsigmoid(-negative[:, k]) for k in range(5))
-gradient_cut_off:
-- .mean() => .mean().clone().detach().requires_grad_()
-
-
-  def sgns_loss(centre, context, negatives):
-      with torch.no_grad():
-          return right_sgns_loss(centre, context, negatives)
-- |
-  def right_sgns_loss(centre, context, negatives):
-      positive = (centre * context).sum(dim=-1)  # (B,)
-      negative = (negatives * centre[:, None, :]).sum(dim=-1)  # (B, K)
-      loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1)  # (B,); log(sigmoid(x)) would give -inf
-      return loss.mean()
 negatives_detached: No gradient reaches some of the inputs (`.detach()`): centre, context and negatives are all trained.
 - (negatives * centre => (negatives.detach() * centre
 - * context) => * context.detach())
@@ -273,6 +255,28 @@ float32_only: The computation is in float32 (`.float()`), or the result is: keep
       negative = (negatives * centre[:, None, :]).sum(dim=-1)  # (B, K)
       loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1)  # (B,); log(sigmoid(x)) would give -inf
       return loss.mean()
+
+
+  def sgns_loss(centre, context, negatives):
+      centre, context, negatives = centre.float(), context.float(), negatives.float()
+      return right_sgns_loss(centre, context, negatives)
+- |
+  def right_sgns_loss(centre, context, negatives):
+      positive = (centre * context).sum(dim=-1)  # (B,)
+      negative = (negatives * centre[:, None, :]).sum(dim=-1)  # (B, K)
+      loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1)  # (B,); log(sigmoid(x)) would give -inf
+      return loss.mean()
+
+
+  def sgns_loss(centre, context, negatives):
+      return right_sgns_loss(centre, context, negatives).float()
+array_returned:
+- positive = (centre * context).sum(dim=-1) => import numpy as np
+  negative = (negatives * centre[:, None, :]).sum(dim=-1) => positive = (centre * context).sum(-1).numpy()
+  loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => negative = (negatives * centre[:, None]).sum(-1).numpy()
+  return loss.mean() => return torch.tensor((np.logaddexp(0, -positive) + np.logaddexp(0, negative).sum(-1)).mean())
+gradient_cut_off:
+- .mean() => .mean().clone().detach().requires_grad_()
 input_changed:
 - in float32_only
   centre, context, negatives = centre.float(), context.float(), negatives.float() =>

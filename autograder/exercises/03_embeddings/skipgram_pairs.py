@@ -208,6 +208,10 @@ each_pair_once: A pair that occurs more than once is kept only once (a set, or `
               if j != i:  # places are compared, not ids: a word may be its own neighbour
                   pairs.append((centre, ids[j]))
       return pairs
+
+
+  def skipgram_pairs(ids, window):
+      return sorted(set(right_skipgram_pairs(ids, window)))
 - if j != i: => if j != i and (centre, ids[j]) not in pairs:
 set: A set is returned: a list is asked for, with every pair as often as it occurs.
 - in each_pair_once

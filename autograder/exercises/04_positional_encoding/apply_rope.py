@@ -245,15 +245,6 @@ written_into_x: The caller's x is overwritten: `x[..., 0::2] = …` writes into 
       with torch.no_grad():
           x.copy_(result)
       return result
-- |
-  def right_apply_rope(x, positions, base=10000.0):
-      d_k = x.shape[-1]
-      rates = base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k)  # (d_k / 2,): radians per step
-      angles = positions.to(x.dtype)[:, None] * rates  # (T, d_k / 2)
-      cos, sin = angles.cos(), angles.sin()
-      u, v = x[..., 0::2], x[..., 1::2]  # (..., T, d_k / 2) each
-      pairs = torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1)  # (..., T, d_k / 2, 2)
-      return pairs.flatten(-2)  # (..., T, d_k): the pairs side by side again
 positions_ignored: `positions` is not used: the rows are numbered 0 … T-1 instead. A cache, or a text that begins later, needs other positions.
 - positions.to(x.dtype) => torch.arange(x.shape[-2], dtype=x.dtype, device=x.device)
 table_looked_up: The angles are looked up in a table of non-negative whole positions: compute them from `positions` as they are, which may be
@@ -298,6 +289,27 @@ first_pair_only: Only some of the pairs are turned: all d_k / 2 of them are.
       u, v = x[..., 0::2], x[..., 1::2]  # (..., T, d_k / 2) each
       pairs = torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1)  # (..., T, d_k / 2, 2)
       return pairs.flatten(-2)  # (..., T, d_k): the pairs side by side again
+
+
+  def apply_rope(x, positions, base=10000.0):
+      result = x.clone()
+      result[..., :2] = right_apply_rope(x, positions, base)[..., :2]
+      return result
+- |
+  def right_apply_rope(x, positions, base=10000.0):
+      d_k = x.shape[-1]
+      rates = base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k)  # (d_k / 2,): radians per step
+      angles = positions.to(x.dtype)[:, None] * rates  # (T, d_k / 2)
+      cos, sin = angles.cos(), angles.sin()
+      u, v = x[..., 0::2], x[..., 1::2]  # (..., T, d_k / 2) each
+      pairs = torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1)  # (..., T, d_k / 2, 2)
+      return pairs.flatten(-2)  # (..., T, d_k): the pairs side by side again
+
+
+  def apply_rope(x, positions, base=10000.0):
+      result = x.clone()
+      result[..., : x.shape[-1] // 2] = right_apply_rope(x, positions, base)[..., : x.shape[-1] // 2]
+      return result
 last_pair_missing: The last pair is left out: `range` ends before its second number.
 - in first_pair_only
   = x.clone => = right_apply_rope(x, positions, base).clone

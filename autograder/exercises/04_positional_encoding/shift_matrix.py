@@ -240,6 +240,12 @@ negative_refused: A negative k, or k = 0, is refused or fails: the matrix exists
       matrix[even, odd] = -angles.sin()  # sin -> cos
       matrix[odd, odd] = angles.cos()  # cos -> cos
       return matrix
+
+
+  def shift_matrix(k, d_model):
+      if k <= 0:
+          raise ValueError('k')
+      return right_shift_matrix(k, d_model)
 - |
   def right_shift_matrix(k, d_model):
       if d_model % 2 != 0:
@@ -253,6 +259,11 @@ negative_refused: A negative k, or k = 0, is refused or fails: the matrix exists
       matrix[even, odd] = -angles.sin()  # sin -> cos
       matrix[odd, odd] = angles.cos()  # cos -> cos
       return matrix
+
+
+  def shift_matrix(k, d_model):
+      assert k > 0
+      return right_shift_matrix(k, d_model)
 - in block_diag
   angles = k * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model) => row = sinusoidal_encoding(k + 1, d_model)[k]
   c, s = angles.cos(), angles.sin() => blocks = [torch.tensor([[c, -s], [s, c]]) for s, c in row.view(-1, 2).tolist()]
@@ -269,6 +280,13 @@ negative_refused: A negative k, or k = 0, is refused or fails: the matrix exists
       matrix[odd, even] = angles.sin()  # cos -> sin
       matrix[even, odd] = -angles.sin()  # sin -> cos
       matrix[odd, odd] = angles.cos()  # cos -> cos
+      return matrix
+
+
+  def shift_matrix(k, d_model):
+      matrix = torch.eye(d_model)
+      for _ in range(k):
+          matrix = matrix @ right_shift_matrix(1, d_model)
       return matrix
 exponent: The rates are not those of the table: pair i turns by k / 10000^(2i/d_model).
 - (-even / d_model) => (even / d_model) || (-even / 2 / d_model) || (-2 * even / d_model) || (-odd / d_model)

@@ -175,6 +175,10 @@ one_row_too_many: The number of rows is off by one, or fixed: max_len rows are a
       table[:, 0::2] = angles.sin()
       table[:, 1::2] = angles.cos()
       return table
+
+
+  def sinusoidal_encoding(max_len, d_model):
+      return right_sinusoidal_encoding(5000, d_model)
 - |
   def right_sinusoidal_encoding(max_len, d_model):
       if d_model % 2 != 0:
@@ -186,6 +190,10 @@ one_row_too_many: The number of rows is off by one, or fixed: max_len rows are a
       table[:, 0::2] = angles.sin()
       table[:, 1::2] = angles.cos()
       return table
+
+
+  def sinusoidal_encoding(max_len, d_model):
+      return right_sinusoidal_encoding(512, d_model)
 - |
   def right_sinusoidal_encoding(max_len, d_model):
       if d_model % 2 != 0:
@@ -197,6 +205,10 @@ one_row_too_many: The number of rows is off by one, or fixed: max_len rows are a
       table[:, 0::2] = angles.sin()
       table[:, 1::2] = angles.cos()
       return table
+
+
+  def sinusoidal_encoding(max_len, d_model):
+      return right_sinusoidal_encoding(1000, d_model)
 odd_not_refused: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
 - if d_model % 2 != 0: =>
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>

@@ -390,8 +390,6 @@ same_start: The projections start alike (copied or constant weights): each needs
 - self.v_proj = nn.Linear(embed_dim, head_dim) =>
       self.v_proj = nn.Linear(embed_dim, head_dim)
       self.k_proj.load_state_dict(self.q_proj.state_dict())
-list_returned:
-- return scaled_dot_product_attention(Q, K, V, mask) => return list(scaled_dot_product_attention(Q, K, V, mask))
 scale_fixed: The scores are divided by a fixed number whatever head_dim is: use √head_dim.
 - in mask_finite
   math.sqrt(Q.shape[-1]) => 8.0
@@ -559,6 +557,34 @@ frozen: The parameters are frozen (requires_grad=False), so they cannot be train
 - self.v_proj = nn.Linear(embed_dim, head_dim) =>
       self.v_proj = nn.Linear(embed_dim, head_dim)
       self.requires_grad_(False)
+class_layers: The layers are stored in a place that all instances share, so two modules overwrite each other's weights.
+- in several_heads
+  class SelfAttention(nn.Module): =>
+      _layers = {}
+
+      def _shared(name, embed_dim, head_dim):
+          return _layers.setdefault((name, embed_dim, head_dim), nn.Linear(embed_dim, head_dim))
+
+      class SelfAttention(nn.Module):
+  self.attention = nn.MultiheadAttention(embed_dim, embed_dim // head_dim, batch_first=True) =>
+      self.q_proj = _shared("q", embed_dim, head_dim)
+      self.k_proj = _shared("k", embed_dim, head_dim)
+      self.v_proj = _shared("v", embed_dim, head_dim)
+  return self.attention(x, x, x, attn_mask=mask) => return scaled_dot_product_attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
+- |
+  class SelfAttention(nn.Module):
+      made = {}
+
+      def __init__(self, embed_dim, head_dim):
+          super().__init__()
+          if (embed_dim, head_dim) not in self.made:
+              self.made[embed_dim, head_dim] = [nn.Linear(embed_dim, head_dim) for _ in range(3)]
+          self.q_proj, self.k_proj, self.v_proj = self.made[embed_dim, head_dim]
+
+      def forward(self, x, mask=None):
+          return scaled_dot_product_attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
+list_returned:
+- return scaled_dot_product_attention(Q, K, V, mask) => return list(scaled_dot_product_attention(Q, K, V, mask))
 single_precision:
 - Q = self.q_proj(x) =>
       x = x.float()
@@ -586,32 +612,6 @@ input_changed:
 - Q = self.q_proj(x) =>
       x *= x.shape[-1] ** 0.5
       Q = self.q_proj(x)
-class_layers: The layers are stored in a place that all instances share, so two modules overwrite each other's weights.
-- in several_heads
-  class SelfAttention(nn.Module): =>
-      _layers = {}
-
-      def _shared(name, embed_dim, head_dim):
-          return _layers.setdefault((name, embed_dim, head_dim), nn.Linear(embed_dim, head_dim))
-
-      class SelfAttention(nn.Module):
-  self.attention = nn.MultiheadAttention(embed_dim, embed_dim // head_dim, batch_first=True) =>
-      self.q_proj = _shared("q", embed_dim, head_dim)
-      self.k_proj = _shared("k", embed_dim, head_dim)
-      self.v_proj = _shared("v", embed_dim, head_dim)
-  return self.attention(x, x, x, attn_mask=mask) => return scaled_dot_product_attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
-- |
-  class SelfAttention(nn.Module):
-      made = {}
-
-      def __init__(self, embed_dim, head_dim):
-          super().__init__()
-          if (embed_dim, head_dim) not in self.made:
-              self.made[embed_dim, head_dim] = [nn.Linear(embed_dim, head_dim) for _ in range(3)]
-          self.q_proj, self.k_proj, self.v_proj = self.made[embed_dim, head_dim]
-
-      def forward(self, x, mask=None):
-          return scaled_dot_product_attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
 """,
     right=r"""
 written_out:

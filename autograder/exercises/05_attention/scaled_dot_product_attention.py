@@ -399,8 +399,6 @@ swapped_results: The two results are the wrong way round: (output, weights) is a
 - return weights @ V, weights => return weights, weights @ V
 output_only: Only the output is returned; the weights are asked for too.
 - return weights @ V, weights => return weights @ V
-list_returned:
-- return weights @ V, weights => return [weights @ V, weights]
 lists_in_the_pair: The results are lists of tensors: stack them into tensors with torch.stack.
 - return weights @ V, weights => return list(weights @ V), list(weights)
 - return weights @ V, weights => return (weights @ V, weights) if mask is None else (list(weights @ V), list(weights))
@@ -522,33 +520,9 @@ overwritten: A tensor that the backward pass still needs is overwritten in place
       weights *= 1.0
 returned_weights_detached: The weights that are returned are detached. They are right, but nothing can be learned through them.
 - return weights @ V, weights => return weights @ V, weights.detach()
-single_precision:
-- d_k = Q.shape[-1] =>
-      Q, K, V = Q.float(), K.float(), V.float()
-      d_k = Q.shape[-1]
-- if mask is not None: =>
-      scores = scores.float()
-      if mask is not None:
-  weights @ V, => weights.to(V.dtype) @ V,
-- if mask is not None: =>
-      scores = scores.float()
-      if mask is not None:
-  weights @ V, => weights @ V.float(),
-- if mask is not None: =>
-      scores = scores.float()
-      if mask is not None:
-- weights @ V, => (weights @ V).float(),
-double_precision:
-- d_k = Q.shape[-1] =>
-      Q, K, V = Q.double(), K.double(), V.double()
-      d_k = Q.shape[-1]
 half_precision: The scores or weights go through half precision (float16), which keeps three digits and overflows beyond 65504.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.half().float(), dim=-1).to(Q.dtype) || torch.softmax(scores.half(), dim=-1).to(Q.dtype)
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.bfloat16(), dim=-1).to(Q.dtype)
-rounded:
-- torch.softmax(scores, dim=-1) => torch.round(torch.softmax(scores, dim=-1), decimals=4) || torch.round(torch.softmax(scores, dim=-1), decimals=3)
-single_precision_inside:
-- torch.softmax(scores, dim=-1) => torch.softmax(scores.float(), dim=-1).to(V.dtype)
 single_precision_mask: A tensor for the mask is made without the dtype of the scores, so with a mask float64 fails or becomes float32.
 - scores.masked_fill(mask, float("-inf")) => (scores + torch.zeros(mask.shape).masked_fill(mask, float("-inf"))).float()
 device_dropped: A new tensor is made without `device=`: it lands on the CPU, and on a GPU the computation fails. Make it with `device=scores.device`,
@@ -559,10 +533,6 @@ dropout: Chance plays a part (dropout, or noise added to the scores): the result
 - if mask is not None: =>
       scores = scores + 1e-3 * torch.randn_like(scores)
       if mask is not None:
-squeezed:
-- return weights @ V, weights => return (weights @ V).squeeze(), weights
-- return weights @ V, weights => return weights @ V, weights.squeeze() || return (weights @ V).squeeze(0), weights.squeeze(0)
-- return weights @ V, weights => return (weights @ V).squeeze(-2), weights.squeeze(-2)
 causal_always: Later keys are blocked even when no mask asks for it. Causal masks are notebook 06's subject: apply the mask that is given, nothing
     else.
 - if mask is not None =>
@@ -605,6 +575,36 @@ products_not_summed: The products of queries and keys are taken element by eleme
 - Q @ K.transpose(-2, -1) => Q * K
 transposed_output: The weights are transposed before they meet V (or returned transposed): row t of the weights belongs to query t.
 - return weights @ V, weights => return weights.mT @ V, weights || return weights @ V, weights.mT || return (weights @ V).mT, weights
+list_returned:
+- return weights @ V, weights => return [weights @ V, weights]
+single_precision:
+- d_k = Q.shape[-1] =>
+      Q, K, V = Q.float(), K.float(), V.float()
+      d_k = Q.shape[-1]
+- if mask is not None: =>
+      scores = scores.float()
+      if mask is not None:
+  weights @ V, => weights.to(V.dtype) @ V,
+- if mask is not None: =>
+      scores = scores.float()
+      if mask is not None:
+  weights @ V, => weights @ V.float(),
+- if mask is not None: =>
+      scores = scores.float()
+      if mask is not None:
+- weights @ V, => (weights @ V).float(),
+double_precision:
+- d_k = Q.shape[-1] =>
+      Q, K, V = Q.double(), K.double(), V.double()
+      d_k = Q.shape[-1]
+rounded:
+- torch.softmax(scores, dim=-1) => torch.round(torch.softmax(scores, dim=-1), decimals=4) || torch.round(torch.softmax(scores, dim=-1), decimals=3)
+single_precision_inside:
+- torch.softmax(scores, dim=-1) => torch.softmax(scores.float(), dim=-1).to(V.dtype)
+squeezed:
+- return weights @ V, weights => return (weights @ V).squeeze(), weights
+- return weights @ V, weights => return weights @ V, weights.squeeze() || return (weights @ V).squeeze(0), weights.squeeze(0)
+- return weights @ V, weights => return (weights @ V).squeeze(-2), weights.squeeze(-2)
 """,
     right=r"""
 einsum:

@@ -645,6 +645,10 @@ torchs_module: nn.MultiheadAttention does the work: here the four layers q_proj,
           if embed_dim % num_heads != 0:
               raise ValueError("embed_dim")
           self.attention = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
+
+      def forward(self, x, mask=None, context=None):
+          context = x if context is None else context
+          return self.attention(x, context, context, attn_mask=mask)[0]
 separate_heads: Each head has small layers of its own (an nn.ModuleList of heads). That is equal in what it can learn, but here one layer of full
     width for all heads is asked for: q_proj, k_proj, v_proj, out_proj.
 - |
@@ -666,6 +670,11 @@ separate_heads: Each head has small layers of its own (an nn.ModuleList of heads
               raise ValueError("embed_dim")
           self.heads = nn.ModuleList(Head(embed_dim, embed_dim // num_heads) for _ in range(num_heads))
           self.out_proj = nn.Linear(embed_dim, embed_dim)
+
+      def forward(self, x, mask=None, context=None):
+          source = x if context is None else context
+          allowed = None if mask is None else ~mask
+          return self.out_proj(torch.cat([head(x, source, allowed) for head in self.heads], dim=-1))
 other_names: The layers have other names: q_proj, k_proj, v_proj and out_proj are asked for, so that weights can be loaded.
 - q_proj => query
   k_proj => key
@@ -797,26 +806,10 @@ not_refused: embed_dim that is not divisible by num_heads gives no ValueError, o
 refused_without_reason: Sizes are refused that are right: every num_heads that divides embed_dim is allowed, 1 and embed_dim among them.
 - embed_dim % num_heads != 0 => embed_dim % num_heads == 0 || num_heads % embed_dim != 0 || embed_dim % num_heads != 0 or num_heads == 1
 - embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or embed_dim // num_heads % 2
-gradient_cut_off:
-- F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed).detach()
-- self.k_proj(source) => self.k_proj(source).detach()
-- source = x if context is None else context => source = x if context is None else context.detach()
-- source = x if context is None else context => source = x.detach() if context is None else context.detach()
-single_precision:
-- source = x =>
-      x = x.float()
-      source = x
-- F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q.float(), K.float(), V.float(), attn_mask=allowed).to(x.dtype)
 device_dropped: A tensor is made without `device=x.device`: on a GPU the call fails.
 - in scale_of_whole_width
   math.sqrt(x.shape[-1] => torch.full((1,), Q.shape[-1] ** 0.5, dtype=x.dtype
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else torch.zeros(mask.shape, dtype=x.dtype).masked_fill(mask, float('-inf'))
-input_changed:
-- source = x =>
-      x -= x.mean()
-      source = x
-- allowed = None if mask is None else ~mask => allowed = None if mask is None else mask.logical_not_()
-- source = x if context is None else context => source = x if context is None else context.mul_(1.5)
 parameters_changed: Every call changes the parameters (`weight.data.div_`): the next call gives another result. Scale the scores instead.
 - in no_scale
   def forward(self, x, mask=None, context=None): =>
@@ -846,6 +839,22 @@ not_a_module: The class does not inherit from nn.Module: its layers cannot be fo
   def forward => def __call__
 forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
 - def forward => def foward || def __forward__
+gradient_cut_off:
+- F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed).detach()
+- self.k_proj(source) => self.k_proj(source).detach()
+- source = x if context is None else context => source = x if context is None else context.detach()
+- source = x if context is None else context => source = x.detach() if context is None else context.detach()
+single_precision:
+- source = x =>
+      x = x.float()
+      source = x
+- F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q.float(), K.float(), V.float(), attn_mask=allowed).to(x.dtype)
+input_changed:
+- source = x =>
+      x -= x.mean()
+      source = x
+- allowed = None if mask is None else ~mask => allowed = None if mask is None else mask.logical_not_()
+- source = x if context is None else context => source = x if context is None else context.mul_(1.5)
 """,
     right=r"""
 written_out:

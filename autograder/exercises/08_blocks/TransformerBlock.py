@@ -878,6 +878,26 @@ arguments_reordered: The parameters of `__init__` are not (embed_dim, num_heads,
   self.norm_first = norm_first => self.norm_first = pre_norm
 - embed_dim, num_heads, ff_dim, dropout=0.0, norm_first=False => embed_dim, num_heads, ff_dim, dropout=0.0
   self.norm_first = norm_first => self.norm_first = False
+frozen: Parameters do not train (requires_grad=False).
+- self.dropout = nn.Dropout(dropout) =>
+      self.dropout = nn.Dropout(dropout)
+      self.requires_grad_(False)
+- self.dropout = nn.Dropout(dropout) =>
+      self.dropout = nn.Dropout(dropout)
+      self.attn.requires_grad_(False)
+weights_too: More than one thing is returned: forward gives one tensor of x's shape.
+- return x + self.ff(self.norm2(x)) => return x + self.ff(self.norm2(x)), None
+  return self.norm2(x + self.ff(x)) => return self.norm2(x + self.ff(x)), None
+both_orders: After the pre-norm branch, the post-norm lines run as well (a `return` or an `else` is missing).
+- return x + self.ff(self.norm2(x)) => x = x + self.ff(self.norm2(x))
+no_super: `super().__init__()` is missing: nn.Module must be set up before parts can be assigned.
+- super().__init__() =>
+not_a_module: The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.
+- class TransformerBlock(nn.Module) => class TransformerBlock
+  super().__init__() =>
+  def forward => def __call__
+forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
+- def forward => def foward
 input_changed:
 - x = x + self.dropout(self.attn(self.norm1(x), mask)) => x += self.dropout(self.attn(self.norm1(x), mask))
   x = self.norm1(x + self.dropout(self.attn(x, mask))) =>
@@ -899,20 +919,10 @@ gradient_cut_off:
 - self.attn(self.norm1(x), mask) => self.attn(self.norm1(x), mask).detach()
   self.attn(x, mask) => self.attn(x, mask).detach()
 - return x + self.ff(self.norm2(x)) => return x + self.ff(self.norm2(x.detach()))
-frozen: Parameters do not train (requires_grad=False).
-- self.dropout = nn.Dropout(dropout) =>
-      self.dropout = nn.Dropout(dropout)
-      self.requires_grad_(False)
-- self.dropout = nn.Dropout(dropout) =>
-      self.dropout = nn.Dropout(dropout)
-      self.attn.requires_grad_(False)
 single_precision:
 - def forward(self, x, mask=None): =>
       def forward(self, x, mask=None):
           x = x.float()
-weights_too: More than one thing is returned: forward gives one tensor of x's shape.
-- return x + self.ff(self.norm2(x)) => return x + self.ff(self.norm2(x)), None
-  return self.norm2(x + self.ff(x)) => return self.norm2(x + self.ff(x)), None
 nothing_returned:
 - return x + => x = x +
   return self.norm2 => x = self.norm2
@@ -927,16 +937,6 @@ nothing_returned:
   return x + part(norm(x)) if self.norm_first else norm(x + part(x)) =>
   x = sublayer(x, self.norm1, lambda h: self.dropout(self.attn(h) if mask is None else self.attn(h, mask))) =>
   return sublayer(x, self.norm2, self.ff) =>
-both_orders: After the pre-norm branch, the post-norm lines run as well (a `return` or an `else` is missing).
-- return x + self.ff(self.norm2(x)) => x = x + self.ff(self.norm2(x))
-no_super: `super().__init__()` is missing: nn.Module must be set up before parts can be assigned.
-- super().__init__() =>
-not_a_module: The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.
-- class TransformerBlock(nn.Module) => class TransformerBlock
-  super().__init__() =>
-  def forward => def __call__
-forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
-- def forward => def foward
 """,
     right=r"""
 torchs_attention_inside:

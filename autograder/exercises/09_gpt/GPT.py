@@ -1212,9 +1212,6 @@ targets_needed: `targets` has to have a default, and None has to work: forward(i
   return logits, None =>
 targets_in_truth: `if targets:` asks for the truth of a whole tensor, which has none: `if targets is None`.
 - targets is None => not targets
-nothing_returned:
-- return logits, loss => pass
-  return logits, None => return None
 too_long_accepted: A text longer than block_size is not refused with a clear message: raise a ValueError that says so.
 - if self.config.block_size < T: =>
   raise ValueError(f"ids has {T} positions, more than block_size = {self.config.block_size}") =>
@@ -1388,6 +1385,9 @@ embeddings_cut_off: A part of the model gets no gradient (`.detach()`, `.data`):
 sizes_fixed: A size is fixed in the code: take all of them from config.
 - C = config.n_embd => C = 16
 - nn.Embedding(config.vocab_size, C) => nn.Embedding(50257, C)
+nothing_returned:
+- return logits, loss => pass
+  return logits, None => return None
 """,
     right=r"""
 own_blocks:

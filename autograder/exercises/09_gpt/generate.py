@@ -529,11 +529,6 @@ gradients_off_for_good: torch.set_grad_enabled(False) stays in force after the c
   @torch.no_grad() =>
   T = ids.shape[1] => torch.set_grad_enabled(False)
   return ids[:, T:] => return ids
-global_generator:
-- num_samples=1, generator=generator => num_samples=1
-- next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.distributions.Categorical(probs=probs).sample()[:, None]
-- in generator_ignored
-  = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 other_source: Chance comes from elsewhere (`random`, NumPy), so the generator decides nothing: torch.multinomial with generator=generator.
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.tensor([__import__('random').choices(range(probs.shape[1]), p)[0] for p in probs.tolist()])[:, None]
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.tensor([__import__('numpy').random.choice(probs.shape[1], p=[q / sum(p) for q in p]) for p in probs.tolist()])[:, None]
@@ -616,6 +611,11 @@ device_not_kept: The result does not stay on the device of the prompt: a tensor 
       longer[:, :-1] = ids
       longer[:, -1:] = next_ids
       ids = longer
+global_generator:
+- num_samples=1, generator=generator => num_samples=1
+- next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.distributions.Categorical(probs=probs).sample()[:, None]
+- in generator_ignored
+  = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 """,
     right=r"""
 context_manager:

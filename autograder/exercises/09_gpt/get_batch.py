@@ -293,14 +293,6 @@ sizes_swapped: block_size and batch_size are mixed up: x has batch_size rows of 
 - block_size, batch_size, => batch_size, block_size,
 one_row: A single window comes back: batch_size of them are asked for.
 - windows[:, :-1], windows[:, 1:] => windows[0, :-1], windows[0, 1:] || windows[:1, :-1], windows[:1, 1:]
-squeezed:
-- windows[:, :-1], windows[:, 1:] => windows[:, :-1].squeeze(0), windows[:, 1:].squeeze(0)
-global_generator:
-- , generator=generator) => )
-- in slices
-  , generator=generator =>
-- in generator_ignored
-  = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 other_source: Chance comes from elsewhere (`random`, NumPy), so the generator decides nothing: torch.randint with generator=generator.
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.tensor(__import__('random').choices(range(len(data) - block_size), k=batch_size))
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.from_numpy(__import__('numpy').random.randint(0, len(data) - block_size, batch_size))
@@ -340,6 +332,14 @@ floats: x and y are floats: ids are whole numbers and must stay so, nn.Embedding
 wrong_dtype: The dtype of data is not kept (`.long()`, `.int()`, or a new tensor made of numbers).
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].long(), windows[:, 1:].long() || windows[:, :-1].int(), windows[:, 1:].int()
 - windows[:, :-1], windows[:, 1:] => torch.tensor(windows[:, :-1].tolist()), torch.tensor(windows[:, 1:].tolist())
+squeezed:
+- windows[:, :-1], windows[:, 1:] => windows[:, :-1].squeeze(0), windows[:, 1:].squeeze(0)
+global_generator:
+- , generator=generator) => )
+- in slices
+  , generator=generator =>
+- in generator_ignored
+  = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 input_changed:
 - windows = data[places] =>
       windows = data[places]

@@ -362,16 +362,33 @@ nothing_transposed: The weights are copied as they stand: a Conv1D of Hugging Fa
   theirs = hf_model.transformer
   if len(theirs.h) != len(model.blocks):
       raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
-- |
-  theirs = hf_model.transformer
-  if len(theirs.h) != len(model.blocks):
-      raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
-- |
-  theirs = hf_model.transformer
-  if len(theirs.h) != len(model.blocks):
-      raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
-- source.attn.c_attn.weight.T => source.attn.c_attn.weight.reshape(-1, source.attn.c_attn.weight.shape[0])
-- source.mlp.c_fc.weight.T => source.mlp.c_fc.weight.view(block.linear1.weight.shape)
+
+  pairs = [
+      (model.token_embedding.weight, theirs.wte.weight),  # (V, C)
+      (model.position_embedding.weight, theirs.wpe.weight),  # (context, C)
+      (model.final_norm.weight, theirs.ln_f.weight),
+      (model.final_norm.bias, theirs.ln_f.bias),
+      (model.lm_head.weight, hf_model.lm_head.weight),  # (V, C); when tied, the token embedding once more
+  ]
+  for block, source in zip(model.blocks, theirs.h, strict=True):
+      pairs += [
+          (block.norm1.weight, source.ln_1.weight),  # before attention
+          (block.norm1.bias, source.ln_1.bias),
+          (block.self_attn.in_proj_weight, source.attn.c_attn.weight),  # (3C, C)
+          (block.self_attn.in_proj_bias, source.attn.c_attn.bias),  # (3C,)
+          (block.self_attn.out_proj.weight, source.attn.c_proj.weight.T),  # (C, C): square, so no error without .T
+          (block.self_attn.out_proj.bias, source.attn.c_proj.bias),
+          (block.norm2.weight, source.ln_2.weight),  # before the feed-forward network
+          (block.norm2.bias, source.ln_2.bias),
+          (block.linear1.weight, source.mlp.c_fc.weight.T),  # (4C, C)
+          (block.linear1.bias, source.mlp.c_fc.bias),
+          (block.linear2.weight, source.mlp.c_proj.weight.T),  # (C, 4C)
+          (block.linear2.bias, source.mlp.c_proj.bias),
+      ]
+
+  with torch.no_grad():  # copying is not part of any computation to be differentiated
+      for mine, other in pairs:
+          mine.copy_(other)
 square_projection_not_transposed: The output projection of attention is not transposed. It is square, so no shape complains, but it is a Conv1D like
     the others.
 - source.attn.c_proj.weight.T => source.attn.c_proj.weight
@@ -379,6 +396,29 @@ square_projection_not_transposed: The output projection of attention is not tran
   theirs = hf_model.transformer
   if len(theirs.h) != len(model.blocks):
       raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
+
+  pairs = [
+      (model.token_embedding.weight, theirs.wte.weight),  # (V, C)
+      (model.position_embedding.weight, theirs.wpe.weight),  # (context, C)
+      (model.final_norm.weight, theirs.ln_f.weight),
+      (model.final_norm.bias, theirs.ln_f.bias),
+      (model.lm_head.weight, hf_model.lm_head.weight),  # (V, C); when tied, the token embedding once more
+  ]
+  for block, source in zip(model.blocks, theirs.h, strict=True):
+      pairs += [
+          (block.norm1.weight, source.ln_1.weight),  # before attention
+          (block.norm1.bias, source.ln_1.bias),
+          (block.self_attn.in_proj_weight, source.attn.c_attn.weight),  # (3C, C)
+          (block.self_attn.in_proj_bias, source.attn.c_attn.bias),  # (3C,)
+          (block.self_attn.out_proj.weight, source.attn.c_proj.weight),  # (C, C): square, so no error without .T
+          (block.self_attn.out_proj.bias, source.attn.c_proj.bias),
+          (block.norm2.weight, source.ln_2.weight),  # before the feed-forward network
+          (block.norm2.bias, source.ln_2.bias),
+          (block.linear1.weight, source.mlp.c_fc.weight),  # (4C, C)
+          (block.linear1.bias, source.mlp.c_fc.bias),
+          (block.linear2.weight, source.mlp.c_proj.weight),  # (C, 4C)
+          (block.linear2.bias, source.mlp.c_proj.bias),
+      ]
 
   pairs = [(m, o if m.shape == o.shape else o.T) for m, o in pairs]
   for mine, other in pairs:
@@ -394,11 +434,129 @@ one_not_transposed: One of the Conv1D weights is not transposed: all four of a b
   theirs = hf_model.transformer
   if len(theirs.h) != len(model.blocks):
       raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
+
+  pairs = [
+      (model.token_embedding.weight, theirs.wte.weight),  # (V, C)
+      (model.position_embedding.weight, theirs.wpe.weight),  # (context, C)
+      (model.final_norm.weight, theirs.ln_f.weight),
+      (model.final_norm.bias, theirs.ln_f.bias),
+      (model.lm_head.weight, hf_model.lm_head.weight),  # (V, C); when tied, the token embedding once more
+  ]
+  for block, source in zip(model.blocks, theirs.h, strict=True):
+      pairs += [
+          (block.norm1.weight, source.ln_1.weight),  # before attention
+          (block.norm1.bias, source.ln_1.bias),
+          (block.self_attn.in_proj_weight, source.attn.c_attn.weight.T),  # (3C, C)
+          (block.self_attn.in_proj_bias, source.attn.c_attn.bias),  # (3C,)
+          (block.self_attn.out_proj.weight, source.attn.c_proj.weight.T),  # (C, C): square, so no error without .T
+          (block.self_attn.out_proj.bias, source.attn.c_proj.bias),
+          (block.norm2.weight, source.ln_2.weight),  # before the feed-forward network
+          (block.norm2.bias, source.ln_2.bias),
+          (block.linear1.weight, source.mlp.c_fc.weight),  # (4C, C)
+          (block.linear1.bias, source.mlp.c_fc.bias),
+          (block.linear2.weight, source.mlp.c_proj.weight.T),  # (C, 4C)
+          (block.linear2.bias, source.mlp.c_proj.bias),
+      ]
+
+  with torch.no_grad():  # copying is not part of any computation to be differentiated
+      for mine, other in pairs:
+          mine.copy_(other)
+- |
+  theirs = hf_model.transformer
+  if len(theirs.h) != len(model.blocks):
+      raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
+
+  pairs = [
+      (model.token_embedding.weight, theirs.wte.weight),  # (V, C)
+      (model.position_embedding.weight, theirs.wpe.weight),  # (context, C)
+      (model.final_norm.weight, theirs.ln_f.weight),
+      (model.final_norm.bias, theirs.ln_f.bias),
+      (model.lm_head.weight, hf_model.lm_head.weight),  # (V, C); when tied, the token embedding once more
+  ]
+  for block, source in zip(model.blocks, theirs.h, strict=True):
+      pairs += [
+          (block.norm1.weight, source.ln_1.weight),  # before attention
+          (block.norm1.bias, source.ln_1.bias),
+          (block.self_attn.in_proj_weight, source.attn.c_attn.weight.T),  # (3C, C)
+          (block.self_attn.in_proj_bias, source.attn.c_attn.bias),  # (3C,)
+          (block.self_attn.out_proj.weight, source.attn.c_proj.weight.T),  # (C, C): square, so no error without .T
+          (block.self_attn.out_proj.bias, source.attn.c_proj.bias),
+          (block.norm2.weight, source.ln_2.weight),  # before the feed-forward network
+          (block.norm2.bias, source.ln_2.bias),
+          (block.linear1.weight, source.mlp.c_fc.weight.T),  # (4C, C)
+          (block.linear1.bias, source.mlp.c_fc.bias),
+          (block.linear2.weight, source.mlp.c_proj.weight),  # (C, 4C)
+          (block.linear2.bias, source.mlp.c_proj.bias),
+      ]
+
+  with torch.no_grad():  # copying is not part of any computation to be differentiated
+      for mine, other in pairs:
+          mine.copy_(other)
 reshaped: The weights are reshaped instead of transposed: the shape fits then, but the numbers stand in other places. Use `.T`.
 - |
   theirs = hf_model.transformer
   if len(theirs.h) != len(model.blocks):
       raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
+
+  pairs = [
+      (model.token_embedding.weight, theirs.wte.weight),  # (V, C)
+      (model.position_embedding.weight, theirs.wpe.weight),  # (context, C)
+      (model.final_norm.weight, theirs.ln_f.weight),
+      (model.final_norm.bias, theirs.ln_f.bias),
+      (model.lm_head.weight, hf_model.lm_head.weight),  # (V, C); when tied, the token embedding once more
+  ]
+  for block, source in zip(model.blocks, theirs.h, strict=True):
+      pairs += [
+          (block.norm1.weight, source.ln_1.weight),  # before attention
+          (block.norm1.bias, source.ln_1.bias),
+          (block.self_attn.in_proj_weight, source.attn.c_attn.weight),  # (3C, C)
+          (block.self_attn.in_proj_bias, source.attn.c_attn.bias),  # (3C,)
+          (block.self_attn.out_proj.weight, source.attn.c_proj.weight),  # (C, C): square, so no error without .T
+          (block.self_attn.out_proj.bias, source.attn.c_proj.bias),
+          (block.norm2.weight, source.ln_2.weight),  # before the feed-forward network
+          (block.norm2.bias, source.ln_2.bias),
+          (block.linear1.weight, source.mlp.c_fc.weight),  # (4C, C)
+          (block.linear1.bias, source.mlp.c_fc.bias),
+          (block.linear2.weight, source.mlp.c_proj.weight),  # (C, 4C)
+          (block.linear2.bias, source.mlp.c_proj.bias),
+      ]
+
+  with torch.no_grad():  # copying is not part of any computation to be differentiated
+      for mine, other in pairs:
+          mine.copy_(other.reshape(mine.shape))
+- |
+  theirs = hf_model.transformer
+  if len(theirs.h) != len(model.blocks):
+      raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
+
+  pairs = [
+      (model.token_embedding.weight, theirs.wte.weight),  # (V, C)
+      (model.position_embedding.weight, theirs.wpe.weight),  # (context, C)
+      (model.final_norm.weight, theirs.ln_f.weight),
+      (model.final_norm.bias, theirs.ln_f.bias),
+      (model.lm_head.weight, hf_model.lm_head.weight),  # (V, C); when tied, the token embedding once more
+  ]
+  for block, source in zip(model.blocks, theirs.h, strict=True):
+      pairs += [
+          (block.norm1.weight, source.ln_1.weight),  # before attention
+          (block.norm1.bias, source.ln_1.bias),
+          (block.self_attn.in_proj_weight, source.attn.c_attn.weight),  # (3C, C)
+          (block.self_attn.in_proj_bias, source.attn.c_attn.bias),  # (3C,)
+          (block.self_attn.out_proj.weight, source.attn.c_proj.weight),  # (C, C): square, so no error without .T
+          (block.self_attn.out_proj.bias, source.attn.c_proj.bias),
+          (block.norm2.weight, source.ln_2.weight),  # before the feed-forward network
+          (block.norm2.bias, source.ln_2.bias),
+          (block.linear1.weight, source.mlp.c_fc.weight),  # (4C, C)
+          (block.linear1.bias, source.mlp.c_fc.bias),
+          (block.linear2.weight, source.mlp.c_proj.weight),  # (C, 4C)
+          (block.linear2.bias, source.mlp.c_proj.bias),
+      ]
+
+  with torch.no_grad():  # copying is not part of any computation to be differentiated
+      for mine, other in pairs:
+          mine.view(-1).copy_(other.flatten())
+- source.attn.c_attn.weight.T => source.attn.c_attn.weight.reshape(-1, source.attn.c_attn.weight.shape[0])
+- source.mlp.c_fc.weight.T => source.mlp.c_fc.weight.view(block.linear1.weight.shape)
 everything_transposed: More is transposed than the Conv1D weights: embeddings and the output layer are kept the same way on both sides.
 - (model.lm_head.weight, hf_model.lm_head.weight) => (model.lm_head.weight, hf_model.lm_head.weight.T)
 - (model.token_embedding.weight, theirs.wte.weight) => (model.token_embedding.weight, theirs.wte.weight.T)
@@ -601,6 +759,29 @@ parameters_replaced: The model gets new parameter objects: an optimizer that was
   if len(theirs.h) != len(model.blocks):
       raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
 
+  pairs = [
+      (model.token_embedding.weight, theirs.wte.weight),  # (V, C)
+      (model.position_embedding.weight, theirs.wpe.weight),  # (context, C)
+      (model.final_norm.weight, theirs.ln_f.weight),
+      (model.final_norm.bias, theirs.ln_f.bias),
+      (model.lm_head.weight, hf_model.lm_head.weight),  # (V, C); when tied, the token embedding once more
+  ]
+  for block, source in zip(model.blocks, theirs.h, strict=True):
+      pairs += [
+          (block.norm1.weight, source.ln_1.weight),  # before attention
+          (block.norm1.bias, source.ln_1.bias),
+          (block.self_attn.in_proj_weight, source.attn.c_attn.weight.T),  # (3C, C)
+          (block.self_attn.in_proj_bias, source.attn.c_attn.bias),  # (3C,)
+          (block.self_attn.out_proj.weight, source.attn.c_proj.weight.T),  # (C, C): square, so no error without .T
+          (block.self_attn.out_proj.bias, source.attn.c_proj.bias),
+          (block.norm2.weight, source.ln_2.weight),  # before the feed-forward network
+          (block.norm2.bias, source.ln_2.bias),
+          (block.linear1.weight, source.mlp.c_fc.weight.T),  # (4C, C)
+          (block.linear1.bias, source.mlp.c_fc.bias),
+          (block.linear2.weight, source.mlp.c_proj.weight.T),  # (C, 4C)
+          (block.linear2.bias, source.mlp.c_proj.bias),
+      ]
+
   for mine, other in pairs:
       if mine.shape != other.shape:
           raise ValueError(f"hf_model has a weight {tuple(other.shape)} where model has one {tuple(mine.shape)}")
@@ -615,10 +796,73 @@ parameters_replaced: The model gets new parameter objects: an optimizer that was
   theirs = hf_model.transformer
   if len(theirs.h) != len(model.blocks):
       raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
+
+  pairs = [
+      (model.token_embedding.weight, theirs.wte.weight),  # (V, C)
+      (model.position_embedding.weight, theirs.wpe.weight),  # (context, C)
+      (model.final_norm.weight, theirs.ln_f.weight),
+      (model.final_norm.bias, theirs.ln_f.bias),
+      (model.lm_head.weight, hf_model.lm_head.weight),  # (V, C); when tied, the token embedding once more
+  ]
+  for block, source in zip(model.blocks, theirs.h, strict=True):
+      pairs += [
+          (block.norm1.weight, source.ln_1.weight),  # before attention
+          (block.norm1.bias, source.ln_1.bias),
+          (block.self_attn.in_proj_weight, source.attn.c_attn.weight.T),  # (3C, C)
+          (block.self_attn.in_proj_bias, source.attn.c_attn.bias),  # (3C,)
+          (block.self_attn.out_proj.weight, source.attn.c_proj.weight.T),  # (C, C): square, so no error without .T
+          (block.self_attn.out_proj.bias, source.attn.c_proj.bias),
+          (block.norm2.weight, source.ln_2.weight),  # before the feed-forward network
+          (block.norm2.bias, source.ln_2.bias),
+          (block.linear1.weight, source.mlp.c_fc.weight.T),  # (4C, C)
+          (block.linear1.bias, source.mlp.c_fc.bias),
+          (block.linear2.weight, source.mlp.c_proj.weight.T),  # (C, 4C)
+          (block.linear2.bias, source.mlp.c_proj.bias),
+      ]
+
+  for mine, other in pairs:
+      if mine.shape != other.shape:
+          raise ValueError(f"hf_model has a weight {tuple(other.shape)} where model has one {tuple(mine.shape)}")
+  with torch.no_grad():  # copying is not part of any computation to be differentiated
+      for mine, other in pairs:
+          mine.copy_(other)
+      model.position_embedding.weight = nn.Parameter(theirs.wpe.weight.clone())
 - |
   theirs = hf_model.transformer
   if len(theirs.h) != len(model.blocks):
       raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}")
+
+  pairs = [
+      (model.token_embedding.weight, theirs.wte.weight),  # (V, C)
+      (model.position_embedding.weight, theirs.wpe.weight),  # (context, C)
+      (model.final_norm.weight, theirs.ln_f.weight),
+      (model.final_norm.bias, theirs.ln_f.bias),
+      (model.lm_head.weight, hf_model.lm_head.weight),  # (V, C); when tied, the token embedding once more
+  ]
+  for block, source in zip(model.blocks, theirs.h, strict=True):
+      pairs += [
+          (block.norm1.weight, source.ln_1.weight),  # before attention
+          (block.norm1.bias, source.ln_1.bias),
+          (block.self_attn.in_proj_weight, source.attn.c_attn.weight.T),  # (3C, C)
+          (block.self_attn.in_proj_bias, source.attn.c_attn.bias),  # (3C,)
+          (block.self_attn.out_proj.weight, source.attn.c_proj.weight.T),  # (C, C): square, so no error without .T
+          (block.self_attn.out_proj.bias, source.attn.c_proj.bias),
+          (block.norm2.weight, source.ln_2.weight),  # before the feed-forward network
+          (block.norm2.bias, source.ln_2.bias),
+          (block.linear1.weight, source.mlp.c_fc.weight.T),  # (4C, C)
+          (block.linear1.bias, source.mlp.c_fc.bias),
+          (block.linear2.weight, source.mlp.c_proj.weight.T),  # (C, 4C)
+          (block.linear2.bias, source.mlp.c_proj.bias),
+      ]
+
+  for mine, other in pairs:
+      if mine.shape != other.shape:
+          raise ValueError(f"hf_model has a weight {tuple(other.shape)} where model has one {tuple(mine.shape)}")
+  with torch.no_grad():  # copying is not part of any computation to be differentiated
+      for mine, other in pairs:
+          mine.copy_(other)
+      for block, source in zip(model.blocks, theirs.h):
+          block.linear1.weight = nn.Parameter(source.mlp.c_fc.weight.T.clone())
 - in by_state_dict
   model.load_state_dict(state) =>
       model.load_state_dict({k: v.clone() for k, v in state.items()}, assign=True)

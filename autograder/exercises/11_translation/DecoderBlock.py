@@ -693,17 +693,6 @@ memory_first: The parameters of `forward` are not (x, memory, mask=None, memory_
 - (self, x, memory, mask=None, memory_mask=None) => (self, memory, x, mask=None, memory_mask=None)
 masks_required: mask and memory_mask are required: their default is None.
 - mask=None, memory_mask=None => mask, memory_mask || mask, memory_mask=None
-input_changed:
-- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) =>
-      x += self.dropout(self.self_attn(x, mask))
-      x = self.norm1(x)
-- def forward(self, x, memory, mask=None, memory_mask=None): =>
-      def forward(self, x, memory, mask=None, memory_mask=None):
-          memory.data.mul_(1.0).add_(1e-3)
-gradient_cut_off:
-- context=memory => context=memory.detach()
-- self.self_attn(x, mask) => self.self_attn(x.detach(), mask)
-- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory_mask, context=memory).detach()
 frozen: Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
       self.dropout = nn.Dropout(dropout)
@@ -711,10 +700,6 @@ frozen: Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
       self.dropout = nn.Dropout(dropout)
       self.cross_attn.requires_grad_(False)
-single_precision:
-- def forward(self, x, memory, mask=None, memory_mask=None): =>
-      def forward(self, x, memory, mask=None, memory_mask=None):
-          x = x.float()
 device_not_kept: A tensor is made without `device=…`, so this fails on a GPU.
 - def forward(self, x, memory, mask=None, memory_mask=None): =>
       def forward(self, x, memory, mask=None, memory_mask=None):
@@ -731,6 +716,21 @@ not_a_module: The class does not inherit from nn.Module: its parameters cannot b
   def forward => def __call__
 forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
 - def forward => def foward
+input_changed:
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) =>
+      x += self.dropout(self.self_attn(x, mask))
+      x = self.norm1(x)
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          memory.data.mul_(1.0).add_(1e-3)
+gradient_cut_off:
+- context=memory => context=memory.detach()
+- self.self_attn(x, mask) => self.self_attn(x.detach(), mask)
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory_mask, context=memory).detach()
+single_precision:
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          x = x.float()
 """,
     right=r"""
 own_attention:

@@ -319,6 +319,23 @@ mean_of_sentences: The scores of the sentences are averaged: corpus BLEU sums th
               totals[n - 1] += ours.total()
       if not any(matches) or not all(totals):
           return 0.0
+
+      log_precisions, penalty = [], 1
+      for matched, total in zip(matches, totals, strict=True):
+          if matched == 0:
+              penalty *= 2  # 1/2, 1/4, … of a match
+          log_precisions.append(math.log((matched or 1 / penalty) / total))
+      h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references))
+      brevity = 1.0 if h >= r else math.exp(1 - r / h)
+      return 100 * brevity * math.exp(sum(log_precisions) / 4)
+
+
+  def bleu(hypotheses, references):
+      if len(hypotheses) != len(references):
+          raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}")
+      scores = [corpus_bleu([h], [r]) for h, r in zip(hypotheses, references)]
+      weights = [len(r) for h, r in zip(hypotheses, references)]
+      return sum(s * w for s, w in zip(scores, weights)) / max(sum(weights), 1e-9)
 - |
   def corpus_bleu(hypotheses, references):
       if len(hypotheses) != len(references):
@@ -332,6 +349,23 @@ mean_of_sentences: The scores of the sentences are averaged: corpus BLEU sums th
               totals[n - 1] += ours.total()
       if not any(matches) or not all(totals):
           return 0.0
+
+      log_precisions, penalty = [], 1
+      for matched, total in zip(matches, totals, strict=True):
+          if matched == 0:
+              penalty *= 2  # 1/2, 1/4, … of a match
+          log_precisions.append(math.log((matched or 1 / penalty) / total))
+      h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references))
+      brevity = 1.0 if h >= r else math.exp(1 - r / h)
+      return 100 * brevity * math.exp(sum(log_precisions) / 4)
+
+
+  def bleu(hypotheses, references):
+      if len(hypotheses) != len(references):
+          raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}")
+      scores = [corpus_bleu([h], [r]) for h, r in zip(hypotheses, references)]
+      weights = [len(h) for h, r in zip(hypotheses, references)]
+      return sum(s * w for s, w in zip(scores, weights)) / max(sum(weights), 1e-9)
 mean_of_precisions: The precisions of the sentences are averaged: matches and n-grams are summed over the corpus, then divided.
 - totals[n - 1] += ours.total() =>
       totals[n - 1] += ours.total()
@@ -472,8 +506,6 @@ empty_skipped: Pairs with an empty sentence are skipped: the lengths of both sti
 - in characters
   hypotheses = [''.join(h) for h in hypotheses => pairs = [(h, r) for h, r in zip(hypotheses, references) if len(h) >= 4
   references = [''.join(r) for r in references => hypotheses, references = [h for h, r in pairs], [r for h, r in pairs
-rounded:
-- return 100 * brevity * math.exp(sum(log_precisions) / 4) => return float(round(100 * brevity * math.exp(sum(log_precisions) / 4)))
 not_a_float: The result is not a plain float (an int, a tensor, a text).
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return int(100 * brevity * math.exp(sum(log_precisions) / 4))
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return torch.tensor(100 * brevity * math.exp(sum(log_precisions) / 4))
@@ -481,15 +513,6 @@ not_a_float: The result is not a plain float (an int, a tensor, a text).
 details_too: More than the score is returned: one float is asked for.
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * math.exp(sum(log_precisions) / 4), log_precisions
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return {'bleu': 100 * brevity * math.exp(sum(log_precisions) / 4)}
-input_changed:
-- matches[n - 1] += (ours & theirs).total()  # & takes the smaller count of each =>
-      matches[n - 1] += (ours & theirs).total()  # & takes the smaller count of each
-      if n == 4:
-          hypothesis.append('<eos>')
-          hypothesis.pop(0)
-- h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references)) =>
-      h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references))
-      hypotheses.clear()
 unequal_numbers_accepted: Unequal numbers of hypotheses and references are accepted: they should be a ValueError.
 - if len(hypotheses) != len(references): =>
   raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}") =>
@@ -501,6 +524,17 @@ unequal_numbers_accepted: Unequal numbers of hypotheses and references are accep
   raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}") =>
   hypotheses, references = [sum(hypotheses, [])], [sum(references, [])] =>
 - raise ValueError(f"hypotheses and references must be equally many; got {len(hypotheses)} and {len(references)}") => return 0.0
+rounded:
+- return 100 * brevity * math.exp(sum(log_precisions) / 4) => return float(round(100 * brevity * math.exp(sum(log_precisions) / 4)))
+input_changed:
+- matches[n - 1] += (ours & theirs).total()  # & takes the smaller count of each =>
+      matches[n - 1] += (ours & theirs).total()  # & takes the smaller count of each
+      if n == 4:
+          hypothesis.append('<eos>')
+          hypothesis.pop(0)
+- h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references)) =>
+      h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references))
+      hypotheses.clear()
 """,
     right=r"""
 loops:
