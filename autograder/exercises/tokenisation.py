@@ -4467,6 +4467,7 @@ def _rated_manners(student: Any) -> None:
 
 
 def _rated_empty(student: Any) -> None:
+    _rated(student, make_bytes, {"English": "the dog", "Igbo": "nkịta"}, "for two short texts")
     tokenizer = student.call(student.probe("make_bytes", source_of(make_bytes)), [], keep=True)["value"]
     for text in ("", " \n "):
         with student.case():
