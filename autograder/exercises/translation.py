@@ -57,31 +57,11 @@ class EncoderBlock(nn.Module):
         return self.inner(x, src_mask=for_torch(mask, x, x, self.inner.self_attn.num_heads))
 
 
-class TorchDecoderBlock(nn.Module):
-    """PyTorch's decoder block, called as DecoderBlock is: it takes that one's place until you have written yours."""
-
-    def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0):
-        super().__init__()
-        self.inner = nn.TransformerDecoderLayer(embed_dim, num_heads, ff_dim, dropout, batch_first=True)
-
-    def forward(self, x, memory, mask=None, memory_mask=None):
-        H = self.inner.self_attn.num_heads
-        mask, memory_mask = for_torch(mask, x, x, H), for_torch(memory_mask, x, memory, H)
-        return self.inner(x, memory, tgt_mask=mask, memory_mask=memory_mask)
-
-
-def sinusoids(max_len, embed_dim):
-    """Positions as in notebook 04: sines in the even columns, cosines in the odd ones. [max_len, embed_dim]"""
-    rates = torch.exp(torch.arange(0, embed_dim, 2) * (-math.log(10000.0) / embed_dim))  # (C / 2,)
-    angles = torch.outer(torch.arange(max_len), rates)  # (max_len, C / 2)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-
 class Translator(nn.Module):
     """The encoder–decoder of Vaswani et al. 2017: model(source_ids [B, S], target_ids [B, T]) -> logits [B, T, V].
 
     target_ids begin with the id of <bos>; the logits at position t are those of the token after target_ids[:, t].
-    pad_id fills up short sentences of both languages; decoder_block: a class with DecoderBlock's signature.
+    pad_id fills up short sentences of both languages; decoder_block: a class with DecoderBlock's signature (None: PyTorch's).
     Tokens are embedded, times the root of C, plus sinusoids; the output layer uses the target embedding's matrix.
     """
 
@@ -96,16 +76,22 @@ class Translator(nn.Module):
         dropout=0.1,
         max_len=256,
         pad_id=0,
-        decoder_block=TorchDecoderBlock,
+        decoder_block=None,
     ):
         super().__init__()
         self.max_len, self.pad_id = max_len, pad_id
         sizes = embed_dim, num_heads, ff_dim, dropout
         self.source_embedding = nn.Embedding(source_vocab, embed_dim)
         self.target_embedding = nn.Embedding(target_vocab, embed_dim)
-        self.register_buffer("positions", sinusoids(max_len, embed_dim), persistent=False)
+        rates = torch.exp(torch.arange(0, embed_dim, 2) * (-math.log(10000.0) / embed_dim))  # (C / 2,)
+        angles = torch.outer(torch.arange(max_len), rates)  # (max_len, C / 2)
+        sinusoids = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+        self.register_buffer("positions", sinusoids, persistent=False)
         self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in range(num_layers))
-        self.decoder = nn.ModuleList(decoder_block(*sizes) for _ in range(num_layers))
+        self.decoder = nn.ModuleList(
+            nn.TransformerDecoderLayer(*sizes, batch_first=True) if decoder_block is None else decoder_block(*sizes)
+            for _ in range(num_layers)
+        )
         self.output_bias = nn.Parameter(torch.zeros(target_vocab))
         self.dropout = nn.Dropout(dropout)
 
@@ -135,7 +121,11 @@ class Translator(nn.Module):
         future = torch.ones(T, T, dtype=torch.bool, device=target_ids.device).triu(diagonal=1)  # (T, T)
         x = self.embed(target_ids, self.target_embedding)
         for block in self.decoder:
-            x = block(x, memory, mask=future, memory_mask=memory_mask)
+            if isinstance(block, nn.TransformerDecoderLayer):
+                heads = block.self_attn.num_heads
+                x = block(x, memory, tgt_mask=future, memory_mask=for_torch(memory_mask, x, memory, heads))
+            else:
+                x = block(x, memory, mask=future, memory_mask=memory_mask)
         return F.linear(x, self.target_embedding.weight, self.output_bias)  # (B, T, V)
 
     def forward(self, source_ids, target_ids):
@@ -168,10 +158,7 @@ def attention_weights(model, source_ids, target_ids):
     return found
 
 
-GIVEN = "\n\n".join(
-    source_of(thing)
-    for thing in (Attention, for_torch, EncoderBlock, TorchDecoderBlock, sinusoids, Translator, attention_weights)
-)
+GIVEN = "\n\n".join(source_of(thing) for thing in (Attention, for_torch, EncoderBlock, Translator, attention_weights))
 
 
 # --- references -------------------------------------------------------------------------------------------------------
