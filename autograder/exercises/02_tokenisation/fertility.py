@@ -106,6 +106,7 @@ def _rated_manners(student: Student) -> None:
 
 
 def _rated_empty(student: Student) -> None:
+    _rated(student, make_bytes, {"English": "the dog", "Igbo": "nkịta"}, "for two short texts")
     tokenizer = _their_tokenizer(student, make_bytes)
     for text in ("", " \n "):
         with student.case():

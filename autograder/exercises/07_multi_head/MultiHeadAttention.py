@@ -182,6 +182,9 @@ def _mha_mask(student: Student) -> None:
 
 def _mha_causal(student: Student) -> None:
     """With a causal mask, changing a token moves no earlier output; it does move its own and, as a rule, later ones."""
+    parameters = student.state(student.build("MultiHeadAttention", 6, 2))["parameters"]
+    if not all(f"{name}.weight" in parameters for name in PROJECTIONS):  # PyTorch\'s own module is causal too
+        raise Wrong("The layers q_proj, k_proj, v_proj and out_proj are not all there.")
     for T, C, H, loaded in ((5, 12, 3, True), (4, 6, 1, True), (4, 8, 4, False)):
         with student.case():
             module = build_loaded(student, C, H)[0] if loaded else student.build("MultiHeadAttention", C, H)

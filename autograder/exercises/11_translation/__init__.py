@@ -4,8 +4,6 @@ GIVEN = (
     "Attention",
     "for_torch",
     "EncoderBlock",
-    "TorchDecoderBlock",
-    "sinusoids",
     "Translator",
     "attention_weights",
 )  # what locked cells define for the answers and for the checks
