@@ -21,7 +21,7 @@ from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.converters.base import BaseConverter
 
-STEPS = 3  # that a submission goes through: taken in, marked, fed back
+STEPS = 2  # that a submission goes through: marked, fed back
 
 
 def settings(classroom: str) -> NbGraderApp:

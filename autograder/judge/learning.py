@@ -102,6 +102,7 @@ class _Worker:
             env=os.environ
             | {
                 "OMP_NUM_THREADS": "1",
+                "PYTHONHASHSEED": "0",  # as in the template: the order of a set is the same for students and mistakes
                 "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
             },
         )
