@@ -23,7 +23,7 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 	$(BIN)/autograder demo
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
-	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile tests solutions
+	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadgroup tests solutions
 
 # A corpus and sentence pairs of your own, if there are any: make bench CORPUS=tiny-shakespeare.txt, make translate PAIRS=news/
 CORPUS ?=

@@ -18,6 +18,20 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb"))
 
 
+APART = {"test_exercises.py", "test_mutants.py", "test_pasted_answers.py", "test_notebooks.py", "test_release.py"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup`, a notebook's cells stay together, and so do tests that share a template process.
+
+    The tests of the files named above need nothing of each other: they go wherever a worker is free.
+    """
+    for item in items:
+        if item.path.name not in APART:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
 @pytest.fixture(autouse=True)
 def gradients_stay_on():
     """Some catalogued mistakes switch gradients off for good; here they do so for their own test only."""

@@ -78,6 +78,11 @@ def entries(
     return result
 
 
+def sentences(text: str) -> dict[str, str]:
+    """What is said of each entry; no edit is looked at."""
+    return {draft.name: draft.sentence for draft in _drafts(text, "the catalogue")}
+
+
 def _drafts(text: str, where: str) -> Iterator[_Draft]:
     draft: _Draft | None = None
     lines = text.strip("\n").split("\n")

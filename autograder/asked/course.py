@@ -76,12 +76,12 @@ def _module(notebook: str, room: str) -> ModuleType:
 
 @functools.cache
 def _rooms() -> dict[str, str]:
-    """The notebook of every exercise; no room is entered for this."""
+    """The notebook of every exercise; no room is entered for this, and no notebook read."""
     return {
-        name: notebook
+        path.stem: notebook
         for notebook in notebooks()
-        for name in _solution_cells(notebook)
-        if (home() / _folder(notebook) / f"{name}.py").is_file()
+        for path in sorted((home() / _folder(notebook)).glob("*.py"))
+        if path.stem not in ("__init__", "common", "questions")
     }
 
 
@@ -89,6 +89,13 @@ def room_files(name: str) -> list[Path]:
     """The files in which an exercise is declared: its room, and what the rooms of its notebook share."""
     folder = home() / _folder(exercise_home(name))
     return [path for path in (folder / f"{name}.py", folder / "common.py") if path.is_file()]
+
+
+def everything_about(notebook: str) -> bytes:
+    """All that the exercises of a notebook are made of, as it stands in the files: rooms, and the code of the cells."""
+    rooms = sorted((home() / _folder(notebook)).glob("*.py"))
+    cells = "\0".join(source for _, _, source in _code_cells(notebook))
+    return b"\0".join([path.read_bytes() for path in rooms] + [course().imports.encode(), cells.encode()])
 
 
 @functools.cache
@@ -106,7 +113,7 @@ def _questions(notebook: str) -> tuple[Question, ...]:
 
 def exercises(notebook: str | None = None) -> list[Exercise]:
     wanted = notebooks() if notebook is None else (known(notebook),)
-    return [exercise(name) for name, home in _rooms().items() if home in wanted]
+    return [exercise(name) for n in wanted for name in _solution_cells(n) if _rooms().get(name) == n]
 
 
 def questions(notebook: str | None = None) -> list[Question]:

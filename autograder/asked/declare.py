@@ -126,6 +126,13 @@ class Exercise:
         return list(found.values())
 
     @functools.cached_property
+    def sentences(self) -> dict[str, str]:
+        """What is said of each mistake, by its name; much quicker to have than the mistakes themselves."""
+        own = catalogue.sentences(self.wrong)
+        everywhere = {slip.name: slip.sentence for slip in slips.SLIPS if slip.name in self.slips}
+        return everywhere | {name: sentence or everywhere[name] for name, sentence in own.items()}
+
+    @functools.cached_property
     def alternatives(self) -> list[Alternative]:
         found = catalogue.entries(self.right, self.source, f"{self.name}, right")
         return [Alternative(entry.name, source) for entry in found for source in entry.sources]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..asked.course import exercise
-from ..asked.declare import Exercise, Mistake
+from ..asked.declare import Exercise
 from . import signatures
 from .asking import answering
 from .signatures import answer_to, sources_of
@@ -67,8 +67,8 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
             default=None,
         )
         if best is not None:
-            mistake = catalogue.mistakes[best]
-            _add(found, Diagnosis(mistake.name, mistake.sentence, explained[best]))
+            name = catalogue.known.names[best]
+            _add(found, Diagnosis(name, exercise.sentences[name], explained[best]))
             for other in explained[best]:
                 del unexplained[other]
     for line in lines:
@@ -93,12 +93,11 @@ class _Catalogue:
         self.exercise, self.record = exercise, record
         self.known = signatures.of(exercise.name)
         self.columns = {check.title: column for column, check in enumerate(exercise.checks)}
-        self.mistakes: list[Mistake] = [mistake for mistake in exercise.mistakes for _ in mistake.sources]
         self._own: dict[str, Sketch] = {}
 
     def failing_none_of(self, titles: Sequence[str]) -> Iterator[int]:
         columns = [self.columns[title] for title in titles if title in self.columns]
-        for version in range(len(self.mistakes)):
+        for version in range(len(self.known.versions)):
             if not self.known.failed[version, columns].any():
                 yield version
 

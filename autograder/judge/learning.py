@@ -44,7 +44,9 @@ def learn(names: Iterable[str], keep: bool = False, workers: int | None = None) 
     if keep:
         for name in names:
             signatures.of.cache_clear()
-            signatures.save(signatures.of(name), signatures.shipped(name), signatures.exercise_key(name))
+            found = signatures.of(name)
+            key, letters = signatures.exercise_key(name), signatures.letter_key(name)
+            signatures.save(found, signatures.shipped(name), key, letters)
     return total
 
 

@@ -4,7 +4,8 @@ A signature is a matrix for each exercise: for each version and check, did it fa
 It is kept by content: of the room without its catalogue, of everything that decides what is asked and how answers are
 read, and of the versions of Python and torch; each version's row by the version's own source. What has changed is never
 used; what was added is computed alone. Signatures lie with the course (for the versions of `constraints.txt`) and,
-whatever else was needed on this machine, in the user's cache.
+whatever else was needed on this machine, in the user's cache. Where not a letter of the files has changed, nothing need
+be parsed to know that a signature is the right one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy as np
 import platformdirs
 import torch
 
-from ..asked import compare, course, inputs
+from ..asked import catalogue, compare, course, inputs, slips
 from ..asked.declare import Check, Exercise, Wrong
 from ..inside import responder, wire
 from . import asking, sketch, student
@@ -44,6 +45,7 @@ class Signatures:
     """Of one exercise, in the order of its catalogue: `failed` [versions, checks], and the sketches."""
 
     versions: tuple[str, ...]  # keys of the sources
+    names: tuple[str, ...]  # of their mistakes
     failed: np.ndarray  # bool [versions, checks]
     strange: np.ndarray  # bool [versions, checks]: the check stopped instead of judging
     digests: np.ndarray  # int64 [versions, checks]
@@ -56,7 +58,7 @@ class Signatures:
         numbers = np.zeros((0, checks, PROJECTIONS))
         flags = np.zeros((0, checks), bool)
         digests = np.zeros((0, checks), np.int64)
-        return cls((), flags, flags, digests, digests, numbers.astype(np.float32), numbers)
+        return cls((), (), flags, flags, digests, digests, numbers.astype(np.float32), numbers)
 
     def sketch(self, version: int, check: int) -> Sketch:
         single = self.single[version, check].astype(np.float64)
@@ -66,12 +68,14 @@ class Signatures:
     def chosen(self, rows: list[int]) -> Signatures:
         return Signatures(
             tuple(self.versions[row] for row in rows),
+            tuple(self.names[row] for row in rows),
             *(getattr(self, name)[rows] for name in FIELDS),
         )
 
     def joined(self, more: Signatures) -> Signatures:
         return Signatures(
             self.versions + more.versions,
+            self.names + more.names,
             *(np.concatenate([getattr(self, name), getattr(more, name)]) for name in FIELDS),
         )
 
@@ -118,6 +122,19 @@ def exercise_key(name: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
 
 
+@functools.cache
+def _engine_files() -> bytes:
+    modules = (*DECIDING, catalogue, slips)
+    return b"\0".join(Path(str(module.__file__)).read_bytes() for module in modules)
+
+
+@functools.cache
+def letter_key(name: str) -> str:
+    """Of every letter that the signatures of an exercise could depend on: quick to have, and changed by a comment."""
+    about = course.everything_about(course.exercise_home(name))
+    return hashlib.sha256(b"\0".join([environment().encode(), _engine_files(), about])).hexdigest()[:24]
+
+
 # --- looking up -------------------------------------------------------------------------------------------------------
 
 
@@ -126,39 +143,42 @@ def shipped(name: str) -> Path:
     return course.home() / "signatures" / f"{name}.npz"
 
 
-def cached(name: str) -> Path:
-    """Where this machine keeps what the course does not."""
-    return platformdirs.user_cache_path("autograder") / "signatures" / f"{name}-{exercise_key(name)}.npz"
+def cached(name: str, key: str = "") -> Path:
+    """Where this machine keeps what the course does not, by the exercise's key if no other is given."""
+    return platformdirs.user_cache_path("autograder") / "signatures" / f"{name}-{key or exercise_key(name)}.npz"
 
 
-def write(found: Signatures, file: IO[bytes], key: str) -> None:
+def write(found: Signatures, file: IO[bytes], key: str, letters: str = "") -> None:
+    """`letters` is the letter key for which these are all versions, in the catalogue's order."""
     arrays = {field: getattr(found, field) for field in FIELDS}
-    np.savez_compressed(file, key=np.array(key), versions=np.array(found.versions, dtype=np.str_), **arrays)
+    texts = {field: np.array(getattr(found, field), dtype=np.str_) for field in ("versions", "names")}
+    np.savez_compressed(file, key=np.array(key), letters=np.array(letters), **texts, **arrays)
 
 
-def read(file: Path | IO[bytes], key: str) -> Signatures:
-    """What was written under this key. Raises ValueError if it was another."""
+def read(file: Path | IO[bytes], key: str = "", letters: str = "") -> Signatures:
+    """What was written under this key, or for these letters. Raises ValueError if it was another."""
     with np.load(file) as kept:
-        if str(kept["key"]) != key:
+        if str(kept["letters"] if letters else kept["key"]) != (letters or key):
             raise ValueError("these signatures are of another state of the exercise")
-        return Signatures(tuple(map(str, kept["versions"])), *(kept[field] for field in FIELDS))
+        texts = (tuple(map(str, kept[field])) for field in ("versions", "names"))
+        return Signatures(*texts, *(kept[field] for field in FIELDS))
 
 
-def load(path: Path, key: str) -> Signatures | None:
-    """What is kept there under this key; None if there is nothing, or something else."""
+def load(path: Path, key: str = "", letters: str = "") -> Signatures | None:
+    """What is kept there under this key, or for these letters; None if there is nothing, or something else."""
     try:
-        return read(path, key)
+        return read(path, key, letters)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none yet, cut off, or of an older state
         return None
 
 
-def save(found: Signatures, path: Path, key: str) -> None:
+def save(found: Signatures, path: Path, key: str, letters: str = "") -> None:
     """Write in one step: whoever reads meanwhile, or is killed meanwhile, sees the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with open(descriptor, "wb") as file:
-            write(found, file, key)
+            write(found, file, key, letters)
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
@@ -169,6 +189,11 @@ def save(found: Signatures, path: Path, key: str) -> None:
 @functools.cache
 def of(name: str) -> Signatures:
     """The signatures of an exercise's catalogue, in its order; what is not known yet is computed, and kept."""
+    letters = letter_key(name)
+    ordered = cached(name, letters)
+    for path in (shipped(name), ordered):
+        if (known := load(path, letters=letters)) is not None:
+            return known
     key = exercise_key(name)
     rows = missing(name)
     if len(rows) > FEW:
@@ -184,7 +209,10 @@ def of(name: str) -> Signatures:
                 save(new if kept is None else kept.joined(new), cached(name), key)
     found = _known(name, key)
     place = {version: row for row, version in enumerate(found.versions)}
-    return found.chosen([place[version_key(source)] for source in sources_of(name)])
+    found = found.chosen([place[version_key(source)] for source in sources_of(name)])
+    found.names = names_of(name)
+    save(found, ordered, key, letters)
+    return found
 
 
 FEW = 12  # versions that are computed here and now; for more, processes are started
@@ -193,6 +221,11 @@ FEW = 12  # versions that are computed here and now; for more, processes are sta
 def sources_of(name: str) -> list[str]:
     """Every catalogued version of an exercise, in the catalogue's order."""
     return [source for mistake in course.exercise(name).mistakes for source in mistake.sources]
+
+
+def names_of(name: str) -> tuple[str, ...]:
+    """The name of each of them."""
+    return tuple(mistake.name for mistake in course.exercise(name).mistakes for _ in mistake.sources)
 
 
 def lock_of(name: str) -> Path:
@@ -223,6 +256,7 @@ def learned(name: str, rows: Sequence[int]) -> Signatures:
     sketches = [[sketch.sketch(line.answers) for line in lines] for lines in answers]
     return Signatures(
         tuple(map(version_key, sources)),
+        tuple(names_of(name)[row] for row in rows),
         np.array([[line.failed for line in lines] for lines in answers]),
         np.array([[line.strange for line in lines] for lines in answers]),
         np.array([[one.digest for one in line] for line in sketches], np.int64),
