@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from ..asked.course import names_in, question_or_exercise, working_versions
 from ..asked.declare import Exercise, Problem, Question, Wrong
@@ -110,9 +111,13 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
 
 def _mark_question(question: Question, student: Student) -> Verdict:
     try:
-        answer = student.read(question.name)
+        return mark_choice(question, student.read(question.name))
     except Problem as problem:
         return zero(question.name, str(problem))
+
+
+def mark_choice(question: Question, answer: Any) -> Verdict:
+    """The verdict on what somebody's variable holds."""
     if answer is None:
         return zero(question.name, UNANSWERED)
     letter = answer.strip().upper() if type(answer) is str else None
