@@ -302,7 +302,7 @@ vocabulary_fixed: V is fixed in the code: take it from the shape of counts.
 one_row: Only one row is returned: the table (V, V) is asked for.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True))[0]
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).flatten()
-list: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
+list_returned: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).tolist()
 double_precision:
 - smoothed = counts + alpha => smoothed = counts.double() + alpha

@@ -150,8 +150,6 @@ def count_bigrams(ids, vocab_size):
     slips=(
         "nothing_returned",
         "input_changed",
-        "single_precision",
-        "double_precision",
         "squeezed",
         "rounded",
         "list_returned",
@@ -356,7 +354,7 @@ python_loop_and_no_error: The counts are right, but Python runs through the text
   return counts
 - in rows_shared
   vocab_size] * vocab_size => vocab_size for _ in range(vocab_size)]
-bad_ids_accepted: Ids outside 0 … vocab_size − 1 are not refused with a ValueError. With negative ids indexing counts from the end, and i * V + j
+bad_input_accepted: Ids outside 0 … vocab_size − 1 are not refused with a ValueError. With negative ids indexing counts from the end, and i * V + j
     falls into another row: the table would be wrong without a word.
 - if ((ids < 0) | (ids >= vocab_size)).any(): => if False: || if (ids > vocab_size).any(): || if (ids >= vocab_size).any():
 - if ((ids < 0) | (ids >= vocab_size)).any(): => if (ids[:-1] >= vocab_size).any() or (ids[:-1] < 0).any():
@@ -389,7 +387,7 @@ vocabulary_fixed: The size is fixed in the code: use vocab_size.
 - first, second =>
       vocab_size = 27
       first, second
-list: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
+list_returned: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).tolist()
 dictionary: A dictionary of pairs is returned: a tensor of shape (V, V) is asked for.
 - |

@@ -164,7 +164,6 @@ def cross_entropy(logits, targets):
         "single_precision_inside",
         "rounded",
         "python_number",
-        "list_returned",
         "array_returned",
         "global_generator",
     ),

@@ -118,7 +118,6 @@ def sequence_log_prob(ids, probs):
         "single_precision_inside",
         "rounded",
         "python_number",
-        "list_returned",
         "array_returned",
         "global_generator",
     ),

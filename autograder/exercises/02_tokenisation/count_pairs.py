@@ -109,10 +109,7 @@ def count_pairs(words):
 """,
     takes="dict",
     gives="dict",
-    slips=(
-        "nothing_returned",
-        "input_changed",
-    ),
+    slips=("nothing_returned", "input_changed"),
     wrong=r"""
 unweighted: Each word counts once, however often it occurs: add its frequency instead of 1.
 - counts[pair] += frequency => counts[pair] += 1
@@ -205,7 +202,7 @@ key_error: A pair that is seen for the first time is a KeyError: a Counter begin
 - Counter() => {}
 end_added: An end-of-word symbol is added: the words are spelt as they should be counted.
 - zip(symbols, symbols[1:]) => zip(symbols, symbols[1:] + ('</w>',))
-words_used_up: The words are taken out of the dictionary that was passed in: it belongs to the caller.
+input_changed: The words are taken out of the dictionary that was passed in: it belongs to the caller.
 - for symbols, frequency in words.items(): =>
       while words:
           symbols, frequency = words.popitem()

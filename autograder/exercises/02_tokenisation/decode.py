@@ -63,13 +63,7 @@ def decode(ids, itos):
 """,
     takes="list",
     gives="str",
-    slips=(
-        "nothing_returned",
-        "input_changed",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "input_changed", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
 not_named: The message does not say which id is unknown: put the id into it.
 - raise ValueError(f"ids contains {i}, which is not in the vocabulary") => raise ValueError("unknown id") || raise ValueError
@@ -169,7 +163,7 @@ last_only: Only the last character is returned: add to the text instead of overw
           raise ValueError(f"ids contains {i}, which is not in the vocabulary")
       text = itos[i]
   return text
-ids_used_up: The list of ids is used up or reordered (pop, sort, reverse): it belongs to the caller.
+input_changed: The list of ids is used up or reordered (pop, sort, reverse): it belongs to the caller.
 - in last_only
   for i in ids: =>
       while ids:

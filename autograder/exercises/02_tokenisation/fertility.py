@@ -173,12 +173,7 @@ def fertility(tokenizer, texts):
     return {language: n / m for language, n, m in zip(texts, lengths, words)}
 """,
     gives="dict",
-    slips=(
-        "nothing_returned",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
 inverted: Words per token are computed: tokens per word is the other way round.
 - len(tokenizer.encode(text).ids) / len(words) => len(words) / len(tokenizer.encode(text).ids)
@@ -269,7 +264,7 @@ list_of_ids_expected: `tokenizer.encode(text)` is an Encoding, whose ids or toke
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.encode(text)['input_ids']) / len(words)
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer(text)['input_ids']) / len(words) || len(tokenizer.tokenize(text)) / len(words)
 - len(tokenizer.encode(text).ids) / len(words) => tokenizer.encode(text).ids / len(words) || tokenizer.encode(text) / len(words)
-division_by_zero: A text without words ends in a ZeroDivisionError: look first (white space alone holds no words either), and raise a ValueError that
+bad_input_accepted: A text without words ends in a ZeroDivisionError: look first (white space alone holds no words either), and raise a ValueError that
     names the language.
 - if not words => if not text
 - |

@@ -154,7 +154,6 @@ def cosine_similarity(a, b):
         "single_precision_inside",
         "squeezed",
         "rounded",
-        "list_returned",
         "array_returned",
     ),
     wrong=r"""

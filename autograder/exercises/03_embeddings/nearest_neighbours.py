@@ -136,7 +136,6 @@ def nearest_neighbours(query, weight, k, exclude=()):
     slips=(
         "nothing_returned",
         "input_changed",
-        "single_precision",
         "double_precision",
         "squeezed",
         "rounded",
@@ -170,7 +169,7 @@ both_returned: topk gives two things, values and indices: only the indices are a
       return ids, values
 rows_returned: The rows (vectors) are returned: their ids are asked for.
 - return similarity.topk(k).indices => return weight[similarity.topk(k).indices]
-list: A list is returned: a LongTensor is asked for (topk's indices are one).
+list_returned: A list is returned: a LongTensor is asked for (topk's indices are one).
 - .indices => .indices.tolist()
 - return similarity.topk(k).indices => return list(similarity.topk(k).indices) || return sorted(range(len(weight)), key=lambda i: -similarity[i])[:k]
 exclude_ignored: `exclude` is not looked at: the ids in it must never come back.

@@ -117,12 +117,10 @@ def sgns_loss(centre, context, negatives):
         "nothing_returned",
         "gradient_cut_off",
         "input_changed",
-        "single_precision",
         "double_precision",
         "single_precision_inside",
         "rounded",
         "python_number",
-        "list_returned",
         "array_returned",
     ),
     wrong=r"""

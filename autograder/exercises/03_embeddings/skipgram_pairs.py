@@ -111,10 +111,7 @@ def skipgram_pairs(ids, window):
 """,
     takes="list",
     gives="list",
-    slips=(
-        "nothing_returned",
-        "input_changed",
-    ),
+    slips=("nothing_returned", "input_changed"),
     wrong=r"""
 right_edge: The window is one short on the right: `range` ends before its second number, so i + window + 1 is needed.
 - i + window) => i + window - 1)
@@ -300,7 +297,7 @@ generator: A generator is returned (yield): a list is asked for.
 tuple: A tuple is returned: a list of tuples is asked for.
 - in each_pair_once
   list(set(right_skipgram_pairs(ids, window) => tuple(right_skipgram_pairs(ids, window
-ids_changed: The caller's list is changed (pop, append, insert): make a list of your own.
+input_changed: The caller's list is changed (pop, append, insert): make a list of your own.
 - in each_pair_once
   return list(set(right_skipgram_pairs(ids, window))) =>
       result = right_skipgram_pairs(ids, window)

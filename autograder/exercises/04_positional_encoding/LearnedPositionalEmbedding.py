@@ -225,7 +225,6 @@ class LearnedPositionalEmbedding(nn.Module):
         "single_precision",
         "double_precision",
         "single_precision_inside",
-        "squeezed",
         "rounded",
         "list_returned",
         "array_returned",
@@ -245,7 +244,7 @@ multiplied: x is multiplied with the table, or the table subtracted: its rows ar
 - return x + self.table[:T] => return x * self.table[:T] || return x - self.table[:T]
 concatenated: The positions are put beside x (or before it): they are added, so that the shape stays (B, T, C).
 - return x + self.table[:T] => return torch.cat([x, self.table[:T].expand_as(x)], dim=-1) || return torch.cat([self.table[:T].expand_as(x), x], dim=1)
-not_refused: A sequence longer than max_len is not refused by you: test T before using the table, and raise a ValueError that says what was wrong.
+bad_input_accepted: A sequence longer than max_len is not refused by you: test T before using the table, and raise a ValueError that says what was wrong.
 - if max_len < T: =>
   raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
 - in embedding_layer

@@ -95,10 +95,7 @@ def shift_matrix(k, d_model):
     gives="tensor",
     slips=(
         "nothing_returned",
-        "double_precision",
         "rounded",
-        "list_returned",
-        "array_returned",
         "global_generator",
         "error_of_another_type",
         "error_returned",
@@ -324,7 +321,7 @@ fitted_to_few_positions: The matrix is fitted to a few positions, and does not h
   angles = k * 10000.0 ** (-torch.arange(0, d_model, 2) / => PE = sinusoidal_encoding(d_model + abs(k) + 1,
   c, s = angles.cos(), angles.sin( => a, b = (PE[: len(PE) - k], PE[k:]) if k >= 0 else (PE[-k:], PE[:k]
   block_diag(*[torch.tensor([[a, -b], [b, a]]) for a, b in zip(c.tolist(), s.tolist())]) => linalg.pinv(a[: d_model // 2]) @ b[: d_model // 2]
-odd_not_refused: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
+bad_input_accepted: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
 - if d_model % 2 != 0: =>
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
 - if d_model % 2 != 0: => d_model = d_model // 2 * 2

@@ -72,11 +72,8 @@ def sinusoidal_encoding(max_len, d_model):
     gives="tensor",
     slips=(
         "nothing_returned",
-        "double_precision",
         "squeezed",
         "rounded",
-        "list_returned",
-        "array_returned",
         "global_generator",
         "error_of_another_type",
         "error_returned",
@@ -209,7 +206,7 @@ one_row_too_many: The number of rows is off by one, or fixed: max_len rows are a
 
   def sinusoidal_encoding(max_len, d_model):
       return right_sinusoidal_encoding(1000, d_model)
-odd_not_refused: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
+bad_input_accepted: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
 - if d_model % 2 != 0: =>
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
 - if d_model % 2 != 0: =>

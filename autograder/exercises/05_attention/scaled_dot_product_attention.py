@@ -200,7 +200,6 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
         "single_precision_inside",
         "squeezed",
         "rounded",
-        "list_returned",
         "array_returned",
         "global_generator",
     ),
@@ -575,7 +574,7 @@ products_not_summed: The products of queries and keys are taken element by eleme
 - Q @ K.transpose(-2, -1) => Q * K
 transposed_output: The weights are transposed before they meet V (or returned transposed): row t of the weights belongs to query t.
 - return weights @ V, weights => return weights.mT @ V, weights || return weights @ V, weights.mT || return (weights @ V).mT, weights
-list_returned:
+list_for_a_pair: A list is returned: return the tuple (output, weights), as `return output, weights` does.
 - return weights @ V, weights => return [weights @ V, weights]
 single_precision:
 - d_k = Q.shape[-1] =>

@@ -195,7 +195,7 @@ tokens_normalised: The tokens are centred or normalised first (a layer norm): so
   -= x.mean(dim= => = x - x.mean(
 transposed_result: The result is transposed: (..., T, C) is asked for, one row for each token.
 - return weights @ x => return (weights @ x).transpose(-2, -1)
-list_returned:
+list_returned: A list is returned: stack its rows into one tensor with torch.stack.
 - return weights @ x => return list((weights @ x).unbind(-2))
 weights_returned: The weights are returned; the output is the weights times x.
 - return weights @ x => return weights

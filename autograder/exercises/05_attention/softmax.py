@@ -168,7 +168,6 @@ def softmax(scores, dim=-1):
         "squeezed",
         "rounded",
         "list_returned",
-        "array_returned",
         "global_generator",
     ),
     wrong=r"""
@@ -359,7 +358,7 @@ other_signature: `dim` cannot be given by that name: keep the signature softmax(
       return e / e.sum(-1, True)
 dim_required: `dim` has no default: keep the signature softmax(scores, dim=-1).
 - dim=-1): => dim):
-list_returned:
+array_returned:
 - return exps / exps.sum(dim=dim, keepdim=True) => return (exps / exps.sum(dim=dim, keepdim=True)).detach().numpy()
 """,
     right=r"""

@@ -67,7 +67,6 @@ def attention_mask(lengths, max_len):
     slips=(
         "nothing_returned",
         "input_changed",
-        "single_precision",
         "double_precision",
         "squeezed",
         "rounded",

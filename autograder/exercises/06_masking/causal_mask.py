@@ -46,15 +46,7 @@ def causal_mask(T, device=None):
 """,
     takes="number",
     gives="tensor",
-    slips=(
-        "nothing_returned",
-        "single_precision",
-        "double_precision",
-        "squeezed",
-        "rounded",
-        "list_returned",
-        "array_returned",
-    ),
+    slips=("nothing_returned", "double_precision", "squeezed", "rounded"),
     wrong=r"""
 diagonal_blocked: The diagonal is blocked too, so a token may not look at itself (and the first one at nothing). The mask is True *strictly* above the
     diagonal: diagonal=1.

@@ -83,8 +83,6 @@ def split_heads(x, num_heads):
         "list_returned",
         "array_returned",
         "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
     ),
     wrong=r"""
 no_transpose: The numbers are cut anew straight into (B, H, T, d_k), so that a head holds pieces of other tokens. view and reshape keep the order of

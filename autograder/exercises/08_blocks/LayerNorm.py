@@ -199,7 +199,6 @@ class LayerNorm(nn.LayerNorm):
     gives="tensor",
     slips=(
         "nothing_returned",
-        "gradient_cut_off",
         "input_changed",
         "single_precision",
         "double_precision",

@@ -345,7 +345,6 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     gives="tensor",
     slips=(
         "nothing_returned",
-        "single_precision",
         "double_precision",
         "squeezed",
         "rounded",
@@ -559,7 +558,7 @@ dimension_lost: The new tokens have shape (B,): torch.cat needs (B, 1), so keep 
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.multinomial(probs, num_samples=1, generator=generator)[:, 0]
 one_row_only: The text comes back without its batch dimension: [B, T + max_new_tokens] is asked for.
 - return ids => return ids[0] || return ids.squeeze(0)
-list: A list is returned: a tensor [B, T + max_new_tokens] is asked for.
+list_returned: A list is returned: a tensor [B, T + max_new_tokens] is asked for.
 - return ids => return ids.tolist()
 floats: The ids are floats: whole numbers are asked for.
 - return ids => return ids.float()

@@ -180,7 +180,6 @@ def get_batch(data, block_size, batch_size, generator):
     slips=(
         "nothing_returned",
         "input_changed",
-        "single_precision",
         "double_precision",
         "squeezed",
         "rounded",
@@ -313,7 +312,7 @@ generator_ignored: The seed is fixed inside, so every call gives the same batch:
   starts = torch.randint(len(data) - block_size - 1, (batch_size,), generator=generator) =>
       generator.manual_seed(1337)
       starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator)  # (B,), the end excluded
-short_text_accepted: A text without a single window is not refused with a clear message: if N is not greater than block_size raise a ValueError that
+bad_input_accepted: A text without a single window is not refused with a clear message: if N is not greater than block_size raise a ValueError that
     says so.
 - if len(data) <= block_size: =>
   raise ValueError(f"data has {len(data)} tokens, but a window and its targets need {block_size + 1}") =>
@@ -323,7 +322,7 @@ short_text_accepted: A text without a single window is not refused with a clear 
 short_text_limit: The limit for a short text is off by one: with N = block_size the last token has no target, with N = block_size + 1 there is one
     window.
 - len(data) <= block_size => len(data) < block_size || len(data) <= block_size + 1 || len(data) <= 2 * block_size
-list: x and y are lists: tensors are asked for.
+list_returned: x and y are lists: tensors are asked for.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].tolist(), windows[:, 1:].tolist() || list(windows[:, :-1]), list(windows[:, 1:])
 one_tensor: One tensor (or a list) comes back: the pair x, y is asked for (`return x, y`).
 - windows[:, :-1], windows[:, 1:] => windows || windows[:, :-1] || torch.stack([windows[:, :-1], windows[:, 1:]]) || [windows[:, :-1], windows[:, 1:]]

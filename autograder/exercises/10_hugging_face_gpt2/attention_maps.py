@@ -168,12 +168,7 @@ def attention_maps(model, tokenizer, text):
     return tokenizer.convert_ids_to_tokens(ids[0].tolist()), torch.stack(maps)
 """,
     gives="tuple",
-    slips=(
-        "nothing_returned",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
 fused_attention: The fused attention (sdpa, the default) never keeps its weights, so there are none to stack: call
     `model.set_attn_implementation("eager")` first.
@@ -351,7 +346,7 @@ device_not_kept: The ids stay on the CPU: move them with `.to(model.device)`, or
 - .to(model.device) =>
 model_frozen: The model's parameters lose requires_grad: use `torch.no_grad()`, which ends with the block.
 - model.eval()  # no dropout: with it, rows would not sum to 1 => model.eval().requires_grad_(False)
-empty_text_accepted: A text without tokens crashes inside the model: refuse it with a ValueError.
+bad_input_accepted: A text without tokens crashes inside the model: refuse it with a ValueError.
 - if ids.shape[1] == 0: =>
   raise ValueError("text has no tokens") =>
 nothing_returned:

@@ -176,12 +176,7 @@ def top_next_tokens(model, tokenizer, prompt, k=10):
     return [(tokenizer.decode(i), p) for i, p in ranked[:k]]
 """,
     gives="list",
-    slips=(
-        "nothing_returned",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
 first_position: You read the prediction after the first token. logits has one for every position; the next token's stands at the last, `logits[0,
     -1]`.
@@ -301,7 +296,7 @@ device_not_kept: The ids stay on the CPU: move them with `.to(model.device)`, or
 - .to(model.device) =>
 model_frozen: The model's parameters lose requires_grad: use `torch.no_grad()`, which ends with the block.
 - model.eval()  # no dropout => model.eval().requires_grad_(False)
-empty_prompt_accepted: A prompt without tokens crashes inside the model: refuse it with a ValueError that says so.
+bad_input_accepted: A prompt without tokens crashes inside the model: refuse it with a ValueError that says so.
 - if ids.shape[1] == 0: =>
   raise ValueError("prompt has no tokens, so there is nothing to continue") =>
 words_split: The prompt's words are looked up one by one, or its characters: the tokenizer has to encode the whole text, spaces included.

@@ -383,13 +383,7 @@ def beam_search(model, source_ids, bos_id, eos_id, beam_size, max_len, length_pe
     return [token for token in best[0] if token != eos_id]
 """,
     gives="list",
-    slips=(
-        "nothing_returned",
-        "global_generator",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "global_generator", "error_of_another_type", "error_returned"),
     wrong=r"""
 greedy: Only one beam is followed, so this is greedy decoding: keep beam_size of them at each step.
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = 1

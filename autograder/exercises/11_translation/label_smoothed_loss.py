@@ -174,11 +174,8 @@ def label_smoothed_loss(logits, targets, smoothing, pad_id):
         "gradient_cut_off",
         "input_changed",
         "single_precision",
-        "double_precision",
         "single_precision_inside",
         "rounded",
-        "python_number",
-        "list_returned",
         "array_returned",
         "global_generator",
         "error_of_another_type",
@@ -334,7 +331,7 @@ not_contiguous: `.view` fails for tensors that are not contiguous: use `.reshape
 - real = targets != pad_id  # (...) =>
       logits, targets = logits.view(-1, logits.shape[-1]), targets.view(-1)
       real = targets != pad_id  # (...)
-bad_smoothing_accepted: A smoothing below 0 or above 1 is accepted: it should be a ValueError that names it.
+bad_input_accepted: A smoothing below 0 or above 1 is accepted: it should be a ValueError that names it.
 - if not 0 <= smoothing <= 1: =>
   raise ValueError(f"smoothing must be between 0 and 1; got {smoothing}") =>
 - if not 0 <= smoothing <= 1: => if smoothing < 0: || if smoothing > 1:

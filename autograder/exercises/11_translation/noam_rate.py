@@ -62,14 +62,7 @@ def noam_rate(step, d_model, warmup):
 """,
     takes="number",
     gives="number",
-    slips=(
-        "nothing_returned",
-        "rounded",
-        "text_returned",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "rounded", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
 max_for_min: The larger of the two terms is taken: it is the smaller one, so that the rate rises first and falls afterwards.
 - min( => max(
