@@ -121,7 +121,7 @@ def test_every_exercise_has_a_catalogue_worth_the_name(exercise):
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_what_can_go_wrong_everywhere_is_known_here(exercise):
-    """A slip that a room lists loses marks in each of its versions; one that it does not list has a name of the room's."""
+    """Each version of a slip that a room lists loses marks; where another one does, the room has a name for it."""
     for slip in SLIPS:
         versions = slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
         if slip.name in exercise.slips:

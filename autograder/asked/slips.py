@@ -272,8 +272,8 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "bad_input_accepted",
-        "Bad input is not refused (a printed warning refuses nothing): check for it first, and raise the ValueError that "
-        "is asked for.",
+        "Bad input is not refused (a printed warning refuses nothing): check for it first, and raise the ValueError "
+        "that is asked for.",
         (errors("pass"), errors("print(TEXT)")),
     ),
 )

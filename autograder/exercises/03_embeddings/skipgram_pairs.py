@@ -164,13 +164,6 @@ wraps_around: A negative index counts from the end, so that the first words get 
           if j != i:
               pairs.append((ids[i], ids[j % len(ids)]))
   return pairs
-- |
-  pairs = []
-  for i in range(len(ids)):
-      for j in range(i - window, i + window + 1):
-          if j != i and j < len(ids):
-              pairs.append((ids[i], ids[j]))
-  return pairs
 empty_slice_at_the_edge: A slice such as `ids[i - window : i]` is empty when its start is negative: begin at max(0, i − window).
 - in by_distance
   d in range(1, window + 1 => i in range(len(ids)

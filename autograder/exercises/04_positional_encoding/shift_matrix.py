@@ -104,7 +104,6 @@ def shift_matrix(k, d_model):
     wrong=r"""
 transposed: The matrix moves the wrong way, by −k (it is transposed): PE[p] is a row and stands on the left, PE[p] @ M.
 - return matrix => return matrix.T
-- k * 10000.0 ** (-even / d_model) => -k * 10000.0 ** (-even / d_model)
 both_signs_alike: A minus sign is missing (or one too many): cos(α + β) = cos α cos β − sin α sin β, and sin(α + β) has two plus signs.
 - -angles.sin() => angles.sin()
 - [odd, even] = angles.sin() => [odd, even] = -angles.sin()

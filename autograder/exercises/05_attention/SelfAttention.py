@@ -321,12 +321,6 @@ mask_finite: Blocked scores are filled with a finite number (−1e9, −1e4 …)
 - return scaled_dot_product_attention(Q, K, V, mask) =>
       scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
       if mask is not None:
-          scores = scores.masked_fill(mask, -1e4)
-      weights = torch.softmax(scores, dim=-1)
-      return weights @ V, weights
-- return scaled_dot_product_attention(Q, K, V, mask) =>
-      scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
-      if mask is not None:
           scores = scores.masked_fill(mask, -10.0)
       weights = torch.softmax(scores, dim=-1)
       return weights @ V, weights

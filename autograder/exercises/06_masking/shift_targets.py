@@ -142,10 +142,6 @@ input_changed:
       inputs = ids[:, :-1]
       ids[:, :-1] = ids[:, 1:].clone()
       return inputs, ids[:, :-1]
-- return ids[:, :-1], ids[:, 1:] =>
-      targets = ids
-      targets[:, :-1] = ids[:, 1:].clone()
-      return ids[:, :-1], targets[:, :-1]
 """,
     right=r"""
 clones:

@@ -991,18 +991,15 @@ finite_mask: The mask adds a finite number that is not small enough: −∞, or 
   float("-inf") => 0.0
 post_norm: The blocks are post-norm, as in 2017: GPT-2 normalises before attention and before the feed-forward network (norm_first=True).
 - norm_first=True => norm_first=False
-- norm_first=True, =>
 - in own_blocks
   x + self.attend(self.norm1 => self.norm1(x + self.attend
   x + self.dropout(self.down(F.gelu(self.up(self.norm2 => self.norm2(x + self.dropout(self.down(F.gelu(self.up
 batch_second: batch_first=True is missing, so the blocks take the batch for the time: tokens attend to other rows of the batch.
 - batch_first=True => batch_first=False
-- batch_first=True, =>
 - batch_first=True => batch_first=False
   x = block(x, src_mask=future, is_causal=True) => x = block(x)
 relu: The feed-forward network uses ReLU, the layer's default: GPT-2 uses GELU.
 - activation=partial(F.gelu, approximate="tanh") => activation=F.relu
-- activation=partial(F.gelu, approximate="tanh"), =>
 - in own_blocks
   .gelu( => .relu(
 other_activation: The activation is not GELU: pass F.gelu (or its tanh form).
@@ -1111,7 +1108,6 @@ ids_as_positions: The position embedding is looked up by token ids: it belongs t
 - self.token_embedding(ids) => self.token_embedding(positions)
 all_positions: All block_size positions are added whatever T is, which fails for a shorter text: the first T of them.
 - positions = torch.arange(T, device=ids.device) => positions = torch.arange(self.config.block_size, device=ids.device)
-- self.position_embedding(positions) => self.position_embedding.weight
 positions_by_row: The positions count the rows of the batch (ids.shape[0]): the length T is the second dimension.
 - T = ids.shape[1] => T = ids.shape[0]
 positions_multiplied: The position embedding is multiplied with the token embedding (or joined to it): it is added.
@@ -1175,14 +1171,10 @@ classes_in_the_wrong_place: F.cross_entropy takes the second dimension for the c
     T).
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits, targets)
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.view(-1, T), targets.flatten())
-- loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.transpose(1, 2).flatten(0, 1), targets.flatten())
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.transpose(1, 2).reshape(-1, logits.shape[-1]), targets.flatten())
 loss_cut_off: The loss cannot be differentiated (`.item()`, `.detach()`, `no_grad`): nothing could be trained with it.
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()).detach()
 - logits = self.lm_head(self.final_norm(x)) => logits = self.lm_head(self.final_norm(x)).detach()
-- def forward =>
-      @torch.no_grad()
-      def forward
 loss_as_number: The loss is a Python number: a scalar tensor is asked for, or nothing could be trained with it.
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()).item()
 pair_swapped: The pair is the wrong way round: (logits, loss).
@@ -1197,7 +1189,7 @@ logits_only: Only one thing is returned: the pair (logits, loss), with None for 
 - return logits, None => return logits
   return logits, loss => return loss
 loss_without_targets: Without targets the loss is not None: there is nothing to compare with.
-- return logits, None => return logits, torch.tensor(0.0) || return logits, 0.0 || return logits, torch.zeros(())
+- return logits, None => return logits, torch.tensor(0.0) || return logits, 0.0
 - if targets is None: => targets = ids if targets is None else targets
   return logits, None =>
 targets_needed: `targets` has to have a default, and None has to work: forward(ids, targets=None).
@@ -1211,7 +1203,7 @@ too_long_accepted: A text longer than block_size is not refused with a clear mes
   raise ValueError(f"ids has {T} positions, more than block_size = {self.config.block_size}") =>
 - if self.config.block_size < T: => assert T <= self.config.block_size, 'too long'
   raise ValueError(f"ids has {T} positions, more than block_size = {self.config.block_size}") =>
-- raise ValueError( => raise IndexError( || raise RuntimeError(
+- raise ValueError( => raise RuntimeError(
 cropped_inside: A text longer than block_size is silently cropped: it has to be a ValueError (generate crops, the model refuses).
 - in too_long_accepted
   T = ids.shape[1] =>
@@ -1234,9 +1226,7 @@ short_text_refused: A text shorter than block_size is refused: any T up to block
 not_tied: With tie_weights=True lm_head and the token embedding do not share one parameter: lm_head has a matrix of its own, or a copy, which parts
     from the other with the first step. Assign the parameter itself: self.lm_head.weight = self.token_embedding.weight.
 - self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice => pass
-- self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice => self.lm_head.weight = nn.Parameter(self.token_embedding.weight.clone())
 - self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice => self.lm_head.weight.data = self.token_embedding.weight.data
-- self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice => self.lm_head.weight = nn.Parameter(self.token_embedding.weight)
 always_tied: The weights are tied whatever config.tie_weights says.
 - if config.tie_weights: => if True:
 tie_inverted: config.tie_weights is used the wrong way round.
@@ -1274,9 +1264,6 @@ positions_one_short: The position embedding has the wrong number of rows: block_
 positions_fixed: The positions cannot be learned (a buffer of sinusoids, or requires_grad=False): GPT-2 learns them.
 - self.blocks = =>
       self.position_embedding.requires_grad_(False)
-      self.blocks =
-- self.blocks = =>
-      self.position_embedding.weight.requires_grad = False
       self.blocks =
 super_forgotten: `super().__init__()` is missing in `__init__`: it has to come first.
 - super().__init__() =>
@@ -1328,7 +1315,7 @@ biases_not_zero: The biases keep PyTorch's own start: they begin at 0.
 dropout_default: config.dropout is not passed on to the blocks, whose own default is 0.1: with dropout = 0 they still drop.
 - dropout=config.dropout,  # must be passed on: the layer's own default is 0.1 =>
 dropout_in_eval: Dropout is at work in eval mode too: F.dropout needs training=self.training, nn.Dropout takes care of it.
-- x = self.dropout(x) => x = F.dropout(x, self.config.dropout) || x = F.dropout(x, self.config.dropout, training=True)
+- x = self.dropout(x) => x = F.dropout(x, self.config.dropout)
 - logits = self.lm_head(self.final_norm(x)) =>
       logits = self.lm_head(self.final_norm(x))
       logits = logits + torch.empty_like(logits).normal_() * 0.1
@@ -1359,8 +1346,6 @@ single_precision: The logits are float32 even for a model in float64 (a `.float(
 device_not_kept: The positions or the mask are made without device=ids.device (or kept as a plain attribute instead of a buffer): on a GPU the model
     fails.
 - torch.arange(T, device=ids.device) => torch.arange(T)
-- dtype=torch.bool, device=ids.device => dtype=torch.bool
-  , is_causal=True =>
 mask_of_the_first_call: The mask is made once, for the first T that came along: make it for each T, or keep one for block_size and cut it to [:T, :T].
 - future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)  # (T, T), True = blocked =>
       if not hasattr(self, 'future'):
@@ -1374,7 +1359,6 @@ mask_of_the_first_call: The mask is made once, for the first T that came along: 
 embeddings_cut_off: A part of the model gets no gradient (`.detach()`, `.data`): it would never be trained.
 - x = self.token_embedding(ids) + self.position_embedding(positions) => x = self.token_embedding(ids).detach() + self.position_embedding(positions)
 - x = self.token_embedding(ids) + self.position_embedding(positions) => x = self.token_embedding(ids) + self.position_embedding(positions).detach()
-- x = self.token_embedding(ids) + self.position_embedding(positions) => x = self.token_embedding(ids) + self.position_embedding.weight.data[:T]
 - self.final_norm(x) => self.final_norm(x.detach())
 sizes_fixed: A size is fixed in the code: take all of them from config.
 - C = config.n_embd => C = 16

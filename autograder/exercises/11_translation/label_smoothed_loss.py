@@ -196,7 +196,6 @@ right_token_keeps_all: The right token keeps its full weight of 1, so the weight
 spread_over_the_others: The share is spread over the *other* tokens only (smoothing / (V - 1) each), as some implementations do: here, as in PyTorch,
     every token has smoothing / V, the right one too.
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / (logits.shape[-1] - 1)
-- evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / max(logits.shape[-1] - 1, 1)
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / logits.shape[-1]
 spread_without_padding: The share is not spread over the padding token: here, as in PyTorch, every token of the vocabulary has smoothing / V; pad_id
     only says which *targets* to leave out.
@@ -226,10 +225,6 @@ kl_divergence: The entropy of the smoothed targets is subtracted (a KL divergenc
 padding_in_the_mean: Padding is left out of the sum but counted in the mean: divide by the number of targets that are not padding.
 - in masked
   sum() / real.sum => mean
-- in masked
-  real.sum => targets.numel
-- in masked
-  (loss * real).sum() / real.sum => loss.masked_fill(~real, 0).mean
 padding_counted: Padding counts like any other target: targets equal to pad_id are left out.
 - real = targets != pad_id  # (...) => real = torch.ones_like(targets, dtype=torch.bool)
 padding_hidden_in_the_logits: Padding is hidden by changing logits (or log-probabilities) there: such a position still counts in the mean; leave it
@@ -244,9 +239,6 @@ padding_in_one_part: Padding is left out of one of the two parts only: both are 
 - right = log_probs.gather(-1, targets[real][:, None]).squeeze(-1)  # (N,) =>
       index = targets.clamp(min=0).unsqueeze(-1)
       right = torch.log_softmax(logits, dim=-1).gather(-1, index).mean()
-- in masked
-  loss = (1 - smoothing) * nll + smoothing * smooth => return (1 - smoothing) * (nll * real).sum() / real.sum() + smoothing * smooth.mean()
-  return (loss * real).sum() / real.sum() =>
 - in masked
   loss = (1 - smoothing) * nll + smoothing * smooth => return ((1 - smoothing) * (nll * real).sum() + smoothing * smooth.sum()) / real.sum()
   return (loss * real).sum() / real.sum() =>
