@@ -93,7 +93,7 @@ class _Drawing:
             flat = tensor.contiguous().reshape(-1)
             self.hash.update(flat.view(torch.uint8).numpy().tobytes() if tensor.numel() else b"")
             return
-        self.say(str(tensor.was_differentiable))
+        self.say(str(tensor.was_differentiable))  # type: ignore[attr-defined]  # decoding sets it
         numbers = tensor.detach().to(torch.float64).reshape(-1).numpy()
         finite = np.isfinite(numbers)
         if not finite.all():
