@@ -39,6 +39,15 @@ class Problem(Wrong):
         return str(self.facts.get("text", ""))
 
 
+class Unanswered(Problem):
+    """The stub that was handed out is still in its place."""
+
+    def __init__(self, facts: dict, symptom: str = "") -> None:
+        super().__init__(UNANSWERED, facts, symptom)
+
+
+UNANSWERED = "This exercise has not been answered yet."
+
 Asking = Callable[[Student], None]
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..asked.course import names_in, question_or_exercise, working_versions
-from ..asked.declare import Exercise, Problem, Question, Wrong
+from ..asked.declare import UNANSWERED, Exercise, Problem, Question, Unanswered, Wrong
 from .asking import ask
 from .diagnosis import Diagnosis, Line, diagnose
 from .rules import banned_in_source, uses
@@ -32,9 +32,6 @@ class Verdict:
     @property
     def full(self) -> bool:
         return self.earned == self.points
-
-
-UNANSWERED = "This exercise has not been answered yet."
 
 
 def zero(name: str, remark: str) -> Verdict:
@@ -78,9 +75,10 @@ def follow_through(name: str, sources: Sequence[str], asked: set[str]) -> bool:
 
 
 def _run_checks(exercise: Exercise, student: Student) -> Verdict:
-    lines = _lines(exercise, student)
-    if lines[0].message == UNANSWERED:
-        return zero(exercise.name, UNANSWERED)
+    try:
+        lines = _lines(exercise, student)
+    except Unanswered as unanswered:
+        return zero(exercise.name, str(unanswered))
     earned = share_of(exercise, sum(line.weight for line in lines if line.passed))
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
@@ -95,15 +93,15 @@ def share_of(exercise: Exercise, passed: float) -> float:
 
 
 def _lines(exercise: Exercise, student: Student) -> list[Line]:
-    """The rubric, line by line. An unanswered exercise stops at the first."""
+    """The rubric, line by line. Raises `Unanswered` if the first finds that there is nothing to mark yet."""
     lines: list[Line] = []
     for check in exercise.checks:
         try:
             ask(exercise, check, student)
         except Wrong as wrong:
+            if isinstance(wrong, Unanswered) and not lines:
+                raise
             lines.append(Line(check.title, check.weight, False, str(wrong), wrong.symptom))
-            if str(wrong) == UNANSWERED and len(lines) == 1:
-                break
         else:
             lines.append(Line(check.title, check.weight, True))
     return lines

@@ -62,6 +62,8 @@ def _sdpa_values(student: Student) -> None:
 
 
 def _sdpa_mask(student: Student) -> None:
+    mask: torch.Tensor | None
+    sizes: tuple[tuple[int, ...], int, int, int, int]
     for sizes in (
         *(((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)),
         *(((3,), 3, 3, 2, 2), ((2,), 1, 4, 3, 2), ((2, 1, 3), 2, 4, 3, 5)),
@@ -71,7 +73,7 @@ def _sdpa_mask(student: Student) -> None:
             args, mask = _qkv(*sizes), striped_mask(T, S)
             where = f"with a (T, S) mask, {_sizes(*sizes)}"
             same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
-            if len(batch):
+            if batch:
                 own = torch.stack([mask.roll(n, 0) for n in range(batch[0])])  # (B, T, S): a mask for each sequence
                 own = own.reshape(batch[0], *[1] * (len(batch) - 1), T, S)
                 where = f"with a mask of its own for each sequence, {_sizes(*sizes)}"

@@ -163,13 +163,14 @@ def _ff_dropout(student: Student) -> None:
 
 def _ff_modes(student: Student) -> None:
     x = normal(2, 5, 6)
-    for args, kwargs, training, where in (
+    cases: tuple[tuple[list[float], dict[str, Any], bool, str], ...] = (
         ([0.9], {}, False, "in evaluation mode with dropout = 0.9"),
         ([], {"dropout": 0.9}, False, "in evaluation mode with dropout=0.9 given by name"),
         ([0.0], {}, True, "in training mode with dropout = 0.0"),
         ([], {}, True, "in training mode with the default dropout of 0"),
         ([], {}, False, "in evaluation mode"),
-    ):
+    )
+    for args, kwargs, training, where in cases:
         with student.case():
             module, state, _ = _ff(student, 6, 9, *args, **kwargs)
             answer = student.call(module, [x], where=where, training=training)

@@ -269,7 +269,7 @@ def _block_values(norm_first: bool) -> Asking:
             with student.case():
                 B, T, C, H, F_ = sizes
                 # post-norm is the default: half of the blocks are built without saying so
-                how = {"norm_first": norm_first} if norm_first or C % 2 else {}
+                how: dict[str, Any] = {"norm_first": norm_first} if norm_first or C % 2 else {}
                 module, state, _ = _block(student, C, H, F_, **how)
                 x, where = normal(B, T, C), f"{_order(norm_first)}, {_block_sizes(*sizes)}"
                 same_output(student.value(module, x, where=where), _torchs_output(state, H, norm_first, x), where)
@@ -373,7 +373,8 @@ def _block_modes(student: Student) -> None:
             ([], True, "in training mode with the default dropout of 0"),
         ):
             with student.case():
-                module, state, _ = _block(student, 6, 3, 8, *args, **({} if args else {"norm_first": norm_first}))
+                how: dict[str, Any] = {} if args else {"norm_first": norm_first}
+                module, state, _ = _block(student, 6, 3, 8, *args, **how)
                 place = f"{where}, {_order(norm_first)}"
                 answer = student.call(module, [x], where=place, training=training)
                 same_output(answer["value"], _torchs_output(state, 3, norm_first, x), place)

@@ -29,7 +29,7 @@ from autograder.asked.declare import Check, Exercise, Problem, Wrong
 from autograder.asked.inputs import device_is_kept, devices_differ, normal, refused
 from autograder.asked.student import Student
 
-from .common import GPT2, GPTConfig, sizes_of, their_config
+from .common import GPT2, Config, GPTConfig, sizes_of, their_config
 
 GPT = reference("GPT")
 count_parameters = reference("count_parameters")
@@ -134,7 +134,7 @@ _LAYER = (
 _LAYER_BIASES = tuple(name.replace("_weight", "_bias").replace(".weight", ".bias") for name in _LAYER)
 
 
-def _build(student: Student, config: GPTConfig) -> tuple[Any, dict]:
+def _build(student: Student, config: Config) -> tuple[Any, dict]:
     """The student's GPT, and what is to be seen of it."""
     there = their_config(student, config)
     model = student.build("GPT", there)
@@ -149,7 +149,7 @@ def _canonical(name: str) -> str:
     return name.replace("blocks.layers.", "blocks.")
 
 
-def _pytorch_blocks(seen: dict, config: GPTConfig) -> bool:
+def _pytorch_blocks(seen: dict, config: Config) -> bool:
     """Whether the blocks are nn.TransformerEncoderLayers, to go by the names of their parameters."""
     names = {_canonical(name) for name in seen["parameters"]}
     needed = {f"blocks.{i}.{part}" for i in range(config.n_layer) for part in _LAYER}
@@ -157,19 +157,24 @@ def _pytorch_blocks(seen: dict, config: GPTConfig) -> bool:
     return needed <= names and all(name.split(".", 2)[-1] in _LAYER_BIASES for name in others)
 
 
-def _shapes(config: GPTConfig) -> dict[str, tuple[int, ...]]:
+def _shapes(config: Config) -> dict[str, tuple[int, ...]]:
     """The reference's parameters, without building it."""
     V, C = config.vocab_size, config.n_embd
-    sizes = dict(zip(_LAYER, ((3 * C, C), (C, C), (4 * C, C), (C, 4 * C), (C,), (C,)), strict=True))
+    sizes: dict[str, tuple[int, ...]] = dict(
+        zip(_LAYER, ((3 * C, C), (C, C), (4 * C, C), (C, 4 * C), (C,), (C,)), strict=True)
+    )
     if config.bias:
         sizes |= {bias: shape[:1] for bias, shape in zip(_LAYER_BIASES, sizes.values(), strict=True)}
-    shapes = {"token_embedding.weight": (V, C), "position_embedding.weight": (config.block_size, C)}
+    shapes: dict[str, tuple[int, ...]] = {
+        "token_embedding.weight": (V, C),
+        "position_embedding.weight": (config.block_size, C),
+    }
     shapes |= {f"blocks.{i}.{name}": shape for i in range(config.n_layer) for name, shape in sizes.items()}
     shapes |= {"final_norm.weight": (C,)} | ({"final_norm.bias": (C,)} if config.bias else {})
     return shapes | {"lm_head.weight": (V, C)}
 
 
-def _state(config: GPTConfig, seed: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
+def _state(config: Config, seed: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
     """Weights for every parameter of the reference: unit-sized activations, no bias zero, no norm trivial."""
     return _cached_state(_key(config), seed, dtype)
 
@@ -197,7 +202,7 @@ def _load(
     student: Student,
     model: Any,
     seen: dict,
-    config: GPTConfig,
+    config: Config,
     seed: int,
     dtype: torch.dtype = torch.float32,
     loud: float = 1.0,
@@ -221,7 +226,7 @@ def _load(
 
 
 def _loaded(
-    student: Student, config: GPTConfig, seed: int, dtype: torch.dtype = torch.float32, loud: float = 1.0
+    student: Student, config: Config, seed: int, dtype: torch.dtype = torch.float32, loud: float = 1.0
 ) -> tuple[Any, dict]:
     model, seen = _build(student, config)
     if dtype == torch.float64:
@@ -230,7 +235,7 @@ def _loaded(
     return model, seen
 
 
-def _some_ids(config: GPTConfig, B: int, T: int) -> torch.Tensor:
+def _some_ids(config: Config, B: int, T: int) -> torch.Tensor:
     return (normal(B, T).abs() * 1000).long() % config.vocab_size
 
 
@@ -288,7 +293,7 @@ def _published(sizes: tuple, seed: int, activation: str) -> Any:
     return theirs
 
 
-def _same_as_published(got: Any, config: GPTConfig, seed: int, ids: torch.Tensor, where: str) -> None:
+def _same_as_published(got: Any, config: Config, seed: int, ids: torch.Tensor, where: str) -> None:
     """Logits as Hugging Face's, with GELU in either of its two forms."""
     both = _published_logits(_key(config), seed, tuple(map(tuple, ids.tolist())))
     got = a_tensor(got, "The first of the results, the logits,")
@@ -302,11 +307,11 @@ def _published_logits(sizes: tuple, seed: int, rows: tuple) -> list[torch.Tensor
         return [_published(sizes, seed, activation)(torch.tensor(rows)).logits for activation in _GELUS]
 
 
-def _key(config: GPTConfig) -> tuple:
+def _key(config: Config) -> tuple:
     return tuple(vars(config).values())
 
 
-def _twin(config: GPTConfig, seed: int, form: str, dtype: torch.dtype = torch.float32) -> GPT:
+def _twin(config: Config, seed: int, form: str, dtype: torch.dtype = torch.float32) -> torch.nn.Module:
     """The reference with the weights of `_state` and one of the forms of GELU."""
     model = GPT(config).to(dtype)
     own = dict(model.named_parameters(remove_duplicate=False))
@@ -350,7 +355,7 @@ def _own_blocks(
     student: Student,
     model: Any,
     seen: dict,
-    config: GPTConfig,
+    config: Config,
     seed: int,
     ids: torch.Tensor,
     got: torch.Tensor,
@@ -417,14 +422,14 @@ def _own_blocks(
     )
 
 
-def _without_blocks(state: dict, config: GPTConfig, ids: torch.Tensor, norm: bool = True) -> torch.Tensor:
+def _without_blocks(state: dict, config: Config, ids: torch.Tensor, norm: bool = True) -> torch.Tensor:
     x = state["token_embedding.weight"][ids] + state["position_embedding.weight"][: ids.shape[1]]
     if norm:
         x = F.layer_norm(x, (config.n_embd,), state["final_norm.weight"], state.get("final_norm.bias"))
     return x @ state["lm_head.weight"].T
 
 
-def _moved(student: Student, model: Any, config: GPTConfig, T: int, training: bool, where: str) -> torch.Tensor:
+def _moved(student: Student, model: Any, config: Config, T: int, training: bool, where: str) -> torch.Tensor:
     """Which logits [row, position] differ from those of row 0; row k has another token at position k."""
     ids, steps = _some_ids(config, 1, T).repeat(T, 1), torch.arange(1, T)
     ids[steps, steps] = (ids[steps, steps] + 1) % config.vocab_size

@@ -14,7 +14,7 @@ from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.student import Student
 
-from .common import GPT2, GPTConfig, sizes_of, their_config
+from .common import GPT2, Config, GPTConfig, sizes_of, their_config
 
 count_parameters = reference("count_parameters")
 
@@ -27,7 +27,7 @@ _COUNTED = (
 )
 
 
-def _count(student: Student, config: GPTConfig, **options: Any) -> Any:
+def _count(student: Student, config: Config, **options: Any) -> Any:
     where = f"for {sizes_of(config)}"
     answer = student.call("count_parameters", [their_config(student, config)], where=where, **options)
     got, expected = answer["value"], count_parameters(config)

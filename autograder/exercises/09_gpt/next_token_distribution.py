@@ -117,7 +117,7 @@ def _next_top_p(student: Student) -> None:
 def _next_together(student: Student) -> None:
     """Temperature, top_k and top_p, in this order: cases in which any other order keeps other tokens."""
     probs = torch.tensor([[0.04, 0.4, 0.06, 0.3, 0.2], [0.3, 0.04, 0.2, 0.06, 0.4]])
-    for kwargs, where in (
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"top_k": 3, "top_p": 0.74}, "with top_k = 3 and top_p = 0.74"),  # 2 of 3 renormalised, 3 of 5 otherwise
         ({"top_k": 2, "top_p": 0.5}, "with top_k = 2 and top_p = 0.5"),
         ({"top_k": 4, "top_p": 1.0}, "with top_k = 4 and top_p = 1"),
@@ -125,7 +125,8 @@ def _next_together(student: Student) -> None:
         ({"temperature": 3.0, "top_p": 0.65}, "with temperature = 3 and top_p = 0.65"),
         ({"temperature": 2.0, "top_k": 2}, "with temperature = 2 and top_k = 2"),
         ({"temperature": 0.4, "top_k": 4, "top_p": 0.93}, "with temperature = 0.4, top_k = 4 and top_p = 0.93"),
-    ):
+    )
+    for kwargs, where in cases:
         with student.case():
             _distribution(student, probs.log(), where, **kwargs)
 

@@ -213,7 +213,7 @@ def _load_own(student: Student) -> None:
             model, hf_model = _pair(student, sizes)
             arguments = [model, hf_model]
             memory = student.call(student.probe("remember", _MEMORY), arguments, keep=True)["value"]
-            _load(student, *arguments, "")
+            _load(student, model, hf_model, "")
             seen = student.value(student.probe("compare", _COMPARE), memory, *arguments)
             _same_parameters(student, model, sizes, "")
             if seen["added"]:

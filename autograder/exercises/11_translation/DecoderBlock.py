@@ -108,17 +108,17 @@ def _layout(parameters: dict, C: int, F_: int) -> dict[str, Any]:
                     "Attention(embed_dim, num_heads), which is given, or your own module with q_proj, k_proj, v_proj "
                     "and out_proj."
                 )
-    for role, shape in (("up", (F_, C)), ("down", (C, F_))):
+    for role, size in (("up", (F_, C)), ("down", (C, F_))):
         for name, value in parameters.items():
-            if str(name).startswith("ff.") and str(name).endswith("weight") and shape_of(value) == shape:
+            if str(name).startswith("ff.") and str(name).endswith("weight") and shape_of(value) == size:
                 bias = str(name).removesuffix("weight") + "bias"
-                if shape_of(parameters.get(bias)) == shape[:1]:
+                if shape_of(parameters.get(bias)) == size[:1]:
                     makers[name] = lambda values, key=f"{role}.weight": values[key]
                     makers[bias] = lambda values, key=f"{role}.bias": values[key]
                     break
         else:
             raise Wrong(
-                f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer nn.Linear({shape[1]}, {shape[0]}), "
+                f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer nn.Linear({size[1]}, {size[0]}), "
                 "with a bias; none is found."
             )
     for norm in _NORMS:

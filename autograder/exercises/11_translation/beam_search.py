@@ -252,14 +252,15 @@ def _beam_finds(student: Student) -> None:
 
 
 def _beam_finished(student: Student) -> None:
-    for text, beam_size, words, what, how in (
+    cases: tuple[tuple[str, int, str, str, dict[str, Any]], ...] = (
         (_SHORT_WINS, 2, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
         (_SHORT_WINS, 3, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
         (_SHORT_WINS, 2, "a", "when the best sentence is the first to end", {}),
         (_AT_ONCE, 2, "", "when the best sentence is empty", {}),
         (_AT_ONCE, 3, "", "when the best sentence is empty", {}),
         (_LONG_AT_06, 2, "bcde", "when the best sentence is not the first to end", {}),
-    ):
+    )
+    for text, beam_size, words, what, how in cases:
         with student.case():
             _beam_tree(student, text, beam_size, words, what, **how)
     with student.case():
@@ -288,7 +289,7 @@ def _beam_finished(student: Student) -> None:
 
 def _beam_penalty(student: Student) -> None:
     what = "for a short sentence against a long one"
-    for text, beam_size, words, how in (
+    cases: tuple[tuple[str, int, str, dict[str, Any]], ...] = (
         (_LONG_AT_06, 2, "a", {"length_penalty": 0.0}),
         (_LONG_AT_06, 2, "bcde", {"length_penalty": 0.6}),
         (_LONG_AT_06, 2, "bcde", {}),
@@ -300,7 +301,8 @@ def _beam_penalty(student: Student) -> None:
         (_LONG_AT_1, 2, "bcde", {"length_penalty": 1.0}),
         (_LONG_AT_1, 2, "bcde", {"length_penalty": 2.0}),
         (_LONG_AT_1, 3, "bcde", {"length_penalty": 1.0}),
-    ):
+    )
+    for text, beam_size, words, how in cases:
         with student.case():
             _beam_tree(student, text, beam_size, words, what, **how)
     with student.case():

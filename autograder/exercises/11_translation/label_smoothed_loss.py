@@ -106,7 +106,7 @@ def _loss_gradient(student: Student) -> None:
         with student.case():
             logits = normal(*shape, V, dtype=dtype)
             targets = _some_targets(*shape, V=V, pads=0.4, pad_id=pad_id)
-            args = [targets, smoothing, pad_id]
+            args = (targets, smoothing, pad_id)
             where = f"for logits of shape {(*shape, V)}"
             _same_loss(student, logits, *args, where)
             leaf, weight = logits.clone().requires_grad_(True), torch.tensor(1.7, dtype=dtype)
