@@ -126,7 +126,11 @@ def _drafts(text: str, where: str) -> Iterator[_Draft]:
         if len(news) > 1 and draft.versions[-1]:
             raise CatalogueError(f"{where}: {draft.name}: `||` stands only in the first edit of a version.")
         draft.versions[-1].append((old, news[0]))
-        draft.versions += [[(old, new)] for new in news[1:]]
+        base = draft.bases.get(len(draft.versions) - 1)
+        for other in news[1:]:
+            draft.versions.append([(old, other)])
+            if base is not None:
+                draft.bases[len(draft.versions) - 1] = base
     if draft is not None:
         yield draft
 
