@@ -14,6 +14,7 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -66,12 +67,13 @@ class Worker:
     """A process that marks whole notebooks, one after the other."""
 
     def __init__(self, classroom: str, root: str, *options: str) -> None:
+        self.log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (a pipe would fill up and stall all)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "autograder.grading.convert", classroom, *options],
             cwd=root,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self.log,
             text=True,
         )
 
@@ -86,12 +88,13 @@ class Worker:
             yield message
             if "done" in message:
                 return
-        assert self.process.stderr is not None
-        raise RuntimeError(f"marking {notebook} stopped:\n{self.process.stderr.read()}")
+        self.log.seek(0)
+        raise RuntimeError(f"marking {notebook} stopped:\n{self.log.read()[-10_000:]}")
 
     def close(self) -> None:
         self.process.kill()
         self.process.communicate()
+        self.log.close()
 
 
 def main() -> None:
