@@ -324,6 +324,7 @@ def free_memory():
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", BOMBS.values(), ids=BOMBS)
 def test_a_bomb_is_contained_and_nothing_is_left(template, session, source):
     others = processes(template)

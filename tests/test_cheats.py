@@ -350,6 +350,7 @@ def assert_nothing_learnt(notebook):
     assert all(verdict_in(cell) is None for cell in own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_cheat_gains_nothing(template, tiny, name):
     cheat, softmax = CHEATS[name] if isinstance(CHEATS[name], tuple) else (CHEATS[name], None)

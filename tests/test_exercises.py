@@ -55,6 +55,7 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, caplog):
     assert not faults, "\n\n".join(faults)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_right_answers_in_other_styles_get_full_marks(exercise):
     assert exercise.alternatives
@@ -118,6 +119,7 @@ def test_every_exercise_has_a_catalogue_worth_the_name(exercise):
     assert all(mistake.sentence.rstrip().endswith((".", ")", "?")) for mistake in exercise.mistakes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_slips_of_a_room_are_all_that_lose_marks_in_it(exercise):
     """What can go wrong everywhere is looked for everywhere: a slip that is not listed costs nothing here."""
