@@ -8,7 +8,7 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lab kill-table notebooks corpus model translate release format lint clean
+.PHONY: help demo test check bench lab kill-table notebooks corpus model translate release format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,6 +24,9 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadgroup tests solutions
+
+check: lint ## what two minutes can say: format, style, types, imports, and the tests that are not slow
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile tests
 
 # A corpus and sentence pairs of your own, if there are any: make bench CORPUS=tiny-shakespeare.txt, make translate PAIRS=news/
 CORPUS ?=
@@ -63,9 +66,11 @@ format: $(READY) ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-lint: $(READY) ## check format and style
+lint: $(READY) ## check format, style, types, and who imports whom
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 clean: ## remove the environment and all working data of a term
 	rm -rf $(VENV) classroom

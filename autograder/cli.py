@@ -143,12 +143,14 @@ def _notebook(name: str) -> str:
 
 
 def _chosen(names: list[str] | None) -> list[Exercise]:
-    """The exercises that are named, or whose notebook is; all if nothing is named."""
-    return [
-        asked
+    """The exercises that are named, or whose notebook is, in the course's order; all if nothing is named."""
+    wanted = {
+        asked.name: asked.notebook
         for name in names or notebooks()
         for asked in (exercises(name) if name in notebooks() else [_exercise(name)])
-    ]
+    }
+    homes = [notebook for notebook in notebooks() if notebook in wanted.values()]
+    return [asked for notebook in homes for asked in exercises(notebook) if asked.name in wanted]
 
 
 def _exercise(name: str) -> Exercise:

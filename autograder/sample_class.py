@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from .asked.course import exercises, in_notebook, questions
 from .asked.declare import Exercise, Mistake
 from .grading.mend import grade_id
-from .judge import signatures
+from .judge import learning, signatures
 from .judge.asking import namespace_with
 from .judge.mark import mark, share_of
 from .judge.rules import uses
@@ -85,7 +85,7 @@ def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) 
 
 def points_of(exercise: Exercise, mistake: Mistake) -> float:
     """What the first version of a catalogued mistake earns."""
-    failed = signatures.of(exercise.name).failed
+    failed = learning.of(exercise.name).failed
     row = signatures.sources_of(exercise.name).index(mistake.source)
     passed = [check.weight for check, wrong in zip(exercise.checks, failed[row], strict=True) if not wrong]
     return share_of(exercise, sum(passed))
@@ -117,8 +117,8 @@ def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:
     """The release with these sources in its solution cells."""
     notebook = copy.deepcopy(release)
     for cell in notebook.cells:
-        if grade_id(cell) in answers:
-            cell.source = answers[grade_id(cell)]
+        if (name := grade_id(cell)) in answers:
+            cell.source = answers[name]
     return notebook
 
 

@@ -30,6 +30,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager  # noqa: E40
 from jupyter_client.provisioning import KernelProvisionerFactory  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 
+from autograder.asked.course import course  # noqa: E402
 from autograder.sandbox.provisioner import CagedProvisioner  # noqa: E402
 from autograder.sandbox.session import Session, Template  # noqa: E402
 
@@ -109,9 +110,7 @@ def install_kernelspec() -> None:
     """What installing the package does: the kernelspec and its provisioner are known."""
     factory = KernelProvisionerFactory.instance()
     group = KernelProvisionerFactory.GROUP_NAME
-    factory.provisioners["caged-fork"] = EntryPoint(
-        "caged-fork", "autograder.sandbox.provisioner:CagedProvisioner", group
-    )
+    factory.provisioners["caged-fork"] = EntryPoint("caged-fork", "autograder.grading.kernels:CourseProvisioner", group)
     original = KernelSpecManager.get_kernel_spec
 
     def get_kernel_spec(self: KernelSpecManager, name: str) -> KernelSpec:
@@ -125,7 +124,7 @@ def install_kernelspec() -> None:
 def main(repeats: int = 10) -> None:
     install_kernelspec()
     started = time.perf_counter()
-    template = CagedProvisioner.template = Template(preload=("autograder.inside.kernel",))
+    template = CagedProvisioner.template = Template(preload=("autograder.inside.kernel", *course().preload))
     print(template.prove())
     print(f"template ready and cage tried out: {time.perf_counter() - started:.1f} s, once for a whole batch")
     rows: dict[str, tuple[Callable[[], tuple[float, float]], int]] = {

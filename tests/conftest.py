@@ -9,6 +9,7 @@ import nbformat
 import pytest
 import torch
 
+from autograder.asked.course import course
 from autograder.authoring import OFFLINE
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors: a second thread only costs
@@ -59,7 +60,7 @@ def release(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
 def template():
     from autograder.sandbox.session import Template
 
-    running = Template()
+    running = Template(preload=course().preload)
     yield running
     running.close()
 

@@ -11,7 +11,7 @@ from submissions import ANSWERS, FULL, LIMITS, POINTS, earned
 
 from autograder.asked.course import question_or_exercise
 from autograder.grading.marker import NotebookMarker, exercise_of, verdict_in
-from autograder.grading.mend import _cells, grade_id, mend
+from autograder.grading.mend import Note, _cells, grade_id, mend
 from autograder.grading.noticed import notice
 from autograder.judge.report import MIME
 from autograder.sample_class import filled_in
@@ -319,7 +319,7 @@ def submit(template, release, cheat="", answers=WRONG, forge=None):
         submitted.cells.insert(index, nbformat.v4.new_code_cell(cheat))
     if forge:
         forge(submitted)
-    notes: list[str] = []
+    notes: list[Note] = []
     read = nbformat.NotebookNode(cells=_cells(submitted.cells), metadata=nbformat.NotebookNode())
     notebook = mend(read, release, notes)
     found = notice(notebook, notes)
@@ -350,6 +350,7 @@ def assert_nothing_learnt(notebook):
     assert all(verdict_in(cell) is None for cell in own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_cheat_gains_nothing(template, tiny, name):
     cheat, softmax = CHEATS[name] if isinstance(CHEATS[name], tuple) else (CHEATS[name], None)

@@ -340,6 +340,7 @@ def test_the_sentence_of_the_course_is_in_the_corpus():
     assert true_nll(story + "cold. Who was cold?") == math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", write.ASSIGNMENTS)
 def test_assignments_hold_what_the_script_writes(number: str, root):
     for folder in root.glob(f"solutions/{number}-*/"):

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from autograder.asked.course import exercises, questions, reference
 from autograder.asked.declare import Exercise
 from autograder.asked.slips import SLIPS
-from autograder.judge import signatures, sketch
+from autograder.judge import learning, sketch
 from autograder.judge.asking import answering, namespace_with
 from autograder.judge.mark import Verdict, mark
 from autograder.judge.rules import uses
@@ -33,7 +33,7 @@ def explain(verdict: Verdict) -> str:
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, caplog):
     """Each version is asked everything once; what is kept of it must be what it answers now."""
-    kept = signatures.of(exercise.name)
+    kept = learning.of(exercise.name)
     rows = [(mistake, source) for mistake in exercise.mistakes for source in mistake.sources]
     faults = []
     with caplog.at_level(logging.ERROR):
@@ -55,6 +55,7 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, caplog):
     assert not faults, "\n\n".join(faults)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_right_answers_in_other_styles_get_full_marks(exercise):
     assert exercise.alternatives

@@ -12,6 +12,7 @@ from conftest import ROOT
 from jupyter_client.provisioning import KernelProvisionerFactory
 from nbclient import NotebookClient
 
+from autograder.asked.course import course
 from autograder.sandbox import monitor
 from autograder.sandbox.provisioner import CagedProvisioner
 from autograder.sandbox.session import SandboxError, Template
@@ -39,9 +40,9 @@ def kernelspec(tmp_path_factory):
     shutil.copytree(ROOT / "autograder/sandbox/kernelspec", folder / "kernels" / "caged-python3")
     factory = KernelProvisionerFactory.instance()
     factory.provisioners["caged-fork"] = EntryPoint(
-        "caged-fork", "autograder.sandbox.provisioner:CagedProvisioner", KernelProvisionerFactory.GROUP_NAME
+        "caged-fork", "autograder.grading.kernels:CourseProvisioner", KernelProvisionerFactory.GROUP_NAME
     )
-    CagedProvisioner.template = Template(preload=("autograder.inside.kernel",))
+    CagedProvisioner.template = Template(preload=("autograder.inside.kernel", *course().preload))
     try:
         CagedProvisioner.template.prove()
     except SandboxError as error:

@@ -31,6 +31,7 @@ def test_a_blank_notebook_gets_explicit_zeros(template, short):
     assert all("not been answered" in verdict.remark for verdict in verdicts.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(0, 20, 4))
 def test_marks_and_names_are_the_same_as_in_process(template, short, number):
     answers, expected = dict(ANSWERS), dict(POINTS)
@@ -106,6 +107,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_in_one_cell_costs_nothing_elsewhere(template, short, fault):
     started = time.monotonic()
@@ -134,6 +136,7 @@ IN_ANSWERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", IN_ANSWERS.values(), ids=IN_ANSWERS)
 def test_a_fault_while_the_judge_asks_costs_that_exercise_only(template, short, source):
     _, verdicts = mark(template, short, ANSWERS | {"softmax": source})
@@ -221,6 +224,7 @@ def test_a_child_does_not_hold_the_exercises_in_memory(template):
     assert result.outputs[0]["text"] == "[]\n"
 
 
+@pytest.mark.slow
 def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(template, release):
     """For each notebook. But for a handful of small modules, the template holds what marking needs."""
     name = release.metadata["name"]

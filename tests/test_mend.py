@@ -70,7 +70,7 @@ def test_a_deleted_cell_is_put_back_in_its_place(submitted, answered, name):
     mended = submitted(answered)
     assert_whole(mended, {k: v for k, v in ANSWERS.items() if k != name})
     assert [grade_id(c) for c in mended.cells if grade_id(c)] == EXPECTED
-    assert name in mended.metadata[KEY]["notes"][0]
+    assert name in mended.metadata[KEY]["notes"][0]["text"]
 
 
 @pytest.mark.parametrize("name", ["test_softmax", "softmax"])
@@ -79,7 +79,7 @@ def test_of_copied_cells_one_counts(submitted, answered, name):
     answered.cells.insert(index + 1, copy.deepcopy(answered.cells[index]))
     mended = submitted(answered)
     assert_whole(mended)
-    assert "2 times" in mended.metadata[KEY]["notes"][0]
+    assert "2 times" in mended.metadata[KEY]["notes"][0]["text"]
 
 
 def test_an_unanswered_copy_does_not_replace_the_answer(submitted, answered):
@@ -107,7 +107,7 @@ def test_metadata_edited_on_purpose_are_restored(submitted, answered):
     assert_whole(mended)
     assert mended.metadata.kernelspec.name == "python3"
     assert "problem" not in mended.metadata[KEY]
-    assert [note.split(" of ")[0] for note in mended.metadata[KEY]["notes"]] == ["The settings", "The tags"]
+    assert [note["text"].split(" of ")[0] for note in mended.metadata[KEY]["notes"]] == ["The settings", "The tags"]
     for cell in mended.cells:
         assert "skip-execution" not in cell.metadata.get("tags", [])
         if grade_id(cell) and cell.metadata.nbgrader.grade:
@@ -142,7 +142,7 @@ def test_the_students_own_cells_are_kept(submitted, answered):
 def test_a_renamed_notebook_is_found(submitted, answered):
     mended = submitted(answered, name="05-attention (1).ipynb")
     assert_whole(mended)
-    assert "05-attention (1).ipynb" in mended.metadata[KEY]["notes"][0]
+    assert "05-attention (1).ipynb" in mended.metadata[KEY]["notes"][0]["text"]
 
 
 def test_an_old_notebook_without_ids_is_read(submitted, answered):

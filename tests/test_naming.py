@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from autograder.asked.course import question_or_exercise
 from autograder.judge.asking import namespace_with
 from autograder.judge.mark import mark
@@ -9,6 +11,7 @@ from autograder.judge.sketch import sketch
 from autograder.judge.student import in_process
 
 
+@pytest.mark.slow
 def test_errors_of_one_type_are_told_apart_by_their_messages():
     exercise = question_or_exercise("generate")
     for name in ("dimension_lost", "logits_drawn_from"):

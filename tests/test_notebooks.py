@@ -242,6 +242,7 @@ def _visible(cell):
     return HIDDEN.sub("", cell.source)
 
 
+@pytest.mark.slow
 def test_the_visible_tests_accept_every_right_answer(solution):
     """What is shown to students may not be stricter than what is marked."""
     found = by_grade_id(solution)
@@ -252,6 +253,7 @@ def test_the_visible_tests_accept_every_right_answer(solution):
             exec(_visible(test), namespace)
 
 
+@pytest.mark.slow
 def test_the_visible_tests_catch_most_mistakes(solution):
     """They are there to teach: the common mistakes should not wait for the hidden checks."""
     found = by_grade_id(solution)

@@ -26,7 +26,7 @@ import pytest
 from conftest import NOTEBOOKS, ROOT, read
 from torch import nn
 
-from autograder.asked.course import course, exercises, working_versions
+from autograder.asked.course import course, exercises, reference, working_versions
 from autograder.asked.declare import Exercise
 from autograder.inside.responder import Responder
 from autograder.inside.wire import Packet, encode
@@ -182,12 +182,12 @@ def required(function: Any) -> int:
 
 def could_be(thing: Any, exercise: Exercise) -> bool:
     """Whether it can be called as the exercise's answer is: a module for a module, with that many arguments."""
-    if isinstance(exercise.reference, type) and isinstance(thing, type) and not issubclass(thing, nn.Module):
+    if isinstance(reference(exercise.name), type) and isinstance(thing, type) and not issubclass(thing, nn.Module):
         return False
-    if isinstance(thing, type) and not isinstance(exercise.reference, type):
+    if isinstance(thing, type) and not isinstance(reference(exercise.name), type):
         return False
     try:
-        inspect.signature(thing).bind(*range(required(exercise.reference)))
+        inspect.signature(thing).bind(*range(required(reference(exercise.name))))
     except (TypeError, ValueError):
         return False
     return True
@@ -242,6 +242,7 @@ def quick_and_quiet(monkeypatch):
     mpl.use("agg")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_nothing_given_earns_a_point_when_it_is_pasted_as_the_answer(exercise):
     points = [
@@ -254,6 +255,7 @@ def test_nothing_given_earns_a_point_when_it_is_pasted_as_the_answer(exercise):
     assert not points, f"given cells that answer {exercise.name}:\n" + "\n".join(points)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_an_answer_that_was_pasted_would_be_noticed(exercise):
     """Were the answer itself among what is given: within the time for one candidate it earns something."""

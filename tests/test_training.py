@@ -43,6 +43,7 @@ def trained(tmp_path_factory):
     return folders, results[0].output
 
 
+@pytest.mark.slow
 def test_a_few_steps_make_a_model_that_hugging_face_loads(trained):
     folder = trained[0][0]
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
@@ -52,6 +53,7 @@ def test_a_few_steps_make_a_model_that_hugging_face_loads(trained):
     assert model(ids).logits.shape == (1, ids.shape[1], len(tokenizer))
 
 
+@pytest.mark.slow
 def test_the_run_says_its_loss_beside_the_floor_and_so_does_the_card(trained):
     folders, printed = trained
     card = (folders[0] / "README.md").read_text(encoding="utf-8")
@@ -62,6 +64,7 @@ def test_the_run_says_its_loss_beside_the_floor_and_so_does_the_card(trained):
     assert str(folders[0]) not in card
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights(trained):
     first, second = (AutoModelForCausalLM.from_pretrained(folder).state_dict() for folder in trained[0])
     assert all(torch.equal(first[name], second[name]) for name in first)
@@ -120,6 +123,7 @@ def tsv(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_few_steps_of_both_layouts_are_reported_beside_the_published_run(tsv):
     result = CliRunner().invoke(translate.app, [str(tsv), "--layout", "both", *TINY_TRANSLATOR])
     assert result.exit_code == 0, result.output
@@ -150,6 +154,7 @@ def test_without_sacrebleu_the_report_says_so(tsv, monkeypatch):
     assert "not installed" in result.output
 
 
+@pytest.mark.slow
 def test_it_runs_in_bfloat16_as_on_a_gpu(tsv, monkeypatch):
     monkeypatch.setattr(translate.Recipe, "autocast", lambda self: torch.autocast("cpu", torch.bfloat16))
     for options in (["--layout", "fused", "--beam", "2"], ["--layout", "looped"]):

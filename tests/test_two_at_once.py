@@ -54,6 +54,7 @@ def both(urls):
     return found
 
 
+@pytest.mark.slow
 def test_both_may_make_the_same_students(tmp_path):
     urls = [f"sqlite:///{tmp_path}/{number}.db?timeout=60" for number in range(ROUNDS)]
     Gradebook(urls[0]).close()
@@ -65,6 +66,7 @@ def test_both_may_make_the_same_students(tmp_path):
             assert [student.id for student in gradebook.students] == STUDENTS
 
 
+@pytest.mark.slow
 def test_both_may_make_the_tables(tmp_path):
     assert both([f"sqlite:///{tmp_path}/{number}.db?timeout=60" for number in range(3)]) == [""] * 6
 
@@ -76,6 +78,7 @@ def test_a_turn_may_be_taken_within_a_turn_and_ends(tmp_path):
             pass
 
 
+@pytest.mark.slow
 def test_two_notebooks_are_marked_in_two_terminals(tmp_path):
     names = ["05-attention", "06-masking"]
     for item in ("autograder", "nbgrader_config.py"):

@@ -13,6 +13,7 @@ The rooms: `engine` (probability), `languages` (word forms), `lexicon` (words), 
 the assignments' folders; `python -m autograder.corpus` writes them).
 """
 
+import math
 import random
 from collections.abc import Iterator
 
@@ -43,10 +44,12 @@ def sample(
     check(language)
     if (stories is None) == (characters is None):
         raise ValueError("Say how much to sample: either stories=… or characters=…")
+    most_lines = math.inf if stories is None else stories
+    most = math.inf if characters is None else characters
     lines: list[str] = []
     length = 0
     for story in derivations(seed):
-        if (len(lines) >= stories) if characters is None else (length >= characters):
+        if len(lines) >= most_lines or length >= most:
             break
         lines.append(story.line(language))
         length += len(lines[-1])

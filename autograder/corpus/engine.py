@@ -21,6 +21,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 SLOT = re.compile(
     r"\{(\w+)(?:\.(\w+))?\}"
@@ -33,7 +34,7 @@ class Word:
 
     forms: Mapping[str, Mapping[str, str]]  # language -> form -> text; the form "" is the word itself
     weight: float = 1.0
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Word({next(iter(self.forms.values())).get('', '?')})"
@@ -76,7 +77,7 @@ def say(*patterns: str) -> Say:
 
 def either(*branches: tuple) -> Either:
     """`either((2, say(…), say(…)), (1, say(…)))`: the weight first, then the nodes."""
-    return Either(tuple((weight, body) for weight, *body in branches))
+    return Either(tuple((weight, tuple(body)) for weight, *body in branches))
 
 
 def maybe(probability: float, *body: Node) -> Either:
@@ -210,7 +211,7 @@ class Grammar:
             if isinstance(piece, Mark):
                 stack.append((piece.after, cast, position, log_prob))
                 continue
-            sayings: list[tuple[str, float, Word | None]]  # what may be said now, and what that draws
+            sayings: Sequence[tuple[str, float, Word | None]]  # what may be said now, and what that draws
             if isinstance(piece, Text):
                 sayings = [(piece.text, 0.0, None)]
             elif piece.role in cast:
@@ -227,7 +228,7 @@ class Grammar:
                 sayings = self._sayings(piece, language, parents)
             for text, log_word, word in sayings:
                 if line.startswith(text, position):
-                    known = cast if word is None else {**cast, piece.role: word}
+                    known = cast if isinstance(piece, Text) or word is None else {**cast, piece.role: word}
                     stack.append((piece.after, known, position + len(text), log_prob + log_word))
                 elif text.startswith(line[position:]):
                     yield log_prob + log_word, text[len(line) - position]

@@ -36,7 +36,7 @@ def settings(classroom: str) -> NbGraderApp:
 def convert(app: NbGraderApp, kind: type[BaseConverter], notebook: str, done: Callable[[str], None], **how: Any) -> str:
     """Run one of nbgrader's converters for a notebook; `done` hears of each student. Returns what it logged."""
 
-    class Telling(kind):  # type: ignore[misc, valid-type]
+    class Telling(kind):
         def convert_single_notebook(self, notebook_filename: str) -> None:
             super().convert_single_notebook(notebook_filename)
             done(os.path.basename(os.path.dirname(os.path.dirname(notebook_filename))))

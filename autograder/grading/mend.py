@@ -11,6 +11,8 @@ import ast
 import copy
 import json
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 
 import nbformat
@@ -24,20 +26,42 @@ GIVEN = "given"  # tag of the course's own cells that came back as they were han
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
 
+class Kind(StrEnum):
+    """What a note is about."""
+
+    RENAMED = "renamed"
+    CLAIMED = "claimed"  # cells came back with settings or tags that they were not handed out with
+    COPIED = "copied"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that was mended, and the sentence that tells the student."""
+
+    kind: Kind
+    text: str
+
+
 class Unreadable(Exception):
     """The file holds nothing that can be marked; the sentence tells the student why and what to do."""
 
 
 def load(path: Path, release: NotebookNode) -> NotebookNode:
     """The submission at `path`, mended; if nothing can be read, the blank release with the reason in its metadata."""
-    notes: list[str] = []
+    notes: list[Note] = []
     try:
         found = _locate(path, notes)
         mended = mend(_read(found), release, notes)
     except Unreadable as reason:
         return blank(release, str(reason))
-    mended.metadata[KEY] = {"notes": notes}
+    mended.metadata[KEY] = {"notes": [asdict(note) for note in notes]}
     return mended
+
+
+def notes_in(about: dict) -> list[Note]:
+    """The notes in what `load` left under KEY."""
+    return [Note(Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
 
 
 def blank(release: NotebookNode, problem: str) -> NotebookNode:
@@ -50,7 +74,7 @@ def blank(release: NotebookNode, problem: str) -> NotebookNode:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _locate(path: Path, notes: list[str]) -> Path:
+def _locate(path: Path, notes: list[Note]) -> Path:
     """The file itself, or the one notebook that was handed in under another name."""
     if path.is_file():
         return path
@@ -58,7 +82,8 @@ def _locate(path: Path, notes: list[str]) -> Path:
         raise Unreadable(f"“{path.name}” is a folder, not a notebook file. Hand in the file {path.name} itself.")
     others = sorted(p for p in path.parent.glob("*") if p.is_file() and p.suffix.lower() == ".ipynb")
     if len(others) == 1:
-        notes.append(f"The notebook was named “{others[0].name}”; it was marked as {path.name}. Please keep the name.")
+        text = f"The notebook was named “{others[0].name}”; it was marked as {path.name}. Please keep the name."
+        notes.append(Note(Kind.RENAMED, text))
         return others[0]
     if others:
         names = ", ".join(f"“{p.name}”" for p in others[:5])
@@ -137,9 +162,9 @@ def grade_id(cell: NotebookNode) -> str | None:
     return cell.metadata.get("nbgrader", {}).get("grade_id")
 
 
-def mend(submitted: NotebookNode, release: NotebookNode, notes: list[str]) -> NotebookNode:
+def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
     """The submitted cells in their order, each released cell with an identity among them exactly once."""
-    wanted = {grade_id(cell): cell for cell in release.cells if grade_id(cell)}
+    wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
     cells = submitted.cells
     _recognise(cells, wanted)
     telling = {
@@ -216,7 +241,7 @@ def _defines(source: str) -> set[str]:
     return names
 
 
-def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[str]) -> None:
+def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
     """Say where cells came back with other settings than they were handed out with: they have no effect."""
     changed, tagged = [], []
     for cell in cells:
@@ -230,10 +255,11 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
     for what, names in (("settings", changed), ("tags", tagged)):
         if names:
             listed = ", ".join(f"“{name}”" for name in dict.fromkeys(names[:8]))
-            notes.append(f"The {what} of some cells were changed ({listed}); those of the release count.")
+            text = f"The {what} of some cells were changed ({listed}); those of the release count."
+            notes.append(Note(Kind.CLAIMED, text))
 
 
-def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[str]) -> None:
+def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
     """Of several cells with one identity, the last keeps it if it is an answer, as running them would have it.
 
     Of a test cell the first keeps it: a copy farther down is an accident of copying. The others stay as ordinary cells,
@@ -251,7 +277,7 @@ def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
                 if not _is_answer(released):
                     cells.remove(cell)
         which = "the last answered one counts" if _is_answer(released) else "the first one counts"
-        notes.append(f"The cell “{name}” is there {len(twins)} times; {which}.")
+        notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(twins)} times; {which}."))
 
 
 def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
@@ -271,7 +297,7 @@ def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[st
     return restored
 
 
-def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[str]) -> None:
+def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[Note]) -> None:
     """Put back released cells that are gone, each behind the released cell that came before it."""
     position = -1
     present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
@@ -284,7 +310,7 @@ def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[s
             continue
         position += 1
         cells.insert(position, _restored(_cell(released.cell_type, released.source, name), {name: released}, set()))
-        notes.append(f"The cell “{name}” was missing and has been put back.")
+        notes.append(Note(Kind.MISSING, f"The cell “{name}” was missing and has been put back."))
 
 
 def _unique_ids(cells: Iterable[NotebookNode]) -> None:

@@ -9,18 +9,20 @@ from __future__ import annotations
 import ast
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from nbformat import NotebookNode
 
+from ..asked.course import course
 from ..judge.rules import parse_cells
+from .mend import Kind, Note
 
 log = logging.getLogger(__name__)
 
 KEY = "autograder_noticed"  # under this key of a marked notebook's metadata
 MAX_NOTICED = 50
-LIBRARIES = {"torch", "nn", "F", "np", "numpy", "math", "builtins", "sys", "os", "inspect", "random", "display"}
+PYTHONS = {"builtins", "sys", "os", "inspect", "math", "random", "display"}  # names that every notebook may use
 ATTRIBUTES = {
     "modules": "looks at or changes the table of modules",
     "meta_path": "changes how modules are found",
@@ -89,9 +91,9 @@ class Noticed:
     what: str
 
 
-def notice(notebook: NotebookNode, notes: list[str] = ()) -> list[Noticed]:
+def notice(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Noticed]:
     """Every sign in the student's own cells; of the notes made while mending, those on changed settings."""
-    found = [Noticed(0, "", "", note) for note in notes if "settings" in note or "tags" in note]
+    found = [Noticed(0, "", "", note.text) for note in notes if note.kind is Kind.CLAIMED]
     number = 0
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -127,9 +129,9 @@ def _signs(source: str) -> Iterator[tuple[int, str]]:
 
 def _signs_of(node: ast.AST) -> Iterator[str]:
     match node:
-        case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if _root(node) in LIBRARIES:
+        case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if _is_library(node):
             yield f"replaces {ast.unparse(node)}"
-        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, *_]) if _root(owner) in LIBRARIES:
+        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, *_]) if _is_library(owner):
             yield f"replaces parts of {ast.unparse(owner)}"
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]) if not isinstance(name, ast.Constant):
             yield f"uses something of {ast.unparse(owner)} by a name it puts together"
@@ -147,8 +149,14 @@ def _signs_of(node: ast.AST) -> Iterator[str]:
             yield f"defines {name}, by which a value can pass for another"
         case ast.Name(id=name, ctx=ast.Load()) if name in HISTORY:
             yield "reads the history of cells"
-        case ast.Constant(value=str(text)) if WORDS.search(text):
-            yield f"mentions {WORDS.search(text).group()!r}"
+        case ast.Constant(value=str(text)) if found := WORDS.search(text):
+            yield f"mentions {found.group()!r}"
+
+
+def _is_library(node: ast.AST) -> bool:
+    """Whether a node is, or is a part of, something that the notebook has not made."""
+    name = _root(node)
+    return name in PYTHONS or name in course().libraries
 
 
 def _root(node: ast.AST) -> str | None:

@@ -66,7 +66,7 @@ class FeedbackExporter(HTMLExporter):
 
     def from_notebook_node(
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kwargs: Any
-    ) -> tuple[str, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         if (
             self.template_name == "feedback" and not self.sanitize_html
         ):  # other templates may filter what they are given
@@ -136,9 +136,10 @@ class FeedbackExporter(HTMLExporter):
 def _tidied(markup: str) -> tuple[str, int]:
     """Markup as HTMLExporter would leave it in its page, and how many of its pictures have no text."""
     soup = BeautifulSoup(BEFORE + markup + BEHIND, features="html.parser")
+    assert soup.div is not None  # BEFORE opens it
     piece, ends = soup.div.find("x-piece", recursive=False), soup.find_all("x-end")
     apart = markup.startswith("<") and markup.endswith(">")  # text at its edges would run together with the page's
-    if not apart or len(ends) != 1 or ends[0].parent is not piece or CLOSED_TWICE.search(markup):
+    if piece is None or not apart or len(ends) != 1 or ends[0].parent is not piece or CLOSED_TWICE.search(markup):
         raise Torn
     if strip_files_prefix(markup) != markup or "jp-Notebook" in markup:
         raise Torn  # nbconvert treats these according to where they stand

@@ -25,6 +25,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from traitlets import Bool, Float, Integer, List, Unicode
 
+from ..asked.course import course
 from . import mend, noticed
 from .gradebook import alone, is_released, make_ready
 
@@ -45,6 +46,8 @@ class ReleaseStubs(ClearSolutions):
     answer_stub = Unicode("{name} = None  # replace None with your answer: one capital letter in quotation marks").tag(
         config=True
     )
+
+    code_stub: dict[str, str]
 
     def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:
         region = re.search(
@@ -77,12 +80,16 @@ class SubmissionExporter(NotebookExporter):
         if hasattr(self.parent, "_sanitizing"):
             self._take_in_everybody()
 
+    @property
+    def converter(self) -> Any:
+        """nbgrader's command that reads by this exporter."""
+        return self.parent
+
     def _take_in_everybody(self) -> None:
         """Let nbgrader know of submissions without a notebook of the right name, and of half-finished markings."""
-        converter = self.parent
-        course = converter.coursedir
+        converter, settings = self.converter, self.converter.coursedir
         students = set()
-        for folder in glob.glob(converter._format_source(course.assignment_id, course.student_id)):
+        for folder in glob.glob(converter._format_source(settings.assignment_id, settings.student_id)):
             match = re.match(converter._format_source("(?P<a>.*)", "(?P<s>.*)", escape=True), folder)
             if not match or not os.path.isdir(folder):
                 continue
@@ -90,20 +97,20 @@ class SubmissionExporter(NotebookExporter):
             expected = [os.path.join(folder, path.name) for path in self._released(match["a"])]
             known = converter.assignments.setdefault(folder, [])
             known.extend(path for path in expected if path not in known)
-            done = Path(course.format_path(course.autograded_directory, match["s"], match["a"]))
+            done = Path(settings.format_path(settings.autograded_directory, match["s"], match["a"]))
             if any(_half_finished(done / Path(path).name) for path in expected):
                 self.log.warning("Marking of %s was interrupted; it starts anew", folder)
                 shutil.rmtree(done)
-        with alone(course.db_url):
+        with alone(settings.db_url):
             if converter.create_student:
-                make_ready(course.db_url, course.course_id, students - set(course.student_id_exclude.split(",")))
+                make_ready(settings.db_url, settings.course_id, students - set(settings.student_id_exclude.split(",")))
             for assignment in {Path(folder).name for folder in converter.assignments}:
                 self._know(assignment)
 
     def _know(self, assignment: str) -> None:
         """A new gradebook knows no assignment until it is released: release it, as the instructor would have to."""
-        course = self.parent.coursedir
-        if is_released(course.db_url, course.course_id, assignment):
+        settings = self.converter.coursedir
+        if is_released(settings.db_url, settings.course_id, assignment):
             return
         self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
         release = GenerateAssignment(CourseDirectory(parent=self.parent), parent=self.parent, force=True)
@@ -114,10 +121,10 @@ class SubmissionExporter(NotebookExporter):
             self.log.exception("%s could not be generated", assignment)
 
     def _released(self, assignment: str) -> list[Path]:
-        course = self.parent.coursedir
-        return sorted(Path(course.format_path(course.release_directory, ".", assignment)).glob("*.ipynb"))
+        settings = self.converter.coursedir
+        return sorted(Path(settings.format_path(settings.release_directory, ".", assignment)).glob("*.ipynb"))
 
-    def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[str, Any]:
+    def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         if not getattr(self.parent, "_sanitizing", False):
             return super().from_filename(filename, resources, **kwargs)
         path = Path(filename)
@@ -133,7 +140,7 @@ class SubmissionExporter(NotebookExporter):
             problem = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
             return self.from_notebook_node(mend.blank(release, problem), resources)
 
-    def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[str, Any]:
+    def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Read without validation what was validated and written a moment ago."""
         return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
 
@@ -179,7 +186,7 @@ class Judge(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         about = nb.metadata.pop(mend.KEY, {})
-        notes = list(about.get("notes", []))
+        notes = mend.notes_in(about)
         problem = about.get("problem")
         found = noticed.notice(nb, notes)
         noticed.keep(nb, found)
@@ -192,9 +199,9 @@ class Judge(NbGraderPreprocessor):
             from .marker import zero_everywhere
 
             zero_everywhere(nb, problem)
-            notes.insert(0, problem)
-        if notes:
-            nb.cells.insert(0, _about_this_submission(notes, failed=problem is not None))
+        sentences = [*([problem] if problem is not None else []), *(note.text for note in notes)]
+        if sentences:
+            nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
         return nb, resources
 
     def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
@@ -203,7 +210,7 @@ class Judge(NbGraderPreprocessor):
         from .marker import NotebookMarker
 
         if Judge._template is None:
-            Judge._template = Template(caged=self.sandbox)
+            Judge._template = Template(self.sandbox, course().preload)
             self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
         limits = Limits(
             cell=self.cell_timeout, question=self.question_timeout, notebook=self.notebook_timeout, memory=self.memory
@@ -218,9 +225,9 @@ class Judge(NbGraderPreprocessor):
         return None
 
 
-def _about_this_submission(notes: list[str], failed: bool) -> NotebookNode:
+def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
     title = "This submission could not be marked" if failed else "About this submission"
-    lines = "\n".join(f"- {note}" for note in notes)
+    lines = "\n".join(f"- {sentence}" for sentence in sentences)
     cell = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={mend.KEY: "notice"})
     cell["id"] = "about-this-submission"
     return cell
@@ -232,7 +239,7 @@ def _about_this_submission(notes: list[str], failed: bool) -> NotebookNode:
 class HideTests(NbGraderPreprocessor):
     """Takes the hidden part of test cells, and the bare number of points, out of what students see."""
 
-    display_data_priority = List(config=True)  # the page's exporter sets it for all; unused here
+    display_data_priority: List = List(config=True)  # the page's exporter sets it for all; unused here
 
     def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
         graded = cell.metadata.get("nbgrader", {})

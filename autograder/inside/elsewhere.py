@@ -41,18 +41,21 @@ class Elsewhere(torch.Tensor):
     """A tensor on the other device. `numbers` is a CPU tensor of the same shape, strides and values."""
 
     numbers: torch.Tensor
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]  # as PyTorch's guide has it
 
     @staticmethod
     def __new__(cls, numbers: torch.Tensor) -> Elsewhere:
         size, strides, offset = numbers.size(), numbers.stride(), numbers.storage_offset()
-        layout = {"strides": strides, "storage_offset": offset, "dtype": numbers.dtype, "layout": numbers.layout}
-        tensor = torch.Tensor._make_wrapper_subclass(cls, size, device=_META, **layout)
+        like: dict[str, Any] = {"strides": strides, "storage_offset": offset}
+        like |= {"dtype": numbers.dtype, "layout": numbers.layout}
+        tensor = torch.Tensor._make_wrapper_subclass(cls, size, device=_META, **like)
         tensor.numbers = numbers.detach()
         return tensor
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(  # type: ignore[override]  # a class method, as PyTorch's guide has it
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return _computed(func, args, kwargs or {})
 
 
@@ -246,10 +249,11 @@ def _to_numpy(*_args: Any, **_kwargs: Any) -> Any:
 
 
 _FROM_DATA = {torch.tensor, torch.as_tensor, torch.asarray}
+_Tensor: Any = torch.Tensor  # on the class, what is said to be a value is a descriptor
 _OWN: dict[Any, Callable] = {
-    torch.Tensor.device.__get__: lambda tensor, *_: _NAME,
-    torch.Tensor.is_cuda.__get__: lambda tensor, *_: True,
-    torch.Tensor.is_meta.__get__: lambda tensor, *_: False,
+    _Tensor.device.__get__: lambda tensor, *_: _NAME,
+    _Tensor.is_cuda.__get__: lambda tensor, *_: True,
+    _Tensor.is_meta.__get__: lambda tensor, *_: False,
     torch.Tensor.get_device: lambda tensor: 0,
     torch.Tensor.numpy: _to_numpy,
     torch.Tensor.__array__: _to_numpy,

@@ -91,12 +91,14 @@ def _pipe_out(self: IOPubThread) -> tuple[zmq.Context, zmq.Socket]:
 
 def serve(control: socket.socket, information: dict[str, Any], descriptors: list[int]) -> None:
     """The life of a child that is a kernel."""
-    IOPubThread._setup_pipe_in, IOPubThread._setup_pipe_out = _pipe_in, _pipe_out
+    threads: Any = IOPubThread
+    threads._setup_pipe_in, threads._setup_pipe_out = _pipe_in, _pipe_out
     CagedKernelApp.information = information
     CagedKernelApp.descriptors = dict(zip((information[name] for name in PORTS), descriptors, strict=True))
     os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="ipython-")
     app = CagedKernelApp.instance()
     app.initialize(["--HistoryManager.enabled=False"])
+    assert app.shell is not None
     type(app.shell).system = Shell.system  # without the pseudo-terminal that a cage does not have
     make_ready(app.shell)
     sys.argv[:] = [""]

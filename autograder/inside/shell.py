@@ -38,7 +38,8 @@ class Outputs:
 
     def begin(self) -> None:
         self.sent = 0
-        self.stream, self.text = "", []
+        self.stream = ""
+        self.text: list[str] = []
 
     def write(self, stream: str, text: str) -> None:
         if stream != self.stream:
@@ -103,7 +104,8 @@ class Stream:
 
 
 class _Publisher(DisplayPublisher):
-    def publish(self, data: dict, metadata: Any = None, **_: Any) -> None:
+    def publish(self, data: dict, metadata: Any = None, source: Any = None, **_: Any) -> None:
+        assert self.shell is not None
         self.shell.outputs.emit({"output_type": "display_data", "data": _bundle(data), "metadata": metadata or {}})
 
     def clear_output(self, wait: bool = False) -> None:
@@ -115,6 +117,7 @@ class _Hook(DisplayHook):
         pass
 
     def write_format_data(self, format_dict: dict, md_dict: Any = None) -> None:
+        assert self.shell is not None
         self.shell.outputs.emit(
             {
                 "output_type": "execute_result",
@@ -259,7 +262,7 @@ def _make_shell(outputs: Outputs) -> Shell:
     os.environ["IPYTHONDIR"] = scratch
     shell = Shell.instance(config=config, ipython_dir=scratch, user_module=None)
     shell.outputs = outputs
-    sys.__stdout__, sys.__stderr__ = Stream(outputs, "stdout"), Stream(outputs, "stderr")
+    vars(sys).update(__stdout__=Stream(outputs, "stdout"), __stderr__=Stream(outputs, "stderr"))
     make_ready(shell)
     return shell
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..asked.course import exercise
 from ..asked.declare import Exercise
-from . import signatures
+from . import learning
 from .asking import answering
 from .signatures import answer_to, sources_of
 from .sketch import Sketch, sketch, verdict
@@ -91,7 +91,7 @@ class _Catalogue:
 
     def __init__(self, exercise: Exercise, record: dict[str, list]) -> None:
         self.exercise, self.record = exercise, record
-        self.known = signatures.of(exercise.name)
+        self.known = learning.of(exercise.name)
         self.columns = {check.title: column for column, check in enumerate(exercise.checks)}
         self._own: dict[str, Sketch] = {}
 

@@ -265,14 +265,13 @@ def _numbers_and_strings(trees: Iterable[ast.Module]) -> set[str]:
     other = {name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
     for tree in trees:
         for statement in tree.body:
-            single = statement.targets if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else []
-            match single:
-                case [ast.Tuple(elts=targets)] if isinstance(statement.value, ast.Tuple):
-                    pairs = list(zip(targets, statement.value.elts, strict=False))
-                case [ast.Tuple(elts=targets)] if _is_range(statement.value):
+            match statement:
+                case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                    pairs = list(zip(targets, values, strict=False))
+                case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if _is_range(value):
                     pairs = [(target, ast.Constant(0)) for target in targets]
-                case [target]:
-                    pairs = [(target, statement.value)]
+                case ast.Assign(targets=[target], value=value):
+                    pairs = [(target, value)]
                 case _:
                     pairs = []
             fixed = {target.id for target, value in pairs if isinstance(target, ast.Name) and _is_constant(value)}

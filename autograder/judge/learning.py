@@ -1,4 +1,4 @@
-"""Filling signatures on all cores: `learn(names)` here, and the workers that it starts.
+"""Signatures for whoever needs them: `of(name)`, and `learn(names)`, which fills them on all cores by its workers.
 
 A worker is a Python process of its own (`python -m autograder.judge.learning`), so that catalogued programs can do no
 harm to the process that marks: it reads a line "NAME row row …" and answers with the signatures of these versions.
@@ -24,6 +24,34 @@ from . import signatures
 from .signatures import Signatures
 
 CHUNK = 6  # versions that a worker is asked for at once
+FEW = 12  # versions that are computed here and now; for more, processes are started
+
+
+@functools.cache
+def of(name: str) -> Signatures:
+    """The signatures of an exercise's catalogue, in its order; what is not known yet is computed, and kept."""
+    letters = signatures.letter_key(name)
+    ordered = signatures.cached(name, letters)
+    for path in (signatures.shipped(name), ordered):
+        if (known := signatures.load(path, letters=letters)) is not None:
+            return known
+    key = signatures.exercise_key(name)
+    rows = signatures.missing(name)
+    if len(rows) > FEW:
+        learn([name])
+    elif rows:
+        with filelock.FileLock(signatures.lock_of(name)):  # another process may be at it: then its work is read
+            rows = signatures.missing(name)
+            kept = signatures.load(signatures.cached(name), key)
+            if rows:
+                new = signatures.learned(name, rows)
+                signatures.save(new if kept is None else kept.joined(new), signatures.cached(name), key)
+    found = signatures.known(name, key)
+    place = {version: row for row, version in enumerate(found.versions)}
+    found = found.chosen([place[signatures.version_key(source)] for source in signatures.sources_of(name)])
+    found.names = signatures.names_of(name)
+    signatures.save(found, ordered, key, letters)
+    return found
 
 
 def learn(names: Iterable[str], keep: bool = False, workers: int | None = None) -> int:
@@ -43,8 +71,8 @@ def learn(names: Iterable[str], keep: bool = False, workers: int | None = None) 
         _run_workers(todo, {name: len(found) for name, found in rows.items() if found}, total, workers)
     if keep:
         for name in names:
-            signatures.of.cache_clear()
-            found = signatures.of(name)
+            of.cache_clear()
+            found = of(name)
             key, letters = signatures.exercise_key(name), signatures.letter_key(name)
             signatures.save(found, signatures.shipped(name), key, letters)
     return total

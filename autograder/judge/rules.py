@@ -175,8 +175,9 @@ def _words(tree: ast.AST) -> Iterable[str]:
 
 
 def _computed_getattr(node: ast.AST) -> bool:
-    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"
-    return called and not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant))
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"):
+        return False
+    return not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant))
 
 
 def _is_self(node: ast.expr) -> bool:

@@ -23,18 +23,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import filelock
 import numpy as np
 import platformdirs
 import torch
 
 from ..asked import catalogue, compare, course, inputs, slips
 from ..asked.declare import Check, Exercise, Wrong
-from ..inside import responder, wire
+from ..inside import elsewhere, responder, wire
 from . import asking, sketch, student
 from .sketch import PROJECTIONS, Sketch
 
-DECIDING = (compare, inputs, responder, wire, asking, sketch, student)  # what an answer depends on
+DECIDING = (compare, inputs, elsewhere, responder, wire, asking, sketch, student)  # what an answer depends on
 
 
 FIELDS = ("failed", "strange", "digests", "words", "single", "double")
@@ -106,7 +105,7 @@ def _plain(source: str, without: Iterable[str] = ()) -> str:
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
         if isinstance(node, ast.Call):
-            node.keywords = [keyword for keyword in node.keywords if keyword.arg not in without]
+            node.keywords = [keyword for keyword in node.keywords if keyword.arg is None or keyword.arg not in without]
     return ast.dump(tree)
 
 
@@ -186,38 +185,6 @@ def save(found: Signatures, path: Path, key: str, letters: str = "") -> None:
         raise
 
 
-@functools.cache
-def of(name: str) -> Signatures:
-    """The signatures of an exercise's catalogue, in its order; what is not known yet is computed, and kept."""
-    letters = letter_key(name)
-    ordered = cached(name, letters)
-    for path in (shipped(name), ordered):
-        if (known := load(path, letters=letters)) is not None:
-            return known
-    key = exercise_key(name)
-    rows = missing(name)
-    if len(rows) > FEW:
-        from .learning import learn  # starts processes that import this module
-
-        learn([name])
-    elif rows:
-        with filelock.FileLock(lock_of(name)):  # another process may be at it: then its work is read
-            rows = missing(name)
-            kept = load(cached(name), key)
-            if rows:
-                new = learned(name, rows)
-                save(new if kept is None else kept.joined(new), cached(name), key)
-    found = _known(name, key)
-    place = {version: row for row, version in enumerate(found.versions)}
-    found = found.chosen([place[version_key(source)] for source in sources_of(name)])
-    found.names = names_of(name)
-    save(found, ordered, key, letters)
-    return found
-
-
-FEW = 12  # versions that are computed here and now; for more, processes are started
-
-
 def sources_of(name: str) -> list[str]:
     """Every catalogued version of an exercise, in the catalogue's order."""
     return [source for mistake in course.exercise(name).mistakes for source in mistake.sources]
@@ -234,14 +201,15 @@ def lock_of(name: str) -> Path:
     return path
 
 
-def _known(name: str, key: str) -> Signatures:
+def known(name: str, key: str) -> Signatures:
+    """What is kept of an exercise, here or with the course, in any order."""
     parts = [found for path in (shipped(name), cached(name)) if (found := load(path, key)) is not None]
     return functools.reduce(Signatures.joined, parts, Signatures.empty(len(course.exercise(name).checks)))
 
 
 def missing(name: str) -> list[int]:
     """The numbers of an exercise's catalogued versions that nothing is known of."""
-    there = set(_known(name, exercise_key(name)).versions)
+    there = set(known(name, exercise_key(name)).versions)
     return [row for row, source in enumerate(sources_of(name)) if version_key(source) not in there]
 
 

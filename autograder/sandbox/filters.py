@@ -139,9 +139,10 @@ def _program(column: int, machine: int) -> bytes:
     lines += [(RETURN, 0, 0, ALLOW)]
     for call in SOCKETS.values():
         lines += [(EQUAL, 0, 4, call[column]), argument, (EQUAL, 1, 0, 1), fail(errno.EACCES), (RETURN, 0, 0, ALLOW)]
-    for call in DENIED.values():
-        if call[column] is not None:
-            lines += [(EQUAL, 0, 1, call[column]), fail(errno.EPERM)]
+    for denied in DENIED.values():
+        number_of = denied[column]
+        if number_of is not None:
+            lines += [(EQUAL, 0, 1, number_of), fail(errno.EPERM)]
     lines += [(RETURN, 0, 0, ALLOW)]
     return b"".join(struct.pack("HBBI", *line) for line in lines)
 

@@ -16,11 +16,13 @@ import time
 from pathlib import Path
 from typing import Any, ClassVar
 
+from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning import KernelProvisionerBase
 
 from ..inside.wire import Channel
+from .limits import Limits, SandboxError
 from .monitor import INTERRUPT
-from .session import Limits, SandboxError, Template
+from .session import Template
 
 PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
 
@@ -30,6 +32,7 @@ class CagedProvisioner(KernelProvisionerBase):
 
     template: ClassVar[Template | None] = None
     limits: ClassVar[Limits] = Limits()
+    preload: ClassVar[tuple[str, ...]] = ()  # modules that the notebooks use
     leash: socket.socket | None = None
     _folder: str | None = None
     _sockets: tuple[socket.socket, ...] = ()
@@ -39,7 +42,7 @@ class CagedProvisioner(KernelProvisionerBase):
         return self.leash is not None
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        manager = self.parent
+        manager: Any = self.parent
         self._folder = tempfile.mkdtemp(prefix="kernel-")
         manager.transport, manager.ip, manager.cache_ports = "ipc", os.path.join(self._folder, "s"), False
         manager.connection_file = os.path.join(self._folder, "connection.json")
@@ -57,12 +60,13 @@ class CagedProvisioner(KernelProvisionerBase):
         self._sockets = tuple(listening)
         return await super().pre_launch(cmd=[], **kwargs)
 
-    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> dict[str, Any]:
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         if CagedProvisioner.template is None:
-            CagedProvisioner.template = Template(preload=("autograder.inside.kernel",))
-        key = self.connection_info["key"]
-        information = {name: self.connection_info[name] for name in ("ip", *PORTS)}
-        information["key"] = key.decode() if isinstance(key, bytes) else key
+            CagedProvisioner.template = Template(preload=("autograder.inside.kernel", *self.preload))
+        known: dict[str, Any] = {**self.connection_info}
+        information = {name: known[name] for name in ("ip", "key", *PORTS)}
+        if isinstance(information["key"], bytes):
+            information["key"] = information["key"].decode()
         files = kwargs.get("cwd")
         control, self.leash = CagedProvisioner.template.spawn(
             Path(files) if files else None, None, self.limits, information, [s.fileno() for s in self._sockets]

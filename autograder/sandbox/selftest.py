@@ -7,11 +7,15 @@ import os
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from . import environment
 from .filters import landlock_version
-from .session import Limits, SandboxError, Session, Template
+from .limits import CellResult, Limits, SandboxError
+
+Run = Callable[[str, Limits], CellResult]  # a cell, as the first of a notebook with these limits
 
 PROCESSES = 8  # that the test notebook may have
 
@@ -89,12 +93,12 @@ HOW = (
 )
 
 
-def prove(template: Template) -> str:
-    """A sentence that says how notebooks are caged. Raises SandboxError if the cage does not hold."""
+def prove(run: Run) -> str:
+    """A sentence that says how `run` cages notebooks. Raises SandboxError if the cage does not hold."""
     if not sys.platform.startswith("linux"):
         raise SandboxError(f"Notebooks cannot be caged: this system is not Linux. {HOW}")
     try:
-        succeeded = _tried_out(template)
+        succeeded = _tried_out(run)
     except SandboxError as error:
         raise SandboxError(f"{error} {HOW}") from error
     if succeeded:
@@ -107,8 +111,8 @@ def prove(template: Template) -> str:
     )
 
 
-def _tried_out(template: Template) -> list[str]:
-    """What a notebook of this template could do of what it must not."""
+def _tried_out(run: Run) -> list[str]:
+    """What a notebook could do of what it must not."""
     token = f"probe-{os.getpid()}-{os.urandom(6).hex()}"
     limits = replace(Limits(), processes=PROCESSES, cell=10)
     with (
@@ -137,11 +141,10 @@ def _tried_out(template: Template) -> list[str]:
             "port": server.getsockname()[1],
             "abstract": "\0" + token,
             "path": path,
-            "variables": sorted(set(os.environ) - PLAIN),
+            "variables": sorted(set(os.environ) - environment.seen()),
             "most": PROCESSES,
         }
-        with Session(template, limits=limits) as session:
-            result = session.run(SOURCE.replace("FACTS", repr(json.dumps(facts))))
+        result = run(SOURCE.replace("FACTS", repr(json.dumps(facts))), limits)
         written = "write outside its folder" if set(os.listdir(folder)) - {"secret", "socket"} else None
     text = "".join(output.get("text", "") for output in result.outputs)
     try:
@@ -149,12 +152,6 @@ def _tried_out(template: Template) -> list[str]:
     except ValueError:
         raise SandboxError(f"The test of the cage did not finish ({result.ending}): {result.outputs}.") from None
     return succeeded + ([written] if written and written not in succeeded else [])
-
-
-PLAIN = {"PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR"} | {
-    *("MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "HF_HUB_OFFLINE", "TOKENIZERS_PARALLELISM"),
-    *("PYTHONHASHSEED", "NBGRADER_EXECUTION"),
-}
 
 
 def _names(folder: Path) -> list[str]:

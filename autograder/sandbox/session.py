@@ -12,43 +12,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..inside.wire import Channel, Packet, WireError, encode
+from . import environment, selftest
 from .cage import copy_files
+from .limits import CellResult, Limits, SandboxError
 from .monitor import INTERRUPT
 
 MAX_LOST = 2  # forks that one exercise may kill or stall before the rest of its questions is given up
-
-PACKAGE_ROOT = Path(__file__).resolve().parents[2]
-
-
-class SandboxError(Exception):
-    """The sandbox itself does not work: no student is to blame."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one notebook may use. Times in seconds, sizes in bytes."""
-
-    cell: float = 120.0
-    question: float = 10.0
-    notebook: float = 900.0
-    memory: int = 8 * 2**30
-    output: int = 4 * 2**20  # for each cell
-    file: int = 256 * 2**20
-    disk: int = 256 * 2**20  # for each of the three places that a caged notebook can write to
-    processes: int = 128  # and threads; void for root without a cage
-    grace: float = 3.0  # between an interrupt and the end
 
 
 class Template:
     """A running template process. Starts on first use, and again if it has died.
 
     Its children are caged, and the cage is tried out before the first of them; with `caged=False` they are only
-    separate processes.
+    separate processes. It has imported what every notebook needs, and the modules of `preload`.
     """
 
     proof: ClassVar[str] = ""  # how this process cages notebooks, once that was tried out
@@ -73,7 +54,7 @@ class Template:
         (connection information) it is a Jupyter kernel that listens on `sockets`.
         """
         self.prove()
-        paths = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
+        paths: dict[str, Any] = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
         paths["private"] = [os.path.expanduser("~"), os.getcwd()]
         for attempt in (1, 2):
             channel = self._running()
@@ -100,15 +81,22 @@ class Template:
         if not self.caged:
             return "Notebooks run WITHOUT a cage: students' programs can do whatever you can."
         if not Template.proof:
-            from .selftest import prove
-
             Template.proof = "being tried out"
             try:
-                Template.proof = prove(self)
+                Template.proof = self.try_out()
             except BaseException:
                 Template.proof = ""
                 raise
         return Template.proof
+
+    def try_out(self) -> str:
+        """Have a notebook of this template try all ways out. Raises SandboxError if one is open."""
+
+        def run(source: str, limits: Limits) -> CellResult:
+            with Session(self, limits=limits) as session:
+                return session.run(source)
+
+        return selftest.prove(run)
 
     def _running(self) -> Channel:
         if self._process is not None and self._process.poll() is None:
@@ -124,7 +112,7 @@ class Template:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "autograder.sandbox.template", str(theirs.fileno()), *self.preload],
             pass_fds=[theirs.fileno()],
-            env=_environment(),
+            env=environment.of_template(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
@@ -146,29 +134,6 @@ class Template:
             self._process.kill()
             self._process.wait()
             self._process = None
-
-
-def _environment() -> dict[str, str]:
-    """What a student's code may know of the grader's environment: next to nothing."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
-    return kept | {
-        "PYTHONPATH": str(PACKAGE_ROOT),
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "HF_HUB_OFFLINE": "1",
-        "TOKENIZERS_PARALLELISM": "false",
-        "PYTHONHASHSEED": "0",
-        "NBGRADER_EXECUTION": "autograde",
-    }
-
-
-@dataclass
-class CellResult:
-    """What came of a cell: nbformat outputs, and how it ended ("ok", "error", "time" or "died")."""
-
-    outputs: list[dict] = field(default_factory=list)
-    ending: str = "ok"
 
 
 class Session:

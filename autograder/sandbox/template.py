@@ -15,28 +15,19 @@ import socket
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 from ..inside.wire import Channel
-from . import cage, monitor
+from . import cage, environment, monitor
 
-KEPT = (
-    *("LANG", "LC_ALL", "TZ", "MPLBACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "HF_HUB_OFFLINE"),
-    *("TOKENIZERS_PARALLELISM", "PYTHONHASHSEED", "NBGRADER_EXECUTION"),
-)
-# What a dry run of the solutions imports (a test runs them and holds this list to it).
+# What every notebook needs, whatever the course. What the course's notebooks import comes with the command.
 PRELOADED = (
-    *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "torch", "torch.optim"),
-    *("torch.utils._python_dispatch", "torch._subclasses.schema_check_mode", "multiprocessing.synchronize"),
-    *("PIL.BmpImagePlugin", "PIL.GifImagePlugin", "PIL.JpegImagePlugin", "PIL.PpmImagePlugin"),
-    *("tqdm.auto", "ipywidgets", "tokenizers", "transformers", "autograder.inside.shell"),
-    *("transformers.models.auto.modeling_auto", "transformers.models.auto.tokenization_auto"),
-    *("transformers.models.gpt2.modeling_gpt2", "transformers.tokenization_utils_tokenizers"),
+    *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "torch"),
+    *("torch.utils._python_dispatch", "torch._subclasses.schema_check_mode", "autograder.inside.shell"),
 )
 
 
 def warm_up(more: list[str]) -> None:
-    """Import what the course's notebooks import, and what those imports put off until first use."""
+    """Import what notebooks import, and what those imports put off until first use."""
     for name in (*PRELOADED, *more):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -85,7 +76,10 @@ def _become_monitor(request: dict, fds: list[int]) -> None:
     caged, limits = request["caged"], request["limits"]
     uid = -1
     try:
-        uid = cage.detach() if caged else monitor.adopt_orphans()
+        if caged:
+            uid = cage.detach()
+        else:
+            monitor.adopt_orphans()
     except (OSError, cage.NoCage) as error:
         Channel(control).send({"problem": str(error)})
         return
@@ -134,16 +128,12 @@ def _close_all_but(kept: list[int]) -> None:
 
 
 def _set_environment(home: str, temporary: str) -> None:
-    """The variables that a notebook sees: a few that every program needs, and none of the grader's."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    path = dict.fromkeys(
-        [*(os.path.join(prefix, "bin") for prefix in (sys.prefix, sys.base_prefix)), "/usr/bin", "/bin"]
-    )
+    """The notebook's variables, its paths, and none of the grader's."""
+    variables = environment.of_notebook(home, temporary)
     os.environ.clear()
-    os.environ.update(kept, PATH=":".join(path), HOME=home, TMPDIR=temporary, USER="student")
-    os.environ["MPLCONFIGDIR"] = os.path.join(temporary, "matplotlib")
+    os.environ.update(variables)
     tempfile.tempdir = None
-    own = {str(Path(__file__).resolve().parents[2]), sys.path[0]}
+    own = {str(environment.PACKAGE_ROOT), sys.path[0]}
     sys.path[:] = ["", *(entry for entry in sys.path if entry not in own)]
     sys.argv[:] = [""]
     time.tzset()

@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import torch.nn.functional as F
@@ -26,7 +26,7 @@ import typer
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
 from tqdm import tqdm
-from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
+from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, GPT2Tokenizer
 from transformers.utils import logging
 
 from ..corpus import sample, true_nll
@@ -44,7 +44,7 @@ app = typer.Typer(add_completion=False)
 # --- tokens -----------------------------------------------------------------------------------------------------------
 
 
-def learn_tokenizer(stories: Sequence[str], vocab_size: int = 2_000) -> GPT2TokenizerFast:
+def learn_tokenizer(stories: Sequence[str], vocab_size: int = 2_000) -> GPT2Tokenizer:
     """Byte-level BPE learned from the stories; every byte is in the alphabet, so any text comes back as it was.
 
     vocab_size is an upper limit: the stories have few words, and merging ends when each of them is one token.
@@ -61,7 +61,7 @@ def learn_tokenizer(stories: Sequence[str], vocab_size: int = 2_000) -> GPT2Toke
             show_progress=False,
         ),
     )
-    return GPT2TokenizerFast(tokenizer_object=learner, model_max_length=CONTEXT)
+    return GPT2Tokenizer(tokenizer_object=learner, model_max_length=CONTEXT)
 
 
 class Windows:
@@ -72,7 +72,7 @@ class Windows:
     will type such texts, and position 0 must not always hold <|endoftext|>.
     """
 
-    def __init__(self, stories: Sequence[str], tokenizer: GPT2TokenizerFast, generator: random.Random):
+    def __init__(self, stories: Sequence[str], tokenizer: GPT2Tokenizer, generator: random.Random):
         self.stories, self.tokenizer, self.generator = stories, tokenizer, generator
         tokens: list[int] = [tokenizer.eos_token_id]
         self.starts: list[int] = []  # of each story, behind the <|endoftext|> before it
@@ -121,7 +121,7 @@ class Validation:
     floor: float  # nats per token
 
     @classmethod
-    def of(cls, text: str, tokenizer: GPT2TokenizerFast) -> Validation:
+    def of(cls, text: str, tokenizer: GPT2Tokenizer) -> Validation:
         """text: whole stories, a line break behind each."""
         rows = tokenizer(text.splitlines()).input_ids
         width = max(map(len, rows)) + 1
@@ -148,7 +148,7 @@ class Validation:
 # --- training -------------------------------------------------------------------------------------------------------
 
 
-def new_model(tokenizer: GPT2TokenizerFast, layers: int, heads: int, width: int) -> GPT2LMHeadModel:
+def new_model(tokenizer: GPT2Tokenizer, layers: int, heads: int, width: int) -> GPT2LMHeadModel:
     """An untrained GPT-2 of this size. No dropout: there are more stories than so small a model can learn by heart."""
     end = tokenizer.eos_token_id
     model = GPT2LMHeadModel(
@@ -179,7 +179,8 @@ def start_as_copier(model: GPT2LMHeadModel, gain: float = 0.3, spread: float = 3
     are told apart from the first step on.
     """
     width = model.config.n_embd
-    for block in model.transformer.h:
+    blocks: Any = model.transformer.h
+    for block in blocks:
         block.attn.c_attn.weight[:, -width:] += torch.eye(width)  # Conv1D: (in, out), out = query, key, value
         block.attn.c_proj.weight += gain * torch.eye(width)
     model.transformer.wte.weight *= spread  # tied to lm_head
@@ -250,7 +251,7 @@ Not for use beyond teaching.
 """
 
 
-def save(folder: Path, model: GPT2LMHeadModel, tokenizer: GPT2TokenizerFast, **facts: object) -> int:
+def save(folder: Path, model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, **facts: object) -> int:
     """Write the model, its tokenizer and its card into the folder; return how many bytes they take together."""
     folder.mkdir(parents=True, exist_ok=True)
     model.eval().save_pretrained(folder)

@@ -257,7 +257,9 @@ class Batch:
 def by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list]:
     """All pairs once, in batches of similar lengths, so that little is padding; a batch fills `room` tokens at most."""
     order = sorted(pairs, key=lambda pair: (len(pair[1]) + generator.random() * 4, len(pair[0])))
-    batches, batch, widest = [], [], 0
+    batches: list[list] = []
+    batch: list = []
+    widest = 0
     for pair in order:
         wider = max(widest, len(pair[0]), len(pair[1]))
         if batch and wider * (len(batch) + 1) > room:
