@@ -31,6 +31,8 @@ PAIRS ?=
 MINUTES ?= 10
 
 bench: $(READY) ## what marking a notebook, learning merges, training a GPT and writing with it cost
+	$(BIN)/python benchmarks/naming.py
+	$(BIN)/python benchmarks/marking.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/bpe.py $(CORPUS)
 	$(BIN)/python benchmarks/gpt.py $(CORPUS)

@@ -131,10 +131,10 @@ def close(got: torch.Tensor, expected: torch.Tensor, rough: bool = False) -> boo
 def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
     """What is remarkable about a difference, without giving the expected values away."""
     if not expected.is_floating_point():
-        wrong = (got != expected).sum().item()
+        entries = int((got != expected).sum())
         if got.dtype == torch.bool and torch.equal(got, ~expected):
             return "every entry is the opposite of what it should be: True and False are swapped."
-        return f"{wrong} of {expected.numel()} entries are wrong."
+        return f"{entries} of {expected.numel()} entries are wrong."
     if got.isnan().any() and not expected.isnan().any():
         share = got.isnan().float().mean().item()
         return f"{share:.0%} of the values are NaN (0/0 or inf − inf: what overflowed, or which row had nothing left?)."
@@ -164,8 +164,7 @@ def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
 def unchanged(after: list, sent: list[torch.Tensor], names: str) -> None:
     """The tensors that were passed in are bit for bit what they were."""
     for got, original in zip(after, sent, strict=False):
-        exact = {"rtol": 0, "atol": 0, "equal_nan": True}
-        if got.shape != original.shape or not torch.allclose(got, original, **exact):
+        if got.shape != original.shape or not torch.allclose(got, original, rtol=0, atol=0, equal_nan=True):
             raise Wrong(_CHANGED.format(names=names), "input_changed")
 
 

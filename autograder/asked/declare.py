@@ -39,6 +39,15 @@ class Problem(Wrong):
         return str(self.facts.get("text", ""))
 
 
+class Unanswered(Problem):
+    """The stub that was handed out is still in its place."""
+
+    def __init__(self, facts: dict, symptom: str = "") -> None:
+        super().__init__(UNANSWERED, facts, symptom)
+
+
+UNANSWERED = "This exercise has not been answered yet."
+
 Asking = Callable[[Student], None]
 
 
@@ -114,23 +123,23 @@ class Exercise:
     def mistakes(self) -> list[Mistake]:
         bases = {alternative.name: alternative.source for alternative in self.alternatives}
         own = [
-            Mistake(e.name, e.sentence, e.sources)
+            Mistake(e.name, self.sentences[e.name], e.sources)
             for e in catalogue.entries(self.wrong, self.source, f"{self.name}, wrong", bases)
         ]
         found = {mistake.name: mistake for mistake in own}
         for slip in slips.SLIPS:
             if slip.name in self.slips:
                 made = slip.versions(self.source, self.name, self.takes, self.gives)
-                here = found.get(slip.name, Mistake(slip.name, "", ()))
-                found[slip.name] = Mistake(slip.name, here.sentence or slip.sentence, here.sources + made)
+                here = found[slip.name].sources if slip.name in found else ()
+                found[slip.name] = Mistake(slip.name, self.sentences[slip.name], here + made)
         return list(found.values())
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
         """What is said of each mistake, by its name; much quicker to have than the mistakes themselves."""
-        own = catalogue.sentences(self.wrong)
-        everywhere = {slip.name: slip.sentence for slip in slips.SLIPS if slip.name in self.slips}
-        return everywhere | {name: sentence or everywhere[name] for name, sentence in own.items()}
+        general = {slip.name: slip.sentence for slip in slips.SLIPS}
+        own = {name: said or general[name] for name, said in catalogue.sentences(self.wrong).items()}
+        return {name: general[name] for name in self.slips} | own
 
     @functools.cached_property
     def alternatives(self) -> list[Alternative]:

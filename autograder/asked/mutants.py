@@ -221,9 +221,9 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
 
 def _statements(node: ast.stmt, function: ast.FunctionDef | None) -> Iterator[ast.AST | list]:
     match node:
-        case ast.Raise(exc=ast.Call()):
+        case ast.Raise(exc=ast.Call() as call):
             yield ast.Pass()
-            yield _with(node, exc=_with(node.exc, func=ast.Name("RuntimeError", ast.Load())))
+            yield _with(node, exc=_with(call, func=ast.Name("RuntimeError", ast.Load())))
         case ast.AugAssign():
             yield ast.Pass()
             if type(node.op) in COMPUTED:

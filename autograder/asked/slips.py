@@ -267,12 +267,13 @@ SLIPS: tuple[Slip, ...] = (
     ),
     Slip(
         "error_returned",
-        "The error is returned or printed instead of raised: write `raise ValueError(…)`.",
-        tuple(map(errors, ("return ValueError(TEXT)", "return TEXT", "print(TEXT)", "return print(TEXT)"))),
+        "The error is returned instead of raised: write `raise ValueError(…)`.",
+        tuple(map(errors, ("return ValueError(TEXT)", "return TEXT", "return print(TEXT)"))),
     ),
     Slip(
         "bad_input_accepted",
-        "Bad input is not refused: check for it first, and raise the ValueError that is asked for.",
-        (errors("pass"),),
+        "Bad input is not refused (a printed warning refuses nothing): check for it first, and raise the ValueError "
+        "that is asked for.",
+        (errors("pass"), errors("print(TEXT)")),
     ),
 )

@@ -13,8 +13,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from ..asked.course import given_names, names, question_or_exercise
+from ..asked.declare import Question
 from ..judge.effects import Effects
-from ..judge.mark import Verdict, follow_through, mark, zero
+from ..judge.mark import Verdict, follow_through, mark, mark_choice, zero
 from ..judge.report import MIME, bundle, number
 from ..judge.rules import defined_in, needed_by, uses
 from ..judge.student import Student
@@ -199,6 +200,11 @@ class NotebookMarker:
         being asked could keep them for a later cell to hand in. They go into a session of their own, which ends with
         the asking.
         """
+        declared = question_or_exercise(name)
+        if isinstance(declared, Question):  # a letter can be seen without a fork
+            seen = session.peek(name)
+            if seen["peek"] == "plain":
+                return mark_choice(declared, seen.get("value"))
         sources = [cell.source for cell in _answer_cells(self.notebook)]
         with session.questions() as ask:
             student = Student(ask)

@@ -188,9 +188,21 @@ def serve(control: socket.socket, limits: dict) -> None:
             channel.send({"pong": True})
         elif request["do"] == "cell":
             _run_cell(shell, outputs, channel, request["source"])
+        elif request["do"] == "peek":
+            channel.send(peek(shell.user_ns, request["name"]))
         elif request["do"] == "fork":
             _, fds, _, _ = socket.recv_fds(control, 1, 1)
             _fork_responder(shell, control, socket.socket(fileno=fds[0]), limits)
+
+
+def peek(names: dict[str, Any], name: str) -> dict:
+    """What is bound to a name, if that can be said without running any code of the student's: a short text, or None."""
+    value = names.get(name, ...)
+    if value is ...:
+        return {"peek": "missing"}
+    if value is None or (type(value) is str and len(value) <= 100):
+        return {"peek": "plain", "value": value}
+    return {"peek": "other"}
 
 
 def _run_cell(shell: Shell, outputs: Outputs, channel: Channel, source: str) -> None:

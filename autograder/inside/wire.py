@@ -14,7 +14,7 @@ import socket
 import struct
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -112,7 +112,7 @@ def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
         return {"opaque": f"a {name} tensor"}
     if tensor.dim() > MAX_DIMS:
         return {"opaque": f"a tensor of {tensor.dim()} dimensions"}
-    header = {"tensor": name, "shape": list(tensor.shape), "device": tensor.device.type}
+    header: dict[str, Any] = {"tensor": name, "shape": list(tensor.shape), "device": tensor.device.type}
     header["differentiable"] = bool(tensor.requires_grad)
     if tensor.device.type == "meta":
         return header
@@ -120,7 +120,7 @@ def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
     if plain.numel() * plain.element_size() > MAX_FRAME // 2:
         return {"opaque": f"a tensor of {plain.numel():,} numbers"}
     # A tensor that is not contiguous is sent as one, with the order of its dimensions: layout can be tested too.
-    order = sorted(range(plain.dim()), key=lambda d: -plain.stride(d))
+    order = sorted(range(plain.dim()), key=lambda d: -plain.stride()[d])
     header["order"] = order
     data = plain.permute(order).clone(memory_format=torch.contiguous_format).reshape(-1)
     header["blob"] = len(packet.blobs)
@@ -185,18 +185,18 @@ def _decode_tensor(tree: dict, blobs: list[bytes]) -> torch.Tensor:
             flat = torch.empty(0, dtype=dtype)
         back = [order.index(d) for d in range(len(shape))]
         result = flat.reshape([shape[d] for d in order]).permute(back)
-    result.was_differentiable = tree.get("differentiable") is True
+    result.was_differentiable = tree.get("differentiable") is True  # type: ignore[attr-defined]  # ours
     return result
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: Any) -> TypeGuard[list[int]]:
     """A list of sizes that torch can count up to, even where one of them is zero."""
     if not _all_whole(value) or len(value) > MAX_DIMS or any(n < 0 for n in value):
         return False
     return math.prod(max(n, 1) for n in value) <= 2**40
 
 
-def _all_whole(value: Any) -> bool:
+def _all_whole(value: Any) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(n) is int for n in value)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from ..asked.course import names_in, question_or_exercise, working_versions
-from ..asked.declare import Exercise, Problem, Question, Wrong
+from ..asked.declare import UNANSWERED, Exercise, Problem, Question, Unanswered, Wrong
 from .asking import ask
 from .diagnosis import Diagnosis, Line, diagnose
 from .rules import banned_in_source, uses
@@ -31,9 +32,6 @@ class Verdict:
     @property
     def full(self) -> bool:
         return self.earned == self.points
-
-
-UNANSWERED = "This exercise has not been answered yet."
 
 
 def zero(name: str, remark: str) -> Verdict:
@@ -77,9 +75,10 @@ def follow_through(name: str, sources: Sequence[str], asked: set[str]) -> bool:
 
 
 def _run_checks(exercise: Exercise, student: Student) -> Verdict:
-    lines = _lines(exercise, student)
-    if lines[0].message == UNANSWERED:
-        return zero(exercise.name, UNANSWERED)
+    try:
+        lines = _lines(exercise, student)
+    except Unanswered as unanswered:
+        return zero(exercise.name, str(unanswered))
     earned = share_of(exercise, sum(line.weight for line in lines if line.passed))
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
@@ -94,15 +93,15 @@ def share_of(exercise: Exercise, passed: float) -> float:
 
 
 def _lines(exercise: Exercise, student: Student) -> list[Line]:
-    """The rubric, line by line. An unanswered exercise stops at the first."""
+    """The rubric, line by line. Raises `Unanswered` if the first finds that there is nothing to mark yet."""
     lines: list[Line] = []
     for check in exercise.checks:
         try:
             ask(exercise, check, student)
         except Wrong as wrong:
+            if isinstance(wrong, Unanswered) and not lines:
+                raise
             lines.append(Line(check.title, check.weight, False, str(wrong), wrong.symptom))
-            if str(wrong) == UNANSWERED and len(lines) == 1:
-                break
         else:
             lines.append(Line(check.title, check.weight, True))
     return lines
@@ -110,9 +109,13 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
 
 def _mark_question(question: Question, student: Student) -> Verdict:
     try:
-        answer = student.read(question.name)
+        return mark_choice(question, student.read(question.name))
     except Problem as problem:
         return zero(question.name, str(problem))
+
+
+def mark_choice(question: Question, answer: Any) -> Verdict:
+    """The verdict on what somebody's variable holds."""
     if answer is None:
         return zero(question.name, UNANSWERED)
     letter = answer.strip().upper() if type(answer) is str else None

@@ -43,10 +43,14 @@ def definitions(trees: list[ast.Module]) -> dict[str, list[ast.stmt]]:
     """The statements at the top of cells that define each name."""
     found: dict[str, list[ast.stmt]] = {}
     for tree in trees:
-        for statement in tree.body:
-            for name in _defined(statement):
-                found.setdefault(name, []).append(statement)
+        for name, statement in _definitions_of(tree):
+            found.setdefault(name, []).append(statement)
     return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _definitions_of(tree: ast.Module) -> list[tuple[str, ast.stmt]]:
+    return [(name, statement) for statement in tree.body for name in _defined(statement)]
 
 
 @_remembering

@@ -92,7 +92,7 @@ class _Drawing:
         if not tensor.is_floating_point():
             self.hash.update(tensor.detach().numpy().tobytes())  # whatever its strides
             return
-        self.say(str(tensor.was_differentiable))
+        self.say(str(tensor.was_differentiable))  # type: ignore[attr-defined]  # decoding sets it
         numbers = tensor.detach().to(torch.float64).reshape(-1).numpy()
         finite = np.isfinite(numbers)
         if not finite.all():

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..asked.declare import Problem, Wrong
+from ..asked.declare import Problem, Unanswered, Wrong
 from ..inside.responder import Responder
 from ..inside.wire import Packet, Ref, WireError, decode, encode
 
@@ -151,11 +151,11 @@ class Student:
             self.record[self._topic].append(reply)
         if "problem" in reply:
             facts = reply["problem"] if isinstance(reply["problem"], dict) else {"kind": "unreadable"}
-            raise Problem(_sentence(facts, where), facts, SYMPTOMS.get(str(facts.get("kind")), ""))
+            raise _problem(facts, where)
         return _complete(reply, request)
 
 
-REPLY_PARTS = {
+REPLY_PARTS: dict[str, dict[str, Any]] = {
     "call": {
         "value": None,
         "inputs": [],
@@ -183,6 +183,13 @@ def _complete(reply: dict, request: dict) -> dict:
     return whole
 
 
+def _problem(facts: dict, where: str) -> Problem:
+    symptom = SYMPTOMS.get(str(facts.get("kind")), "")
+    if facts.get("kind") == "raised" and facts.get("type") == "NotImplementedError" and _is_stub(facts):
+        return Unanswered(facts, symptom)
+    return Problem(_sentence(facts, where), facts, symptom)
+
+
 def _sentence(facts: dict, where: str) -> str:
     place = f" {where}" if where else ""
     match facts.get("kind"):
@@ -200,8 +207,6 @@ def _sentence(facts: dict, where: str) -> str:
             )
         case "died":
             return f"Your code ended the Python process{place} (a crash, `os._exit`, or more memory than allowed)."
-        case "raised" if facts.get("type") == "NotImplementedError" and _is_stub(facts):
-            return "This exercise has not been answered yet."
         case "raised":
             line = f", at the line `{facts['line']}`" if facts.get("line") else ""
             text = f": {facts['text']}" if facts.get("text") else ""
@@ -230,10 +235,9 @@ def agree(mine: Any, theirs: Any, depth: int = 0) -> bool:
             return False
         if mine.device.type == "meta" or not mine.is_floating_point():
             return mine.device.type == "meta" or torch.equal(mine, theirs)
-        tolerance = {"rtol": 1e-3, "atol": 1e-5} if mine.dtype != torch.float64 else {"rtol": 1e-9, "atol": 1e-11}
-        return mine.was_differentiable == theirs.was_differentiable and torch.allclose(
-            mine, theirs, equal_nan=True, **tolerance
-        )
+        relative, absolute = (1e-3, 1e-5) if mine.dtype != torch.float64 else (1e-9, 1e-11)
+        same = torch.allclose(mine, theirs, relative, absolute, equal_nan=True)
+        return same and mine.was_differentiable == theirs.was_differentiable  # type: ignore[attr-defined]
     if isinstance(mine, dict):
         if mine.get("kind") == "raised":
             return mine.get("type") == theirs.get("type")

@@ -260,6 +260,19 @@ class Session:
                 self.kill()
         return self.alive
 
+    def peek(self, name: str) -> dict:
+        """What is bound to a name: {"peek": "plain", "value": …}, "missing", or "other": only a fork can tell what."""
+        try:
+            with self.charged():
+                self._channel.send({"do": "peek", "name": name})
+                while True:
+                    reply = self._channel.receive(time.monotonic() + self.limits.grace).tree
+                    if isinstance(reply, dict) and "peek" in reply:
+                        return reply
+        except (OSError, EOFError, WireError):
+            self.kill()
+            return {"peek": "other"}
+
     @contextlib.contextmanager
     def questions(self) -> Iterator[Callable[[Packet], Packet]]:
         """A fork of the child that answers the judge. If a question kills or stalls it, the next asks a new fork."""

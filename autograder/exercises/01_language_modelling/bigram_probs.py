@@ -138,25 +138,19 @@ def bigram_probs(counts, alpha=1.0):
     wrong=r"""
 columns_normalised: The columns sum to 1, not the rows. Row i is the distribution of what follows i, so sum along the last dimension: dim=-1 (or 1),
     with keepdim=True.
-- return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=0, keepdim=True) || return smoothed / smoothed.sum(dim=0)
+- return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=0, keepdim=True)
 - dim=-1 => dim=0
 - |
   return (counts + alpha) / (counts + alpha).sum(0)
-- |
-  return (counts + alpha) / (counts + alpha).sum(0, keepdim=True)
 whole_table: All entries together sum to 1: that is p(i, j), how likely the pair is. Each row must sum to 1 on its own.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum()
 - |
   return (counts + alpha) / (counts + alpha).sum()
-- |
-  return (counts + alpha) / (counts.sum() + alpha * counts.numel())
 no_keepdim: Without keepdim=True the sums have shape (V,) and broadcasting takes them for columns: entry (i, j) is divided by the total of row j. Keep
     the dimension: `sum(dim=-1, keepdim=True)`.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=-1)
 - |
   return (counts + alpha) / (counts + alpha).sum(1)
-- |
-  return (counts + alpha) / (counts.sum(1) + alpha * len(counts))
 not_normalised: The smoothed counts are not divided by their row's total, so they are no probabilities.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed * 1.0
 - |
@@ -174,19 +168,15 @@ alpha_once_in_total: The row's total grows by alpha once: it must grow by alpha 
 one_in_total: The row's total grows by V, which is right for alpha = 1 only: it must grow by alpha · V.
 - |
   return (counts + alpha) / (counts.sum(dim=-1, keepdim=True) + len(counts))
-- |
-  return (counts + alpha) / (counts.sum(dim=-1, keepdim=True) + counts.shape[1] + 0.0)
 squared_in_total: The row's total grows by alpha · V²: a row has V entries, the table has V².
 - |
   return (counts + alpha) / (counts.sum(dim=-1, keepdim=True) + alpha * counts.numel())
 no_smoothing: alpha is not used (or in empty rows only), so a pair that was never seen gets probability 0: add alpha to every count.
-- smoothed = counts + alpha => smoothed = counts || smoothed = torch.where(counts.sum(-1, keepdim=True) == 0, counts + 1, counts)
+- smoothed = counts + alpha => smoothed = counts
 - |
   return counts / counts.sum(dim=-1, keepdim=True)
 - |
   return counts / counts.sum(dim=-1, keepdim=True).clamp(min=1)
-- |
-  return torch.nan_to_num(counts / counts.sum(dim=-1, keepdim=True), nan=1 / len(counts))
 alpha_always_one: 1 is added whatever alpha says: use the argument.
 - smoothed = counts + alpha => smoothed = counts + 1
 alpha_times: The counts are multiplied by alpha, which cancels in the division: alpha is added to them.
@@ -213,13 +203,9 @@ unseen_nan: With alpha = 0 a row without counts is 0 / 0, which is NaN. Decide f
 unseen_zero: With alpha = 0 a row without counts is all zeros, which is no distribution: it must be uniform, 1 / V each. (A small number added to the
     total, `clamp` or `nan_to_num` hides the 0 / 0, but does not make the row sum to 1.)
 - smoothed = smoothed.masked_fill(unseen, 1) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).nan_to_num(0.0)
-- smoothed = smoothed.masked_fill(unseen, 1) => return smoothed / smoothed.sum(dim=-1, keepdim=True).clamp(min=1e-9)
 - |
   counts = counts.float() + alpha
   return (counts / counts.sum(-1, keepdim=True)).nan_to_num(0.0)
-- |
-  counts = counts.float() + alpha
-  return counts / counts.sum(-1, keepdim=True).clamp(min=1e-9)
 - |
   return (counts + alpha) / ((counts + alpha).sum(dim=-1, keepdim=True) + 1e-4)
 - |
@@ -242,7 +228,7 @@ epsilon_in_counts: A small number is added to the counts to avoid 0 / 0, so with
 - smoothed = counts + alpha => smoothed = counts + alpha + 1e-12 || smoothed = counts + max(alpha, 1e-8) || smoothed = counts + max(alpha, 1e-10)
 - smoothed = counts + alpha => smoothed = counts + max(alpha, 1e-6)
 alpha_zero_is_one: alpha = 0 is treated as if no alpha were given (`alpha or 1`): 0 is a real choice, and means no smoothing.
-- smoothed = counts + alpha => smoothed = counts + (alpha or 1.0) || smoothed = counts + (alpha if alpha else 1)
+- smoothed = counts + alpha => smoothed = counts + (alpha or 1.0)
 all_rows_uniform: With alpha = 0 every row becomes uniform as soon as one of them is empty (or as alpha is 0): decide row by row.
 - smoothed = smoothed.masked_fill(unseen, 1) => smoothed = smoothed.masked_fill(unseen.any(), 1) || smoothed = smoothed.masked_fill(smoothed == 0, 1)
 - smoothed = counts + alpha =>
@@ -268,10 +254,6 @@ wrong_default: The default of alpha is not 1.0: keep the signature bigram_probs(
 softmax: A softmax turns the counts into probabilities by exponentials: shares of the counts are asked for, without exp.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return torch.softmax(smoothed.float(), dim=-1)
 - |
-  return torch.softmax(counts.float() + alpha, dim=-1)
-- |
-  return torch.softmax(counts.float(), dim=-1)
-- |
   return torch.softmax(counts.double() + alpha, dim=-1)
 euclidean: Each row is divided by its length (the root of the sum of squares): divide by the sum. F.normalize needs p=1.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return F.normalize(smoothed.float(), dim=-1) || return F.normalize(smoothed * 1.0, dim=-1)
@@ -291,9 +273,6 @@ in_place_on_integers: `counts += alpha` writes real numbers into a tensor of int
 - |
   counts += alpha
   return counts / counts.sum(dim=-1, keepdim=True)
-- |
-  counts.add_(alpha)
-  return counts / counts.sum(dim=-1, keepdim=True)
 vocabulary_fixed: V is fixed in the code: take it from the shape of counts.
 - |
   return (counts + alpha) / (counts.sum(dim=-1, keepdim=True) + alpha * 27)
@@ -302,7 +281,7 @@ vocabulary_fixed: V is fixed in the code: take it from the shape of counts.
 one_row: Only one row is returned: the table (V, V) is asked for.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True))[0]
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).flatten()
-list: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
+list_returned: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).tolist()
 double_precision:
 - smoothed = counts + alpha => smoothed = counts.double() + alpha

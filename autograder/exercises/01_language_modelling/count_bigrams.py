@@ -150,8 +150,6 @@ def count_bigrams(ids, vocab_size):
     slips=(
         "nothing_returned",
         "input_changed",
-        "single_precision",
-        "double_precision",
         "squeezed",
         "rounded",
         "list_returned",
@@ -177,45 +175,22 @@ repeats_counted_once: A pair that occurs several times is counted once: `counts[
   counts = torch.zeros(vocab_size, vocab_size, dtype=torch.long, device=ids.device)
   counts.index_put_((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=False)
   return counts
-- in index_put
-  =True) => =False)
 wraps_round: The last token is paired with the first: `torch.roll`, or the index −1 at the start of a loop, wraps round. N tokens have N − 1 pairs.
 - ids[:-1], ids[1:] => ids, ids.roll(-1)
 - ids[:-1], ids[1:] => ids, ids.roll(-1)
   if ((ids < 0) | (ids >= vocab_size)).any(): => if False:
-- in index_put
-  counts.index_put_((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=True) =>
-      for k in range(len(ids)):
-          counts[ids[k - 1], ids[k]] += 1
 last_pair_missed: The last pair is not counted: N tokens have N − 1 pairs, and `range(n)` ends at n − 1 already.
 - ids[:-1], ids[1:] => ids[:-2], ids[1:-1]
 - ids[:-1], ids[1:] => ids[:-2], ids[1:-1]
   if ((ids < 0) | (ids >= vocab_size)).any(): => if False:
-- in index_put
-  counts.index_put_((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=True) =>
-      for k in range(len(ids) - 2):
-          counts[ids[k], ids[k + 1]] += 1
 first_pair_missed: The first pair is not counted: it begins with the token at position 0.
 - ids[:-1], ids[1:] => ids[1:-1], ids[2:]
-- in index_put
-  counts.index_put_((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=True) =>
-      for k in range(1, len(ids) - 1):
-          counts[ids[k], ids[k + 1]] += 1
 without_overlap: Every other pair is missed: the pairs overlap, since each token but the first and last belongs to two of them.
 - ids[:-1], ids[1:] => ids[:-1:2], ids[1::2]
-- in index_put
-  counts.index_put_((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=True) =>
-      for k in range(0, len(ids) - 1, 2):
-          counts[ids[k], ids[k + 1]] += 1
 both_directions: Each pair is counted in both directions, so the table is symmetric. Order matters: only counts[i, j] grows when j follows i.
 - return counts.view(vocab_size, vocab_size) =>
       counts = counts.view(vocab_size, vocab_size)
       return counts + counts.T
-- in index_put
-  counts.index_put_((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=True) =>
-      for i, j in zip(ids[:-1], ids[1:]):
-          counts[i, j] += 1
-          counts[j, i] += 1
 two_apart: Tokens two apart are paired instead of neighbours: shift by one.
 - ids[:-1], ids[1:] => ids[:-2], ids[2:]
 any_later_token: Every later token is counted as a follower, not just the next one.
@@ -226,10 +201,6 @@ any_later_token: Every later token is counted as a follower, not just the next o
               counts[ids[k], j] += 1
 repeated_token_skipped: A token that follows itself is left out: such pairs belong on the diagonal.
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).fill_diagonal_(0)
-- in any_later_token
-  for k in range(len(ids)): => for i, j in zip(ids[:-1], ids[1:]):
-  for j in ids[k + 1 :]: => if i != j:
-  counts[ids[k], j] += 1 => counts[i, j] += 1
 loop_runs_too_far: The loop reaches beyond the last token: the last k has no ids[k + 1]. N tokens have N − 1 pairs.
 - in any_later_token
   for j in ids[k + 1 :]: => counts[ids[k], ids[k + 1]] += 1
@@ -266,10 +237,6 @@ single_tokens: Single tokens are counted, not pairs: what matters is which token
 - return counts.view(vocab_size, vocab_size) => return torch.diag(torch.bincount(ids, minlength=vocab_size))
 smoothed_already: The table starts at ones: that is smoothing, which is the next exercise. Counts start at zero.
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size) + 1
-- in first_token_has_a_predecessor
-  i = 0 => counts = counts + 1
-  for j in ids: => for i, j in zip(ids[:-1], ids[1:]):
-  i = j =>
 probabilities: Probabilities are returned: the counts themselves are asked for, undivided.
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size) / max(len(ids) - 1, 1)
 - return counts.view(vocab_size, vocab_size) =>
@@ -324,39 +291,14 @@ python_loop: The counts are right, but Python runs through the text token by tok
 - in loop_runs_too_far
   for k in range(len(ids)): => for i, j in zip(ids[:-1], ids[1:]):
   counts[ids[k], ids[k + 1]] += 1 => counts[i, j] += 1
-- in loop_runs_too_far
-  for k in range(len(ids)): => for k in range(len(ids) - 1):
-- in loop_runs_too_far
-  for k in range(len(ids)): => for i, j in zip(ids.tolist(), ids.tolist()[1:]):
-  counts[ids[k], ids[k + 1]] += 1 => counts[i, j] += 1
-- in any_later_token
-  for k in range(len(ids)): => for i in range(vocab_size):
-  for j in ids[k + 1 :]: => for j in range(vocab_size):
-  counts[ids[k], j] += 1 => counts[i, j] = sum(a == i and b == j for a, b in zip(ids.tolist(), ids.tolist()[1:]))
-- in index_put
-  counts.index_put_((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=True) =>
-      rows = counts.tolist()
-      text = ids.tolist()
-      [rows[a].__setitem__(b, rows[a][b] + 1) for a, b in zip(text, text[1:])]
-      counts = torch.tensor(rows, device=ids.device)
 python_loop_and_no_error: The counts are right, but Python runs through the text token by token: let torch count all pairs of `ids[:-1]` and `ids[1:]`
     at once. And ids outside the vocabulary should be a ValueError.
 - in python_loop
   if len(ids) and (ids.min() < 0 or ids.max() >= vocab_size): =>
   raise ValueError("ids: out of range") =>
-- |
-  counts = torch.zeros(vocab_size, vocab_size, dtype=torch.long, device=ids.device)
-  for k in range(len(ids) - 1):
-      counts[ids[k], ids[k + 1]] += 1
-  return counts
-- |
-  counts = torch.zeros(vocab_size, vocab_size, dtype=torch.long, device=ids.device)
-  for i, j in zip(ids.tolist(), ids.tolist()[1:]):
-      counts[i, j] += 1
-  return counts
 - in rows_shared
   vocab_size] * vocab_size => vocab_size for _ in range(vocab_size)]
-bad_ids_accepted: Ids outside 0 … vocab_size − 1 are not refused with a ValueError. With negative ids indexing counts from the end, and i * V + j
+bad_input_accepted: Ids outside 0 … vocab_size − 1 are not refused with a ValueError. With negative ids indexing counts from the end, and i * V + j
     falls into another row: the table would be wrong without a word.
 - if ((ids < 0) | (ids >= vocab_size)).any(): => if False: || if (ids > vocab_size).any(): || if (ids >= vocab_size).any():
 - if ((ids < 0) | (ids >= vocab_size)).any(): => if (ids[:-1] >= vocab_size).any() or (ids[:-1] < 0).any():
@@ -364,9 +306,6 @@ bad_ids_accepted: Ids outside 0 … vocab_size − 1 are not refused with a Valu
   counts = torch.zeros(vocab_size, vocab_size, dtype=torch.long, device=ids.device)
   counts.index_put_((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=True)
   return counts
-- |
-  pairs = F.one_hot(ids[:-1], vocab_size).T @ F.one_hot(ids[1:], vocab_size)
-  return pairs
 floats: The table is made of floats: counts are whole numbers (dtype=torch.long). float32 cannot even count beyond 16,777,216.
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).float()
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).float()
@@ -389,7 +328,7 @@ vocabulary_fixed: The size is fixed in the code: use vocab_size.
 - first, second =>
       vocab_size = 27
       first, second
-list: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
+list_returned: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).tolist()
 dictionary: A dictionary of pairs is returned: a tensor of shape (V, V) is asked for.
 - |
@@ -397,9 +336,6 @@ dictionary: A dictionary of pairs is returned: a tensor of shape (V, V) is asked
   for pair in zip(ids.tolist(), ids.tolist()[1:]):
       counts[pair] = counts.get(pair, 0) + 1
   return counts
-- |
-  from collections import Counter
-  return Counter(zip(ids.tolist(), ids.tolist()[1:]))
 device_not_kept: The table is made without `device=ids.device`: on a GPU the call fails, or the result comes back on the CPU.
 - in index_put
   , device=ids.device =>

@@ -164,7 +164,6 @@ def cross_entropy(logits, targets):
         "single_precision_inside",
         "rounded",
         "python_number",
-        "list_returned",
         "array_returned",
         "global_generator",
     ),
@@ -178,9 +177,6 @@ log_of_softmax: The logarithm of a softmax breaks down: far below the largest lo
 - |
   onehot = F.one_hot(targets, logits.shape[-1])
   return -(onehot * torch.softmax(logits, -1).log()).sum(-1).mean()
-- log_probs = torch.log_softmax(logits, dim=-1) =>
-      e = torch.exp(logits - logits.amax(dim=-1, keepdim=True))
-      log_probs = (e / e.sum(dim=-1, keepdim=True)).log()
 no_shift: exp(1e4) overflows: subtract the largest logit of each row first, which changes nothing in exact arithmetic (torch.logsumexp and log_softmax
     do it for you).
 - torch.log_softmax(logits, dim=-1) => logits - logits.exp().sum(dim=-1, keepdim=True).log()
@@ -235,13 +231,10 @@ no_leading_dimension_fails: Logits of shape (V,) with a single target fail: ther
 - torch.log_softmax(logits, dim=-1) =>
       torch.log_softmax(logits, dim=-1)
       targets[0]
-- log_probs.gather(-1, targets.unsqueeze(-1)) => log_probs.flatten(0, -2).gather(-1, targets.flatten().unsqueeze(-1)) if targets.shape[0] else None
 dimension_lost_or_kept: One of the two terms has a dimension more than the other, (…, 1) against (…), so that all positions are paired with all (or
     the subtraction fails): give both the same shape, with `squeeze(-1)` or keepdim=True.
 - |
   return (logits.logsumexp(-1) - logits.gather(-1, targets.unsqueeze(-1))).mean()
-- |
-  return (logits.logsumexp(-1, keepdim=True) - logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)).mean()
 - torch.log_softmax(logits, dim= => logits - logits.logsumexp(
 index_without_dimension: `gather` needs an index with as many dimensions as the logits: targets.unsqueeze(-1), one column for each position.
 - log_probs.gather(-1, targets.unsqueeze(-1)) => log_probs.gather(-1, targets)
@@ -264,8 +257,6 @@ not_averaged: One loss for each position is returned: a single number is asked f
 divided_by_vocabulary: The mean also runs over the vocabulary (after multiplying with one-hot targets), so the loss is V times too small: sum over the
     vocabulary, then take the mean over positions.
 - return -log_p_target.mean() => return -log_p_target.mean() / logits.shape[-1]
-- |
-  return -(F.one_hot(targets, logits.shape[-1]) * torch.log_softmax(logits, -1)).mean()
 positive: The sign is wrong: the loss is *minus* the log-probability, so it is never negative.
 - return -log_p_target.mean() => return log_p_target.mean()
 not_logarithm: The probabilities themselves are averaged: their logarithms are asked for.

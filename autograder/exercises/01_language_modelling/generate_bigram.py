@@ -203,14 +203,14 @@ def generate_bigram(probs, start_id, num_tokens, generator):
     ),
     wrong=r"""
 start_row_always: Every token is drawn from the row of the start id: the row is that of the *latest* token, ids[-1].
-- row = probs[ids[-1]] => row = probs[start_id] || row = probs[ids[0]]
+- row = probs[ids[-1]] => row = probs[start_id]
 - |
   return [start_id] + torch.multinomial(probs[start_id], num_tokens, replacement=True, generator=generator).tolist()
 - in while_loop
   while len(ids) < num_tokens + 1 => if num_tokens
   .append(int(torch.multinomial(probs[ids[-1]], 1, generator=generator)) => += torch.multinomial(probs[start_id], num_tokens, replacement=True, generator=generator).tolist(
 columns: Columns are read instead of rows: probs[i, j] is p(j given i), so what follows i stands in row i.
-- row = probs[ids[-1]] => row = probs[:, ids[-1]] || row = probs.T[ids[-1]]
+- row = probs[ids[-1]] => row = probs[:, ids[-1]]
 first_row_always: The row does not depend on the latest token (row 0, or the number of the step): use probs[ids[-1]].
 - row = probs[ids[-1]] => row = probs[0] || row = probs.mean(dim=0) || row = torch.ones(len(probs))
 - for _ in => for step in
@@ -219,24 +219,17 @@ two_back: The row is that of the token before the latest: use ids[-1].
 - row = probs[ids[-1]] => row = probs[ids[-2] if len(ids) > 1 else ids[-1]]
 one_too_few: The start id is counted among the num_tokens: it comes on top, so the list has num_tokens + 1 ids.
 - range(num_tokens) => range(num_tokens - 1)
-- in while_loop
-  num_tokens + 1: => num_tokens:
-  int(torch.multinomial(probs[ids[-1]], 1, generator=generator) => torch.multinomial(probs[ids[-1]], 1, generator=generator).item(
 one_too_many: One token too many is drawn: num_tokens new ones after the start id.
 - range(num_tokens) => range(num_tokens + 1)
 start_left_out: The start id is missing: the list begins with it.
 - return ids => return ids[1:]
-- in race
-  = [start_id] => , last = [], start_id
-  clocks = torch.empty(probs.shape[1], dtype=probs.dtype).exponential_(generator=generator => last = torch.multinomial(probs[last], 1, generator=generator).item(
-  (probs[ids[-1]] / clocks).argmax().item() => last
 start_ignored: The text always begins with token 0: it begins with start_id.
 - ids = [start_id] => ids = [0]
 start_drawn: The first token is drawn (or replaced by its follower): the list begins with start_id itself.
 - return ids => return ids[1:] + [torch.multinomial(probs[ids[-1]], 1, generator=generator).item()]
 - ids = [start_id] => ids = [torch.randint(len(probs), (1,), generator=generator).item()]
 last_left_out: The last token is missing: num_tokens new ones come after the start id.
-- return ids => return ids[:-1] || return ids[:num_tokens]
+- return ids => return ids[:-1]
 last_only: Only the last token is returned: the whole list is asked for.
 - return ids => return ids[-1] || return ids[-1:] || return next_id.item()
 returns_too_early: The `return` stands inside the loop, so only one token is drawn.
@@ -262,15 +255,6 @@ several_in_a_step: More than one token is added in a step: when one is found in 
               ids.append(j)
   next_id = torch.multinomial(row, num_samples=1, generator=generator) =>
   ids.append(next_id.item()) =>
-- row = probs[ids[-1]] =>
-      u = torch.rand(1, generator=generator).item()
-      total = 0.0
-      for j, p in enumerate(probs[ids[-1]].tolist()):
-          total += p
-          if u < total:
-              ids.append(j)
-  next_id = torch.multinomial(row, num_samples=1, generator=generator) =>
-  ids.append(next_id.item()) =>
 all_at_once: All tokens are drawn at once, without replacement: draw one at a time, each from the row of the token before.
 - |
   return [start_id] + torch.multinomial(probs[start_id], num_tokens, generator=generator).tolist()
@@ -284,36 +268,20 @@ one_number_for_all: One random number decides all tokens: draw a new one for eac
   for _ in range(num_tokens):
       ids.append((probs[ids[-1]].cumsum(0) <= u).sum().clamp(max=len(probs) - 1).item())
   return ids
-- |
-  ids = [start_id]
-  u = torch.rand(1, generator=generator).item()
-  for _ in range(num_tokens):
-      total = 0.0
-      for j in range(len(probs)):
-          total += probs[ids[-1]][j].item()
-          if u < total:
-              ids.append(j)
-              break
-  return ids
 reversed: The list is in reverse: the start id comes first, each new token at the end.
 - return ids => return ids[::-1]
-- ids.append(next_id.item()) => ids.insert(0, next_id.item())
-  row = probs[ids[-1]] => row = probs[ids[0]]
 latest_not_updated: The first drawn token is repeated: nothing new is drawn inside the loop.
 - |
   next_id = torch.multinomial(probs[start_id], 1, generator=generator).item()
   return [start_id] + [next_id] * num_tokens
 greedy: The likeliest token is taken each time (argmax): that is not sampling, and gives the same text for every generator.
 - torch.multinomial(row, num_samples=1, generator=generator) => row.argmax()
-- row = probs[ids[-1]] => ids.append(int(probs[ids[-1]].argmax()))
-  next_id = torch.multinomial(row, num_samples=1, generator=generator) =>
-  ids.append(next_id.item()) =>
 uniform: All tokens are drawn alike, whatever the table says: draw from the row of the latest token.
 - torch.multinomial(row, num_samples=1, generator=generator) => torch.randint(len(row), (1,), generator=generator)
 uniform_among_possible: All possible tokens are drawn alike: their probabilities should decide.
-- row = probs[ids[-1]] => row = (probs[ids[-1]] > 0).float() || row = probs[ids[-1]].ceil()
+- row = probs[ids[-1]] => row = (probs[ids[-1]] > 0).float()
 softmax: The row goes through a softmax, although it holds probabilities already: that flattens it, and gives impossible tokens a chance.
-- row = probs[ids[-1]] => row = torch.softmax(probs[ids[-1]], dim=-1) || row = probs[ids[-1]].exp()
+- row = probs[ids[-1]] => row = torch.softmax(probs[ids[-1]], dim=-1)
 smoothed_again: A number is added to the probabilities, so that impossible tokens get a chance: draw from the row as it is.
 - row = probs[ids[-1]] => row = probs[ids[-1]] + 1e-2 || row = probs[ids[-1]] + 0.1 || row = probs[ids[-1]] + 1
 logarithms: Logarithms are passed where probabilities are asked for: torch.multinomial takes the probabilities themselves.
@@ -333,21 +301,8 @@ normal_numbers: Normal random numbers are compared with the cumulative probabili
 - torch.multinomial(row, num_samples=1, generator=generator) => (row.cumsum(0) < torch.randn(1, generator=generator)).sum().clamp(max=len(row) - 1)
 global_generator:
 - , generator=generator =>
-- in while_loop
-  int(torch.multinomial(probs[ids[-1]], 1, generator=generator) => torch.multinomial(probs[ids[-1]], 1).item(
-- torch.multinomial(row, num_samples=1, generator=generator) => torch.distributions.Categorical(probs=row).sample()
-- in one_number_for_all
-  ids = [start_id] => torch.manual_seed(0)
-  u = torch.rand(1, generator=generator) => ids = [start_id]
-  (probs[ids[-1]].cumsum(0) <= u).sum().clamp(max=len(probs) - => torch.multinomial(probs[ids[-1]],
 - ids = [start_id] =>
       generator.manual_seed(generator.initial_seed())
-      ids = [start_id]
-- ids = [start_id] =>
-      generator = torch.Generator().manual_seed(generator.initial_seed())
-      ids = [start_id]
-- ids = [start_id] =>
-      generator = generator.clone_state()
       ids = [start_id]
 other_source: Chance comes from elsewhere (`random`, NumPy), so the generator decides nothing: use torch.multinomial with generator=generator.
 - in one_number_for_all
@@ -366,13 +321,7 @@ generator_ignored: A generator of its own, with a fixed seed, is used: the one t
       generator = torch.Generator().manual_seed(0)
       ids = [start_id]
 - ids = [start_id] =>
-      generator.manual_seed(0)
-      ids = [start_id]
-- ids = [start_id] =>
       generator = torch.Generator().manual_seed(42)
-      ids = [start_id]
-- ids = [start_id] =>
-      generator.manual_seed(42)
       ids = [start_id]
 - ids = [start_id] =>
       generator = torch.Generator()
@@ -387,12 +336,11 @@ seeded_each_step: The generator is seeded anew before each token, so all draws a
 - row = probs[ids[-1]] =>
       generator.manual_seed(generator.initial_seed())
       row = probs[ids[-1]]
-- generator=generator => generator=torch.Generator() || generator=torch.Generator().manual_seed(0) || generator=torch.Generator().manual_seed(42)
-- generator=generator => generator=torch.Generator().manual_seed(generator.initial_seed())
+- generator=generator => generator=torch.Generator()
 tensor: A tensor is returned: a list of Python ints is asked for (`.tolist()`).
 - return ids => return torch.tensor(ids)
 tensors_in_the_list: The list holds tensors: take the number out of each, with `.item()`.
-- ids.append(next_id.item()) => ids.append(next_id) || ids.append(next_id[0]) || ids.append(next_id.squeeze())
+- ids.append(next_id.item()) => ids.append(next_id) || ids.append(next_id[0])
 - ids.append(next_id.item()) => ids.append(next_id)
   , generator=generator =>
 lists_in_the_list: The list holds lists: take the number out of each draw, with `.item()`.

@@ -105,8 +105,6 @@ negative: The sign is turned: mean_nll is negative log-likelihood already, so pe
 unchanged: The loss itself is returned: perplexity is its exponential.
 - |
   return mean_nll
-- |
-  return mean_nll * 1.0
 logarithm: The logarithm is taken: perplexity is the *exponential* of the loss.
 - return torch.exp(mean_nll) => return torch.log(mean_nll)
   return math.exp(mean_nll) => return math.log(mean_nll)
@@ -135,9 +133,7 @@ tensors_only: `torch.exp` does not take a float: a float in must give a float ou
 - |
   return mean_nll.exp()
 tensor_from_float: A float in gives a tensor out: the result should be of the same type, so use math.exp for a float.
-- return math.exp(mean_nll) => return torch.exp(torch.tensor(mean_nll)) || return torch.tensor(math.exp(mean_nll))
-- |
-  return torch.exp(torch.as_tensor(mean_nll))
+- return math.exp(mean_nll) => return torch.exp(torch.tensor(mean_nll))
 - |
   return torch.tensor(mean_nll).exp()
 floats_only: `math.exp` makes a Python number of a tensor, or fails for several entries, and no gradient gets through: use torch.exp for a tensor.
@@ -149,8 +145,6 @@ number_from_tensor: A tensor is turned into a Python number on the way (`.item()
     and its gradient.
 - return torch.exp(mean_nll) => return torch.exp(mean_nll).item() || return math.exp(mean_nll.item()) || return torch.exp(mean_nll).tolist()
 - return torch.exp(mean_nll) => return math.exp(mean_nll.mean()) || return torch.tensor(math.exp(mean_nll.item()), dtype=mean_nll.dtype)
-- |
-  return math.exp(mean_nll.item() if isinstance(mean_nll, torch.Tensor) else mean_nll)
 - |
   import numpy as np
   return float(np.exp(mean_nll))
@@ -177,13 +171,11 @@ nothing_returned:
   return math.exp(mean_nll) => print(math.exp(mean_nll))
 gradient_cut_off: The result is cut off from its input (`.detach()`, `.data`, `no_grad`, NumPy, or numbers put into a new tensor), so no gradient
     arrives and nothing could be trained through it.
-- return torch.exp(mean_nll) => return torch.exp(mean_nll.detach()) || return torch.exp(mean_nll).data
+- return torch.exp(mean_nll) => return torch.exp(mean_nll.detach())
 single_precision: The result is float32 even for float64 inputs (a `.float()`?): keep the dtype that is given.
 - return torch.exp(mean_nll) => return torch.exp(mean_nll.float())
 double_precision: The result is float64 whatever was given: keep the dtype of the input (float32 in, float32 out).
 - return torch.exp(mean_nll) => return torch.exp(mean_nll.double())
-- |
-  return torch.exp(mean_nll.double()) if isinstance(mean_nll, torch.Tensor) else math.exp(mean_nll)
 one_dimension_more: The shape changes: a scalar tensor gives a scalar tensor, and any other its own shape.
 - return torch.exp(mean_nll) => return torch.exp(mean_nll).reshape(-1) || return torch.exp(mean_nll).squeeze() || return torch.exp(mean_nll)[None]
 input_changed: `exp_()` writes into the caller's tensor: use `exp`, which makes a new one.

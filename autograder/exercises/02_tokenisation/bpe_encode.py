@@ -122,13 +122,6 @@ left_to_right: The first pair from the left that is among the merges is taken, w
           i += 1
   return symbols
 - |
-  known, symbols = set(merges), []
-  for symbol in word:
-      symbols.append(symbol)
-      while len(symbols) > 1 and tuple(symbols[-2:]) in known:
-          symbols[-2:] = ["".join(symbols[-2:])]
-  return symbols
-- |
   symbols, known = tuple(word), set(merges)
   while True:
       found = [pair for pair in zip(symbols, symbols[1:]) if pair in known]
@@ -143,26 +136,10 @@ longest_match: The longest known subword is cut off from the left: that is anoth
       pieces.append(word[i:end])
       i = end
   return pieces
-- |
-  known = sorted({"".join(pair) for pair in merges}, key=len, reverse=True)
-  pieces, i = [], 0
-  while i < len(word):
-      piece = next((k for k in known if word.startswith(k, i)), word[i])
-      pieces.append(piece)
-      i += len(piece)
-  return pieces
 latest_first: The merge learned last goes first: the one learned earliest does.
 - min(zip(symbols, symbols[1:]), key=lambda pair: rank.get(pair, math.inf => max(zip(symbols, symbols[1:]), key=lambda pair: rank.get(pair, -1
 - in merges_in_turn
   merges: => reversed(merges):
-- |
-  symbols = tuple(word)
-  before = None
-  while symbols != before:
-      before = symbols
-      for pair in reversed(merges):
-          symbols = merge_pair(symbols, pair)
-  return list(symbols)
 alphabetical: Of the pairs in the word the smallest in the alphabet goes first, or the merges are sorted: their order is their rank.
 - in merges_in_turn
   merges: => sorted(merges):
@@ -200,21 +177,12 @@ one_merge_only: Only one merge is done: go on until no pair of the word is among
   symbols = merge_pair(symbols, pair) =>
       symbols = merge_pair(symbols, pair)
       return list(symbols)
-- in merges_in_turn
-  symbols = merge_pair(symbols, pair) =>
-      if pair in zip(symbols, symbols[1:]):
-          return list(merge_pair(symbols, pair))
 stops_at_gap: You stop at the first merge that the word does not need: later ones may still apply.
 - in merges_in_turn
   for pair in merges: =>
       for pair in merges:
           if pair not in zip(symbols, symbols[1:]):
               break
-- rank = {pair: i for i, pair in enumerate(merges)} =>
-  while len(symbols) > 1: => for pair in merges:
-  best = min(zip(symbols, symbols[1:]), key=lambda pair: rank.get(pair, math.inf)) => merged = merge_pair(symbols, pair)
-  if best not in rank: => if merged == symbols:
-  symbols = merge_pair(symbols, best) => symbols = merged
 first_place_only: Each merge is done at its first place only, and the next merge follows: it is done everywhere in the word.
 - |
   symbols = list(word)
@@ -233,17 +201,6 @@ skips_neighbours: The symbol after a merge is skipped, so a pair that follows at
   out[i] = left + right => symbols[i:i + 2] = [left + right]
   del out[i + 1] => i += 1
   return out => return symbols
-- |
-  symbols = list(word)
-  for left, right in merges:
-      i = 0
-      while i < len(symbols) - 1:
-          if symbols[i] == left and symbols[i + 1] == right:
-              symbols[i:i + 2] = [left + right]
-              i += 2
-          else:
-              i += 1
-  return symbols
 grows_on: A symbol that was just made is compared again within the same merge (from its last letter, say): compare whole symbols.
 - |
   symbols = list(word)
@@ -288,10 +245,6 @@ unmerged: The characters come back unmerged: keep the result of each merge (and 
 - symbols = merge_pair(symbols, best) =>
       merged = merge_pair(symbols, best)
       break
-- in merges_in_turn
-  symbols = merge_pair => merged = merge_pair
-- |
-  return list(word)
 end_added: An end-of-word symbol is added: the word is encoded as it is.
 - tuple(word => (*word, '</w>'
 - word) => word[:-1]) + (word[-1:] + '</w>',)
@@ -303,16 +256,9 @@ merges_used_up: The list of merges is used up or reordered (pop, reverse, sort):
 - in merges_in_turn
   for pair in => while
   pair) => merges.pop(0))
-- |
-  symbols = tuple(word)
-  merges.reverse()
-  while merges:
-      symbols = merge_pair(symbols, merges.pop())
-  return list(symbols)
 last_merge_missing: The last merge of the list is never used: a range or a slice ends one too early.
 - in merges_in_turn
   merges: => merges[:-1]:
-- (merges)} => (merges[:-1])}
 first_merge_missing: The first merge is never used: rank 0 is false in a test such as `if rank`, and a number like any other.
 - best not in rank => not rank.get(best)
 - in merges_in_turn
@@ -331,10 +277,6 @@ empty_word: The empty word fails or gives something: it has no subwords, an empt
       while True:
           if len(symbols) == 1:
               break
-- symbols = tuple(word) =>
-      symbols = tuple(word)
-      if not word:
-          raise ValueError('word is empty')
 - symbols = tuple(word) =>
       symbols = tuple(word)
       if not word:

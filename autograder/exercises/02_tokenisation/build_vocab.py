@@ -100,7 +100,7 @@ by_frequency: The ids follow how often the characters occur; they should follow 
 reversed: The characters are sorted the wrong way round: the smallest gets id 0.
 - sorted(set(text)) => sorted(set(text), reverse=True)
 ignoring_case: The characters are sorted without regard to capitals; plain `sorted` puts the capitals first.
-- sorted(set(text)) => sorted(set(text), key=lambda symbol: (symbol.lower(), symbol)) || sorted(sorted(set(text)), key=str.lower)
+- sorted(set(text)) => sorted(set(text), key=lambda symbol: (symbol.lower(), symbol))
 - sorted(set(text)) => sorted(set(text), key=str.swapcase)
 lowercased: The text is turned into small letters, so capitals have no id: keep every character as it is.
 - sorted(set(text)) => sorted(set(text.lower()))
@@ -123,7 +123,7 @@ swapped: The two dictionaries are swapped: stoi (character to id) comes first.
 same_twice: The same dictionary is returned twice: itos goes the other way, from id to character.
 - return stoi, itos => return stoi, stoi
 white_space_lost: White space is left out of the vocabulary; it is made of characters like any other.
-- sorted(set(text)) => sorted(set(text) - set(' \n\t')) || sorted(set(text.replace(' ', ''))) || sorted(set(text.strip()) - {' '})
+- sorted(set(text)) => sorted(set(text) - set(' \n\t')) || sorted(set(text.replace(' ', '')))
 ends_stripped: `strip` removes white space at the ends of the text, which may hold the only new line or tab.
 - sorted(set(text)) => sorted(set(text.strip()))
 letters_only: Only letters or digits are kept: punctuation and white space need ids too.
@@ -143,7 +143,7 @@ special_tokens: Special tokens are put into the vocabulary: here it holds the ch
 bytes: The vocabulary is made of bytes (`encode`): here it is made of characters.
 - sorted(set(text)) => sorted(set(text.encode()))
 normalised: The text is normalised first, so some of its characters are not in the vocabulary: leave them as they are.
-- sorted(set(text)) => sorted(set(unicodedata.normalize('NFC', text))) || sorted(set(unicodedata.normalize('NFKC', text)))
+- sorted(set(text)) => sorted(set(unicodedata.normalize('NFC', text)))
 - sorted(set(text)) => sorted(set(unicodedata.normalize('NFD', text)))
 first_only: Only the first character is in the vocabulary: a `return` stands inside the loop.
 - |

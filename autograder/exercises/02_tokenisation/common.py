@@ -90,9 +90,9 @@ def value_error(student: Student, name: str, args: list, culprit: Any, where: st
         text = problem.text
         if isinstance(culprit, str):  # its code or its name in Unicode says which one it is as well
             code = rf"(?<![0-9a-f])0*({ord(culprit):x}|{ord(culprit)})(?![0-9a-f])"
-            named = culprit in text or re.search(code, text.lower()) or unicodedata.name(culprit) in text.upper()
+            named = culprit in text or bool(re.search(code, text.lower())) or unicodedata.name(culprit) in text.upper()
         else:
-            named = re.search(rf"(?<!\d){culprit}(?!\d)", text)
+            named = re.search(rf"(?<!\d){culprit}(?!\d)", text) is not None
         if not named:
             raise Wrong(
                 f"The ValueError for an unknown {what} ({where}) does not say which {what} it is: put it into the "

@@ -109,19 +109,14 @@ def count_pairs(words):
 """,
     takes="dict",
     gives="dict",
-    slips=(
-        "nothing_returned",
-        "input_changed",
-    ),
+    slips=("nothing_returned", "input_changed"),
     wrong=r"""
 unweighted: Each word counts once, however often it occurs: add its frequency instead of 1.
 - counts[pair] += frequency => counts[pair] += 1
-- |
-  return Counter(pair for symbols in words for pair in zip(symbols, symbols[1:]))
 not_added: The count is not added to (`=`, `*=` or `max` instead of `+=`): every place where the pair stands adds to it.
 - counts[pair] += frequency => counts[pair] = frequency || counts[pair] *= frequency || counts[pair] = max(counts[pair], frequency)
 once_per_word: A pair that occurs twice in a word is counted once there: each place counts.
-- zip(symbols, symbols[1:]) => set(zip(symbols, symbols[1:])) || dict.fromkeys(zip(symbols, symbols[1:]))
+- zip(symbols, symbols[1:]) => set(zip(symbols, symbols[1:]))
 without_overlap: Overlapping pairs are skipped (a a a has two pairs of neighbours): only merging goes without overlap.
 - for pair in zip(symbols, symbols[1:]): =>
       last = None
@@ -138,19 +133,16 @@ unordered: The order in a pair is lost (sorted, or a set): (a, b) and (b, a) are
 - counts[pair] += frequency => counts[tuple(sorted(pair))] += frequency || counts[frozenset(pair)] += frequency
 reversed_pair: The pairs are the wrong way round: the left symbol comes first.
 - counts[pair] += frequency => counts[pair[::-1]] += frequency
-- zip(symbols, symbols[1:]) => zip(symbols[1:], symbols)
 joined_keys: The two symbols are joined into one string, so (a, bc) and (ab, c) become the same: the key is the pair, a tuple.
 - counts[pair] += frequency => counts[''.join(pair)] += frequency || counts[' '.join(pair)] += frequency
 characters: The word is joined and cut into characters again: count symbols, which may be longer than one character.
 - zip(symbols, symbols[1:]) => zip(''.join(symbols), ''.join(symbols)[1:])
 last_pair_missing: The last pair of each word is missing: n symbols have n − 1 pairs, and `range(n)` ends at n − 1 already.
 - zip(symbols, symbols[1:]) => zip(symbols[:-1], symbols[1:-1])
-- for pair in zip(symbols, symbols[1:]): => for i in range(len(symbols) - 2):
-  counts[pair] += frequency => counts[symbols[i], symbols[i + 1]] += frequency
 first_pair_missing: The first pair of each word is missing: indices begin at 0.
 - zip(symbols, symbols[1:]) => zip(symbols[1:], symbols[2:])
 wraps_around: The last symbol is paired with the first one of the same word: index −1 counts from the end.
-- zip(symbols, symbols[1:]) => zip(symbols[-1:] + symbols, symbols) || zip(symbols, symbols[1:] + symbols[:1])
+- zip(symbols, symbols[1:]) => zip(symbols[-1:] + symbols, symbols)
 across_words: Pairs reach from one word into the next: a pair lies within one word.
 - |
   counts = count = Counter()
@@ -198,14 +190,13 @@ list_of_pairs: A list is returned (`most_common`, `items`): a Counter is asked f
 - return counts => return counts.most_common() || return list(counts.items()) || return sorted(counts.items())
 plain_dictionary: A plain dictionary is returned: a Counter is asked for, which says 0 for a pair that it does not hold.
 - return counts => return dict(counts)
-- Counter() => defaultdict(int)
 best_only: Only the most frequent pair is returned: the counts of all pairs are asked for.
 - return counts => return max(counts, key=counts.get, default=None) || return counts.most_common(1) || return Counter(dict(counts.most_common(1)))
 key_error: A pair that is seen for the first time is a KeyError: a Counter begins at 0, a plain dict does not.
 - Counter() => {}
 end_added: An end-of-word symbol is added: the words are spelt as they should be counted.
 - zip(symbols, symbols[1:]) => zip(symbols, symbols[1:] + ('</w>',))
-words_used_up: The words are taken out of the dictionary that was passed in: it belongs to the caller.
+input_changed: The words are taken out of the dictionary that was passed in: it belongs to the caller.
 - for symbols, frequency in words.items(): =>
       while words:
           symbols, frequency = words.popitem()

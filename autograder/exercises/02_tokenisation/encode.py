@@ -67,9 +67,7 @@ def encode(text, stoi):
     ),
     wrong=r"""
 not_named: The message does not say which character is unknown (where it stands is not enough): put the character into it.
-- raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary") => raise ValueError("unknown character") || raise ValueError
-- raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary") => raise ValueError("{symbol} is not in the vocabulary")
-- raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary") => raise ValueError(f"unknown character at position {text.index(symbol)}")
+- raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary") => raise ValueError("unknown character")
 skipped: Unknown characters are skipped, so the text does not come back and nobody notices: raise a ValueError.
 - |
   return [stoi[symbol] for symbol in text if symbol in stoi]

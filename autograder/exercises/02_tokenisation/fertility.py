@@ -173,12 +173,7 @@ def fertility(tokenizer, texts):
     return {language: n / m for language, n, m in zip(texts, lengths, words)}
 """,
     gives="dict",
-    slips=(
-        "nothing_returned",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
 inverted: Words per token are computed: tokens per word is the other way round.
 - len(tokenizer.encode(text).ids) / len(words) => len(words) / len(tokenizer.encode(text).ids)
@@ -260,16 +255,14 @@ text_values: The numbers are strings: plain floats are asked for (format them wh
 - len(tokenizer.encode(text).ids) / len(words) => str(len(tokenizer.encode(text).ids) / len(words))
 tensors: The numbers are tensors: plain floats are asked for (`.item()`).
 - len(tokenizer.encode(text).ids) / len(words) => torch.tensor(len(tokenizer.encode(text).ids) / len(words))
-- len(tokenizer.encode(text).ids) / len(words) => torch.tensor(len(tokenizer.encode(text).ids)) / len(words)
 texts_overwritten: The numbers are written into `texts`: the caller's texts are gone. Make a new dictionary.
 - result = {} => result = texts
   texts.items() => list(texts.items())
 list_of_ids_expected: `tokenizer.encode(text)` is an Encoding, whose ids or tokens are `.ids` and `.tokens`; or `tokenizer.tokenize` was meant, which
     it does not have.
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.encode(text)['input_ids']) / len(words)
-- len(tokenizer.encode(text).ids) / len(words) => len(tokenizer(text)['input_ids']) / len(words) || len(tokenizer.tokenize(text)) / len(words)
-- len(tokenizer.encode(text).ids) / len(words) => tokenizer.encode(text).ids / len(words) || tokenizer.encode(text) / len(words)
-division_by_zero: A text without words ends in a ZeroDivisionError: look first (white space alone holds no words either), and raise a ValueError that
+- len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.tokenize(text)) / len(words)
+bad_input_accepted: A text without words ends in a ZeroDivisionError: look first (white space alone holds no words either), and raise a ValueError that
     names the language.
 - if not words => if not text
 - |

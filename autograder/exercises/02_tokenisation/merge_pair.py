@@ -117,8 +117,6 @@ text_replaced: The symbols are joined with spaces and the pair replaced in that 
 - |
   return tuple(re.sub(re.escape(' '.join(pair)), ''.join(pair), ' '.join(symbols)).split(' '))
 - |
-  return tuple(' '.join(symbols).replace(' '.join(pair), ''.join(pair)).split(' '))
-- |
   return tuple(re.sub(r'\b' + re.escape(' '.join(pair)) + r'\b', ''.join(pair), ' '.join(symbols)).split())
 pattern_not_escaped: The pair is used as a regular expression, in which . * ( and $ mean something else: `re.escape` it.
 - |
@@ -141,9 +139,6 @@ characters_joined: All symbols are joined and cut apart again, so earlier merges
 joined_text_compared: The joined texts are compared, so (a, bc) is taken for (ab, c): both symbols must be equal, one by one.
 - in index
   < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == => + 1 < len(symbols) and symbols[i] + symbols[i + 1] == pair[0] +
-- in index
-  i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => ''.join(symbols[i:i + 2]) == ''.join(pair)
-  symbols[i] + symbols[i + 1] => ''.join(symbols[i:i + 2])
 first_only: Only the first occurrence is merged: all of them are asked for.
 - |
   for i in range(len(symbols) - 1):
@@ -181,12 +176,6 @@ right_to_left: The merging goes from right to left (a a a gives a aa): go from l
       merged.insert(0, "".join(symbols[i - size:i]))
       i -= size
   return tuple(merged)
-- |
-  merged = list(symbols)
-  for i in range(len(merged) - 2, -1, -1):
-      if tuple(merged[i:i + 2]) == pair:
-          merged[i:i + 2] = ["".join(pair)]
-  return tuple(merged)
 second_kept: The right symbol of a merged pair stays behind as well: go two symbols on after a merge.
 - in index
   i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => symbols[i:i + 2] == pair
@@ -220,8 +209,6 @@ right_only: Only the right symbol is compared: both must be equal.
 either_order: The pair is merged in either order: (b, a) is not (a, b).
 - in index
   i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => set(symbols[i:i + 2]) == set(pair) and i + 1 < len(symbols)
-- in index
-  i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => sorted(symbols[i:i + 2]) == sorted(pair)
 wrong_order_joined: The two symbols are joined in the wrong order: left, then right.
 - in index
   i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => symbols[i:i + 2] == pair

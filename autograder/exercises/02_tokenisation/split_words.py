@@ -105,17 +105,6 @@ word_class_of_re: `\w` of `re` and `isalnum` leave out combining marks (categori
     to pieces: ask `unicodedata.category`.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+|[^\w\s]", text)
   return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+|\S", text)
-  return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"[^\W_]+|[^\w\s]|_", text)
-  return "".join(spaced).split() =>
-- in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d" => symbol.isalnum()
-- in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d" => symbol.isalpha() or symbol.isdigit()
-- unicodedata.category(symbol).startswith("P") => not symbol.isalnum()
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.sub(r"([^\w\s])", r" \1 ", text).split()
-  return "".join(spaced).split() =>
 marks_and_punctuation_together: Punctuation marks that follow each other stay together (`[^\w\s]+`), and so do combining marks, torn from their word:
     each punctuation mark is a piece of its own, and marks belong to words.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+|[^\w\s]+", text)
@@ -123,10 +112,6 @@ marks_and_punctuation_together: Punctuation marks that follow each other stay to
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [p for p in re.split(r'(\W+)', text) if p.strip()]
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [p.strip() for p in re.split(r'(\W+)', text) if p.strip()]
-  return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [p for p in re.split(r'\b|\s+', text) if p.strip()]
-  return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [p.strip() for p in re.split(r'\b', text) if p.strip()]
   return "".join(spaced).split() =>
 punctuation_lost: Punctuation is thrown away: each mark is a piece of its own.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+", text)
@@ -138,11 +123,7 @@ punctuation_lost: Punctuation is thrown away: each mark is a piece of its own.
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.split(r'\W+', text)
   return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [p for p in re.split(r'\W+', text) if p]
-  return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.sub(r'[^\w\s]', '', text).split()
-  return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.sub(r'[^\w\s]', ' ', text).split()
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => import string; return text.translate(str.maketrans('', '', string.punctuation)).split()
   return "".join(spaced).split() =>
@@ -152,8 +133,6 @@ white_space_only: The text is split at white space only, so punctuation stays st
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return text.split()
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return text.split(' ')
-  return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\S+", text)
   return "".join(spaced).split() =>
 ascii_letters: Only the letters a to z count as letters: words of other scripts, and words with accents, fall to pieces or get lost. Ask Unicode
     (`unicodedata.category`).
@@ -181,13 +160,7 @@ ascii_punctuation: Only ASCII punctuation is split off (string.punctuation or a 
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return ''.join(f' {c} ' if c in '.,!?;:\'"()-' else c for c in text).split()
   return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return ''.join(f' {c} ' if c in '.,!?;:\'"()[]-' else c for c in text).split()
-  return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return ''.join(f' {c} ' if c in '.,!?;:\'"()[]-…–“”‘’' else c for c in text).split()
-  return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"[^\s.,!?;:]+|[.,!?;:]", text)
-  return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.sub(r"([.,!?;:])", r" \1 ", text).split()
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\b\w+\b|[.,!?;]", text)
   return "".join(spaced).split() =>
@@ -197,7 +170,6 @@ ascii_punctuation: Only ASCII punctuation is split off (string.punctuation or a 
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.sub(r"([.,!?;:\"'()])", r" \1 ", text).split()
   return "".join(spaced).split() =>
-- unicodedata.category(symbol).startswith("P") => not symbol.isalnum() and symbol.isascii()
 listed_punctuation: Punctuation is a list of your own or one category of many, and the list is not complete: all of Unicode's categories that begin
     with P are punctuation.
 - unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol) == "Po" || unicodedata.category(symbol) in ("Po", "Ps", "Pe")
@@ -207,34 +179,23 @@ listed_punctuation: Punctuation is a list of your own or one category of many, a
 punctuation_grouped: Punctuation marks that follow each other are kept together: each mark is a piece of its own.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [piece for piece, _ in pre_tokenizers.Whitespace().pre_tokenize_str(text)]
   return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => spaced = "".join(f"\x00{c}\x00" if unicodedata.category(c).startswith("P") else c for c in text)
-  return "".join(spaced).split() => return spaced.replace("\x00\x00", "").replace("\x00", " ").split()
 apostrophe_kept: An apostrophe or a hyphen stays inside its word: it is a punctuation mark like the others, a piece of its own.
 - unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol).startswith("P") and symbol != "'"
-- unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol).startswith("P") and symbol not in "'’"
 - unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol).startswith("P") and symbol != "-"
 - unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol).startswith("P") and symbol not in "'-"
-- unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol).startswith("P") and symbol not in "'’-"
 apostrophe_and_marks: An apostrophe or a hyphen stays inside its word although it is a punctuation mark, and `\w` of `re` does not match combining
     marks, so words of some scripts fall to pieces.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"[\w']+|[^\w\s]", text)
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"[\w'-]+|[^\w\s]", text)
   return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"[\w'’]+|[^\w\s]", text)
-  return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+(?:'\w+)?|[^\w\s]", text)
   return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+(?:'\w+)*|[^\w\s]", text)
-  return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+(?:[-']\w+)*|[^\w\s]", text)
-  return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+(?:['’-]\w+)*|[^\w\s]", text)
   return "".join(spaced).split() =>
 digits_lost: Digits are split one by one or get lost: a word is a run of letters and digits, and 2024 is one.
 - in letters_marks_and_numbers
   unicodedata.category(symbol)[0] in "LMN => symbol.isalpha() or unicodedata.category(symbol)[0] == "M
-- unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol)[0] == "P" or symbol.isdigit()
 letters_and_digits_apart: Letters and digits are split from each other: a word is a run of both, such as B2B.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => spaced = "".join(f" {c} " if unicodedata.category(c).startswith("P") else c for c in text)
   return "".join(spaced).split() => return re.sub(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])", " ", spaced).split()
@@ -244,8 +205,6 @@ combining_class: `unicodedata.combining` is 0 for many combining marks: the vowe
   unicodedata.category(symbol)[0] in "LMN" => symbol.isalnum() or unicodedata.combining(symbol)
 - in letters_marks_and_numbers
   unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d" => symbol.isalnum() or unicodedata.combining(symbol)
-- in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d" => symbol.isalnum() or unicodedata.combining(symbol) > 0
 non_spacing_only: Only marks of category Mn are kept with their word; the vowel signs of Bangla, Hindi and Tamil also have category Mc. Take all
     categories that begin with M.
 - in letters_marks_and_numbers
@@ -306,10 +265,6 @@ joiners_torn: The joiners U+200C and U+200D are pieces of their own and cut the 
     the word.
 - in letters_marks_and_numbers
   unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d => symbol.isalnum() or unicodedata.category(symbol)[0] == "M
-- in letters_marks_and_numbers
-  or symbol in "\u200c\u200d" =>
-- unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol)[0] not in "LMNZ" and not symbol.isspace()
-- unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol)[0] in "PC" and not symbol.isspace()
 joiners_lost: The joiners U+200C and U+200D get lost: nothing but white space may disappear.
 - |
   text = text.replace("\u200c", "").replace("\u200d", "")
@@ -317,10 +272,6 @@ joiners_lost: The joiners U+200C and U+200D get lost: nothing but white space ma
   return "".join(spaced).split()
 - |
   text = text.replace("\u200c", " ").replace("\u200d", " ")
-  spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text]
-  return "".join(spaced).split()
-- |
-  text = ''.join(c for c in text if c.isprintable() or c.isspace())
   spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text]
   return "".join(spaced).split()
 lowercased: Words are turned into small letters: nothing but white space may change.
@@ -342,8 +293,6 @@ white_space_kept: White space is kept as pieces: it only separates.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.split(r'(\W)', text)
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.split(r'(\s+)', text)
-  return "".join(spaced).split() =>
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+|\W", text)
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [piece for piece, _ in pre_tokenizers.Punctuation().pre_tokenize_str(text)]
   return "".join(spaced).split() =>

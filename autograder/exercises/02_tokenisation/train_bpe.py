@@ -163,8 +163,6 @@ smallest_pair: The lexicographically smallest pair is merged, whatever its count
 - in simple
   , key=lambda pair: (-counts[pair], pair) =>
 - in simple
-  -counts[pair], pair => pair, -counts[pair]
-- in simple
   min(counts, key=lambda pair: (-counts[pair], pair) => max(counts
 unweighted: Words are counted once each: a pair counts as often as its words occur.
 - in simple
@@ -199,8 +197,6 @@ not_merged: The words are not merged, so the same pair would be found for ever, 
   return [pair for pair, _ in count_pairs(words).most_common(num_merges)]
 - in simple
   words = {merge_pair(symbols, best): frequency for symbols, frequency in words.items()} =>
-- in simple
-  words = => merged =
 one_word_merged: The merge is done in one word only: it is done in all of them.
 - in simple
   words = {merge_pair(symbols, best): frequency for symbols, frequency in words.items()} =>
@@ -222,8 +218,6 @@ first_place_merged: Only the first occurrence in each word is merged: all of the
 text_replaced: The pair is replaced in the text of the word, where parts of longer symbols match too: merge whole symbols (`merge_pair`).
 - in simple
   merge_pair(symbols, best => tuple(' '.join(symbols).replace(' '.join(best), ''.join(best)).split()
-- in simple
-  merge_pair(symbols, best => tuple(re.sub(' '.join(best), ''.join(best), ' '.join(symbols)).split()
 - in simple
   merge_pair(symbols, best => tuple(''.join(symbols).replace(''.join(best), ' ' + ''.join(best) + ' ').split()
 characters_again: The words are cut into characters (again), so symbols of several characters are lost: leave them as they are spelt.
@@ -312,8 +306,6 @@ one_too_many: One merge too many is learned: num_merges of them.
 one_too_few: One merge too few is learned: num_merges of them.
 - in simple
   (num_merges): => (num_merges - 1):
-- in simple
-  (num_merges => (1, num_merges
 one_only: Only one merge is learned: a `return` or a `break` stands inside the loop.
 - in simple
   merges.append(best) =>
@@ -328,8 +320,6 @@ fails_at_the_end: When no pair is left, the maximum of nothing fails: stop early
 - in simple
   if not counts: =>
   break =>
-- in simple
-  break => raise ValueError('no pair is left')
 none_at_the_end: When no pair is left, the merges learned so far are lost or None is added: stop and return them.
 - in simple
   break => return None
@@ -376,12 +366,6 @@ input_changed:
       merged = {merge_pair(symbols, best): frequency for symbols, frequency in words.items()}
       words.clear()
       words.update(merged)
-- in simple
-  words, merges = dict(words), [] => merges = []
-  words = {merge_pair(symbols, best): frequency for symbols, frequency in words.items()} =>
-      for symbols in list(words):
-          if merge_pair(symbols, best) != symbols:
-              words[merge_pair(symbols, best)] = words.pop(symbols)
 joined_symbols: The new symbols are returned: the pairs are asked for, (left, right).
 - in simple
   (best) => (''.join(best))

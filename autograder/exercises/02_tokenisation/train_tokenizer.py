@@ -200,30 +200,21 @@ def train_tokenizer(texts, vocab_size):
 bytes_missing: Not all of the 256 bytes are in the vocabulary, so characters that were not seen vanish without a word: give the trainer
     initial_alphabet=pre_tokenizers.ByteLevel.alphabet().
 - initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), =>
-- pre_tokenizers.ByteLevel.alphabet() => [chr(i) for i in range(256)] || [chr(i) for i in range(32, 127)] || list('abcdefghijklmnopqrstuvwxyz')
+- pre_tokenizers.ByteLevel.alphabet() => [chr(i) for i in range(256)] || [chr(i) for i in range(32, 127)]
 no_decoder: The decoder is missing or does not belong to byte-level BPE, so byte symbols such as Ġ, or spaces between the tokens, are left:
     tokenizer.decoder = decoders.ByteLevel().
 - tokenizer.decoder = decoders.ByteLevel() =>
-- decoders.ByteLevel() => decoders.BPEDecoder() || decoders.WordPiece() || decoders.Metaspace() || decoders.ByteFallback() || decoders.Fuse()
+- decoders.ByteLevel() => decoders.BPEDecoder() || decoders.WordPiece()
 prefix_space: A space is put in front of every text and stays there after decoding: the pre-tokeniser needs add_prefix_space=False.
 - add_prefix_space=False =>
-- add_prefix_space=False => add_prefix_space=True
 white_space_lost: The pre-tokeniser splits at white space and throws it away, so texts come back without it: ByteLevel turns spaces into symbols
     instead.
 - pre_tokenizers.ByteLevel(add_prefix_space=False) => pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.ByteLevel(add_prefix_space=False)])
-- pre_tokenizers.ByteLevel(add_prefix_space=False) => pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.ByteLevel(add_prefix_space=False)])
-- pre_tokenizers.ByteLevel(add_prefix_space=False) => pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer(), pre_tokenizers.ByteLevel(add_prefix_space=False)])
 - pre_tokenizers.ByteLevel(add_prefix_space=False) => pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.ByteLevel()])
 characters: This is BPE over characters, not bytes: characters that were not seen become unknown or vanish. Split with pre_tokenizers.ByteLevel, and
     every text is made of 256 known bytes.
 - |
   tokenizer = Tokenizer(models.BPE(unk_token='[UNK]'))
-  tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-
-  tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False))
-  return tokenizer
-- |
-  tokenizer = Tokenizer(models.BPE())
   tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
 
   tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False))
@@ -248,12 +239,6 @@ characters: This is BPE over characters, not bytes: characters that were not see
   return tokenizer
 - |
   tokenizer = Tokenizer(models.BPE(unk_token='[UNK]'))
-  tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-  tokenizer.decoder = decoders.Metaspace()
-  tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False))
-  return tokenizer
-- |
-  tokenizer = Tokenizer(models.BPE(unk_token='[UNK]', byte_fallback=True))
   tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
   tokenizer.decoder = decoders.Metaspace()
   tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False))
@@ -331,7 +316,7 @@ stripped: A normaliser strips the white space at the ends of the text: leave it 
       tokenizer.decoder = decoders.ByteLevel()
 size_not_kept: The vocabulary grows beyond vocab_size: pass the number on to the trainer, where bytes, merges and special tokens count together.
 - vocab_size=vocab_size, =>
-- vocab_size=vocab_size => vocab_size=vocab_size + 256 || vocab_size=1000 || vocab_size=30000 || vocab_size=vocab_size + 1
+- vocab_size=vocab_size => vocab_size=vocab_size + 256 || vocab_size=vocab_size + 1
 - tokenizer.train_from_iterator(texts, trainer) =>
       tokenizer.train_from_iterator(texts, trainer)
       tokenizer.add_special_tokens(['<|endoftext|>'])
@@ -340,9 +325,8 @@ size_not_kept: The vocabulary grows beyond vocab_size: pass the number on to the
       tokenizer.add_tokens(['[PAD]', '[UNK]'])
 not_learned: Hardly any merges are learned: the vocabulary should be filled up to vocab_size. (Or was the trainer given single characters? A string is
     an iterable of its characters, which hold no pairs.)
-- vocab_size=vocab_size => vocab_size=256 || vocab_size=vocab_size - 256 || vocab_size=vocab_size, min_frequency=1000 || vocab_size=vocab_size // 2
+- vocab_size=vocab_size => vocab_size=256
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator(''.join(texts), trainer)
-- tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator((c for text in texts for c in text), trainer)
 not_trained: The tokenizer is returned without training: tokenizer.train_from_iterator(texts, trainer).
 - tokenizer.train_from_iterator(texts, trainer) =>
 trainer_not_passed: The trainer is made but not passed on, so its settings are not used: train_from_iterator(texts, trainer).
@@ -350,28 +334,21 @@ trainer_not_passed: The trainer is made but not passed on, so its settings are n
 training_fails: The call that trains fails. `train` reads files; texts that are already in memory go through `train_from_iterator(texts, trainer)`, in
     this order.
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator(trainer, texts) || tokenizer.train(texts, trainer)
-- tokenizer.train_from_iterator(texts, trainer) => tokenizer.train(list(texts), trainer) || tokenizer.train(trainer, texts)
-- tokenizer.train_from_iterator(texts, trainer) => tokenizer.train([texts], trainer)
+- tokenizer.train_from_iterator(texts, trainer) => tokenizer.train(list(texts), trainer)
 read_twice: The texts are read twice, but an iterator can be read only once: after the first time nothing is left to learn from.
 - tokenizer.train_from_iterator(texts, trainer) =>
       total = sum(len(text) for text in texts)
       tokenizer.train_from_iterator(texts, trainer)
-- tokenizer.train_from_iterator(texts, trainer) =>
-      alphabet = sorted(set(''.join(texts)))
-      tokenizer.train_from_iterator(texts, trainer)
 list_expected: The texts are used as a list (len or an index), but any iterable may come: read it once, from beginning to end.
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator(texts, trainer, length=len(texts))
-- tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator((texts[i] for i in range(len(texts))), trainer)
 - tokenizer.train_from_iterator(texts, trainer) =>
       assert isinstance(texts, list)
       tokenizer.train_from_iterator(texts, trainer)
-- tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator((texts[i:i + 10] for i in range(0, len(texts), 10)), trainer)
 first_texts_only: Only one text, or the first few, are learned from: all of them count. (Each call of a `train` method begins anew.)
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator([next(iter(texts))], trainer)
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator(texts[0], trainer)
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator([texts[0]], trainer)
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator(list(texts)[:10], trainer)
-- tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator(list(texts)[:1], trainer)
 - tokenizer.train_from_iterator(texts, trainer) =>
       for text in texts:
           tokenizer.train_from_iterator([text], trainer)
@@ -380,11 +357,6 @@ other_type: The library's ready-made class wraps a Tokenizer, but is none: a tok
   from tokenizers import ByteLevelBPETokenizer
   tokenizer = ByteLevelBPETokenizer()
   tokenizer.train_from_iterator(texts, vocab_size=vocab_size, min_frequency=1, show_progress=False)
-  return tokenizer
-- |
-  from tokenizers.implementations import ByteLevelBPETokenizer
-  tokenizer = ByteLevelBPETokenizer(add_prefix_space=False)
-  tokenizer.train_from_iterator(texts, vocab_size=vocab_size, show_progress=False)
   return tokenizer
 pair_returned: More than the tokenizer, or a part of it, is returned: the tokenizers.Tokenizer alone is asked for.
 - return tokenizer => return tokenizer, trainer || return trainer || return tokenizer.get_vocab() || return tokenizer.to_str()

@@ -236,7 +236,6 @@ negative_ids_wrap: A negative id counts from the end, as in any Python index, an
 - V = self.weight.shape[0] =>
   if ((ids < 0) | (ids >= V)).any(): =>
   raise IndexError(f"ids must lie in 0 … {V - 1}") =>
-- ((ids < 0) | (ids >= V)).any() => (ids >= V).any() || ids.numel() and ids.max() >= V
 - V = self.weight.shape[0] => return torch.stack([self.weight[i] for i in ids.flatten()]).view(*ids.shape, -1)
   if ((ids < 0) | (ids >= V)).any(): =>
   raise IndexError(f"ids must lie in 0 … {V - 1}") =>
@@ -268,7 +267,6 @@ last_id_refused: The last id is refused: with V rows, ids from 0 to V − 1 are 
 - ids >= V) => ids >= V - 1)
 first_id_refused: Id 0 is refused: with V rows, ids from 0 to V − 1 are right.
 - (ids < 0) => (ids <= 0)
-- ((ids < 0) | (ids >= V)).any() => not ((ids > 0) & (ids < V)).all()
 one_too_many_allowed: The test of the range is off by one: with V rows, the last id is V − 1, so V is out of range already (`>=`, not `>`).
 - if ((ids < 0) | (ids >= V)).any() =>
       ids = torch.where(ids == V, V - 1, ids)
@@ -277,14 +275,8 @@ layer_inside: The module holds an nn.Embedding, whose table is then called `….
 - in negative_ids_wrap
   weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim) => embedding = nn.Embedding(num_embeddings, embedding_dim
   weight[ids] => embedding(ids)
-- in negative_ids_wrap
-  weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim) => emb = nn.Embedding(num_embeddings, embedding_dim
-  weight[ids] => emb(ids)
-- in negative_ids_wrap
-  weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim) => table = nn.Embedding(num_embeddings, embedding_dim
-  weight[ids] => table(ids)
 other_name: The table has another name: it should be `self.weight`, as in nn.Embedding, so that weights can be loaded into it.
-- self.weight => self.table || self.embedding || self.weights || self.W
+- self.weight => self.table
 linear_layer: The table is inside an nn.Linear, (C, V) and perhaps with a bias: hold a parameter `weight` of shape (num_embeddings, embedding_dim)
     yourself.
 - in negative_ids_wrap
@@ -293,9 +285,6 @@ linear_layer: The table is inside an nn.Linear, (C, V) and perhaps with a bias: 
 - in negative_ids_wrap
   weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim) => linear = nn.Linear(num_embeddings, embedding_dim
   weight[ids] => linear(F.one_hot(ids.long(), self.linear.in_features).to(self.linear.weight.dtype))
-- in negative_ids_wrap
-  weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim) => fc = nn.Linear(num_embeddings, embedding_dim
-  weight[ids] => fc(F.one_hot(ids.long(), self.fc.in_features).to(self.fc.weight.dtype))
 not_a_parameter: `weight` is a plain tensor, so `parameters()` does not list it and no optimizer would train it: wrap it in nn.Parameter.
 - self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) => self.weight = torch.randn(num_embeddings, embedding_dim)
 - self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) => self.weight = torch.randn(num_embeddings, embedding_dim).requires_grad_()
@@ -315,47 +304,13 @@ extra_parameter: There is a second parameter beside `weight`, such as a bias: an
   return self.weight[ids] => return self.weight[ids] + self.bias
 - self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
       self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim))
-      self.bias = nn.Parameter(torch.zeros(embedding_dim))
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim))
       self.scale = nn.Parameter(torch.ones(1))
 uniform: The table starts uniform (torch.rand, or xavier_uniform_ and the like): N(0, 1) is asked for (torch.randn or nn.init.normal_).
-- torch.randn(num_embeddings, embedding_dim) => torch.rand(num_embeddings, embedding_dim) || 2 * torch.rand(num_embeddings, embedding_dim) - 1
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
-      nn.init.uniform_(self.weight)
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
-      nn.init.uniform_(self.weight, -1, 1)
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
-      nn.init.uniform_(self.weight, -0.1, 0.1)
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
-      nn.init.uniform_(self.weight, -1.0, 1.0)
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
-      nn.init.xavier_uniform_(self.weight)
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
-      nn.init.kaiming_uniform_(self.weight)
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
-      nn.init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+- torch.randn(num_embeddings, embedding_dim) => torch.rand(num_embeddings, embedding_dim)
 other_spread: The table starts normal, but with another standard deviation: N(0, 1) is asked for, 1.
-- torch.randn(num_embeddings, embedding_dim) => 0.02 * torch.randn(num_embeddings, embedding_dim) || 0.01 * torch.randn(num_embeddings, embedding_dim)
-- torch.randn(num_embeddings, embedding_dim) => 0.1 * torch.randn(num_embeddings, embedding_dim)
-- torch.randn(num_embeddings, embedding_dim) => embedding_dim**-0.5 * torch.randn(num_embeddings, embedding_dim)
-- torch.randn(num_embeddings, embedding_dim) => num_embeddings**-0.5 * torch.randn(num_embeddings, embedding_dim)
-- torch.randn(num_embeddings, embedding_dim) => embedding_dim**0.5 * torch.randn(num_embeddings, embedding_dim)
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
-      nn.init.xavier_normal_(self.weight)
-- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
-      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
-      nn.init.kaiming_normal_(self.weight)
+- torch.randn(num_embeddings, embedding_dim) => 0.02 * torch.randn(num_embeddings, embedding_dim)
 all_alike: The table starts with all numbers alike (zeros or ones), so all ids start as the same: N(0, 1) is asked for.
-- torch.randn(num_embeddings, embedding_dim) => torch.zeros(num_embeddings, embedding_dim) || torch.ones(num_embeddings, embedding_dim)
+- torch.randn(num_embeddings, embedding_dim) => torch.zeros(num_embeddings, embedding_dim)
 - torch.randn(num_embeddings, embedding_dim) => torch.randn(embedding_dim).repeat(num_embeddings, 1)
 - torch.randn(num_embeddings, embedding_dim) => torch.randn(num_embeddings, 1).repeat(1, embedding_dim)
 padding_row: Row 0 is treated as padding (zeros, or never trained): here id 0 is an id like the others.
@@ -397,11 +352,10 @@ range_of_first_only: The range of only one of the ids is tested (or an id is ref
   self.weight[ids] => self.weight[ids.clamp(0, V - 1)]
 all_instead_of_any: Ids are refused only if all of them are out of range (or only one is looked at); a negative one then quietly counts from the end.
     Any id out of range is an IndexError: `.any()`.
-- ((ids < 0) | (ids >= V)).any() => ((ids < 0) | (ids >= V)).all() and ids.numel() || ((ids < 0) | (ids >= V)).flatten()[:1].any()
+- ((ids < 0) | (ids >= V)).any() => ((ids < 0) | (ids >= V)).all() and ids.numel()
 not_a_module: The class is no nn.Module: write `class Embedding(nn.Module)`, and call super().__init__() first.
 - class Embedding(nn.Module) => class Embedding
   super().__init__() =>
-- class Embedding(nn.Module) => class Embedding
 """,
     right=r"""
 functional:

@@ -185,13 +185,9 @@ normalised_first: The rows are divided by their lengths before they are added (a
 - target = weight[b] - weight[a] + weight[c] =>
       unit = F.normalize(weight, dim=-1)
       target = unit[b] - unit[a] + unit[c]  # (C,)
-- |
-  weight = F.normalize(weight, dim=-1)
-  target = weight[b] - weight[a] + weight[c]  # (C,)
-  return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item()
 tensor_returned: A tensor is returned: `.item()` makes it a Python int.
 - .item() =>
-- .item() => [0] || .squeeze()
+- .item() => [0]
 list_returned: A list is returned: one id is asked for, an int.
 - .item() => .tolist()
 float_returned: A float is returned: an id is an int.
@@ -212,8 +208,6 @@ always_the_fourth: The fourth nearest row is returned, as if a, b and c were alw
 - return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() =>
       ids = nearest_neighbours(target, weight, k=min(4, len(weight)))
       return ids[-1].item()
-- target = weight[b] - weight[a] + weight[c] => return nearest_neighbours(weight[b] - weight[a] + weight[c], weight, 4)[3].item()
-  return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() =>
 renumbered: The rows of a, b and c are taken out of the table, and the id returned counts the rows that are left: translate it back.
 - target = weight[b] - weight[a] + weight[c] => keep = [i for i in range(len(weight)) if i not in (a, b, c)]
   return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() => return nearest_neighbours(weight[b] - weight[a] + weight[c], weight[keep], 1).item()

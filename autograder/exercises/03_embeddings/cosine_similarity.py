@@ -154,19 +154,14 @@ def cosine_similarity(a, b):
         "single_precision_inside",
         "squeezed",
         "rounded",
-        "list_returned",
         "array_returned",
     ),
     wrong=r"""
 zero_vectors_nan: A zero vector gives 0/0 = NaN. Keep the lengths away from 0 before dividing, for example with `clamp(min=1e-8)`.
 - .clamp(min=1e-8) =>
-- 1e-8 => 1e-50
 - |
   a, b = a / a.norm(dim=-1, keepdim=True), b / b.norm(dim=-1, keepdim=True)
   return (a * b).sum(dim=-1)
-- a_norm = a.norm(dim=-1).clamp(min=1e-8) => return dots / ((a * a).sum(-1).sqrt() * (b * b).sum(-1).sqrt())
-  b_norm = b.norm(dim=-1).clamp(min=1e-8) =>
-  return dots / (a_norm * b_norm) =>
 - a_norm = a.norm(dim=-1).clamp(min=1e-8) => return dots / ((a * a).sum(-1) * (b * b).sum(-1)).sqrt()
   b_norm = b.norm(dim=-1).clamp(min=1e-8) =>
   return dots / (a_norm * b_norm) =>
@@ -182,22 +177,11 @@ nan_gradient: Zero vectors give 0, but their gradients are NaN: a division by 0 
 - |
   dots = (a * b).sum(dim=-1)
   norms = (a * a).sum(-1).sqrt() * (b * b).sum(-1).sqrt()
-  return dots / norms.clamp(min=1e-8)
-- |
-  dots = (a * b).sum(dim=-1)
-  norms = (a * a).sum(-1).sqrt() * (b * b).sum(-1).sqrt()
   return dots / (norms + 1e-8)
 - |
   dots = (a * b).sum(dim=-1)
   cosine = dots / (a.norm(dim=-1) * b.norm(dim=-1))
   return torch.where(cosine.isnan(), torch.zeros_like(cosine), cosine)
-- |
-  dots = (a * b).sum(dim=-1)
-  cosine = dots / (a.norm(dim=-1) * b.norm(dim=-1))
-  return torch.nan_to_num(cosine)
-- a_norm = a.norm(dim=-1).clamp(min=1e-8) => return (dots / (a.norm(dim=-1) * b.norm(dim=-1))).masked_fill(a.norm(dim=-1) * b.norm(dim=-1) == 0, 0.0)
-  b_norm = b.norm(dim=-1).clamp(min=1e-8) =>
-  return dots / (a_norm * b_norm) =>
 zero_vectors_not_0: Zero vectors do not give 0: a zero vector has no direction, and its similarity to anything is 0 here.
 - a_norm = a.norm(dim=-1).clamp(min=1e-8) => return (dots / (a.norm(dim=-1) * b.norm(dim=-1))).nan_to_num(nan=1.0)
   b_norm = b.norm(dim=-1).clamp(min=1e-8) =>
@@ -405,8 +389,6 @@ same_shape_only: The shapes of a and b are required to be the same (or b is made
       return right_cosine_similarity(a, b)
 dimension_kept: The last dimension is kept with size 1 (keepdim): (…, C) gives (…), one number for each pair.
 - dim=-1 => dim=-1, keepdim=True
-- in distance
-  1 - right_cosine_similarity(a, b => right_cosine_similarity(a, b).unsqueeze(-1
 one_dimension_kept: Some of the results keep a last dimension of size 1 and others do not, so that they are broadcast against each other.
 - norm(dim=-1) => norm(dim=-1, keepdim=True)
 - .sum(dim=-1) => .sum(dim=-1, keepdim=True)

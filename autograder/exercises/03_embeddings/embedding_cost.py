@@ -72,7 +72,7 @@ power_written_as_xor: `^` is not a power in Python (it compares bits): write 2**
 - / 2**20 => / (2 ^ 20)
 whole_mebibytes: The mebibytes are rounded to whole ones (`//`, int, round): keep the fraction, a float is asked for.
 - 4 / 2* => 4 // 2*
-- parameters * 4 / 2**20 => int(parameters * 4 / 2**20) || math.ceil(parameters * 4 / 2**20) || round(parameters * 4 / 2**20)
+- parameters * 4 / 2**20 => math.ceil(parameters * 4 / 2**20) || round(parameters * 4 / 2**20)
 - parameters * 4 / 2**20 => round(parameters * 4 / 2**20, 1) || float(parameters * 4 // 2**20)
 swapped: The two results are the wrong way round: parameters first, then mebibytes.
 - , parameters * 4 / 2**20 => * 4 / 2**20, parameters
@@ -84,7 +84,7 @@ one_number: Only one number is returned: both are asked for, parameters and mebi
 dictionary: A dictionary is returned: `return parameters, mebibytes` makes a tuple.
 - parameters, parameters * 4 / 2**20 => {'parameters': parameters, 'mebibytes': parameters * 4 / 2**20}
 float_parameters: The number of parameters is a float or a tensor: a count is an int.
-- parameters, => float(parameters), || parameters / 1, || torch.tensor(parameters),
+- parameters, => float(parameters), || torch.tensor(parameters),
 millions: The parameters are counted in millions: return their number as it is, an int.
 - parameters, => parameters / 1e6, || round(parameters / 1e6, 2),
 tensors: Tensors are returned: an int and a float are asked for.
@@ -109,7 +109,6 @@ sum: The sizes are added: a table of V rows of C numbers has V · C of them.
       parameters = vocab_size + embed_dim
 fixed: The numbers of the example are returned: compute them from vocab_size and embed_dim.
 - parameters, parameters * 4 / 2**20 => 16435200, 62.70 || 16435200, 62.6953125
-- parameters, parameters => 32100 * 512, 32100 * 512
 """,
     right=r"""
 rounded:

@@ -136,7 +136,6 @@ def nearest_neighbours(query, weight, k, exclude=()):
     slips=(
         "nothing_returned",
         "input_changed",
-        "single_precision",
         "double_precision",
         "squeezed",
         "rounded",
@@ -145,7 +144,7 @@ def nearest_neighbours(query, weight, k, exclude=()):
     ),
     wrong=r"""
 dot_product: Rows are ranked by their dot product with the query, which favours long rows: the cosine divides by the lengths.
-- cosine_similarity(query, weight) => weight @ query || weight @ F.normalize(query, dim=0)
+- cosine_similarity(query, weight) => weight @ query
 squared_lengths: The dot product is divided by the squares of the lengths (the root is missing), which favours short rows.
 - cosine_similarity(query, weight) => weight @ query / (weight * weight).sum(-1).clamp(min=1e-8)
 euclidean: Rows are ranked by their distance from the query: the cosine looks at directions only, not at lengths.
@@ -164,13 +163,10 @@ both_returned: topk gives two things, values and indices: only the indices are a
 - .indices =>
 - return similarity.topk(k).indices =>
       values, ids = similarity.topk(k)
-      return values, ids
-- return similarity.topk(k).indices =>
-      values, ids = similarity.topk(k)
       return ids, values
 rows_returned: The rows (vectors) are returned: their ids are asked for.
 - return similarity.topk(k).indices => return weight[similarity.topk(k).indices]
-list: A list is returned: a LongTensor is asked for (topk's indices are one).
+list_returned: A list is returned: a LongTensor is asked for (topk's indices are one).
 - .indices => .indices.tolist()
 - return similarity.topk(k).indices => return list(similarity.topk(k).indices) || return sorted(range(len(weight)), key=lambda i: -similarity[i])[:k]
 exclude_ignored: `exclude` is not looked at: the ids in it must never come back.
@@ -182,8 +178,6 @@ default_excludes_all: A tuple as an index is one index for each dimension, and t
   similarity[id] = float("-inf") =>
 tuple_as_index: A tuple as an index is one index for each dimension, so that `similarity[(1, 2)]` fails: make it a list or a tensor, or use a loop.
 - for id in exclude: => if len(exclude) > 0:
-  similarity[id] = float("-inf") => similarity[exclude] = float("-inf")
-- for id in exclude: => if exclude:
   similarity[id] = float("-inf") => similarity[exclude] = float("-inf")
 empty_exclude_fails: With nothing to exclude (the default), torch.tensor(exclude) is an empty tensor of floats, which is no index: say
     dtype=torch.long, or use a loop.
@@ -231,11 +225,6 @@ renumbered: The excluded rows are taken out of the table, and the ids returned c
   return cosine_similarity(query, weight[keep]).topk(k).indices
 excluded_get_0: An excluded id gets similarity 0 (or −1), which is more than a dissimilar id has: give it −inf.
 - float("-inf") => 0 || -1
-- for id in exclude: =>
-      weight = weight.clone()
-      weight[list(exclude)] = 0
-      similarity = cosine_similarity(query, weight)
-  similarity[id] = float("-inf") =>
 first_dropped: The best is always dropped, as if it were the query itself: only ids in `exclude` are left out.
 - return similarity.topk(k).indices => return similarity.topk(min(k + 1, len(weight))).indices[1:]
 - return similarity.topk(k).indices => return similarity.argsort(descending=True)[1 : k + 1]
@@ -250,7 +239,7 @@ absolute_value: The sign of the cosine is lost: an opposite row is the least sim
 normalised_columns: The wrong dimension is normalised: each row of weight (dim=-1) has a length.
 - cosine_similarity(query, weight) => F.normalize(weight, dim=0) @ query
 zero_rows_nan: A row of zeros gives 0/0 = NaN, which topk puts first: its similarity is 0.
-- cosine_similarity(query, weight) => weight @ query / (weight.norm(dim=-1) * query.norm()) || (weight / weight.norm(dim=-1, keepdim=True)) @ query
+- cosine_similarity(query, weight) => weight @ query / (weight.norm(dim=-1) * query.norm())
 extra_dimension: The result has a dimension too many: (k,) is asked for.
 - cosine_similarity(query, weight) => cosine_similarity(query, weight)[None]
   similarity[id] => similarity[:, id]

@@ -130,31 +130,20 @@ indexing: The rows are picked out by their index (`weight[ids]`, F.embedding, ga
     product of one-hot rows with the table gives the same.
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return weight[ids]
   return one_hot.to(weight.dtype) @ weight =>
-- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return F.embedding(ids, weight)
-  return one_hot.to(weight.dtype) @ weight =>
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => rows = [weight[i] for i in ids.flatten().tolist()]
   return one_hot.to(weight.dtype) @ weight => return torch.stack(rows).view(*ids.shape, -1)
-- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return weight.index_select(0, ids.flatten()).reshape(*ids.shape, weight.shape[1])
-  return one_hot.to(weight.dtype) @ weight =>
-- |
-  V, C = weight.shape
-  one_hot = F.one_hot(ids, V).to(weight.dtype)
-  return weight[one_hot.argmax(-1)]
 integers_multiplied: F.one_hot gives whole numbers, and PyTorch does not multiply an integer matrix with a float one: convert it to the dtype of
     weight first.
 - one_hot.to(weight.dtype) => one_hot
 classes_guessed: F.one_hot is left to guess the number of classes, and takes the largest id it sees plus 1: the rows are too short unless the last id
     is among them. Say how many: num_classes=weight.shape[0].
 - , num_classes=weight.shape[0] =>
-- num_classes=weight.shape[0] => num_classes=int(ids.max()) + 1
-- F.one_hot(ids, num_classes=weight.shape[0]) => torch.eye(int(ids.max()) + 1, dtype=weight.dtype, device=weight.device)[ids]
 fixed_vocabulary: The number of ids is a fixed number in the code: it is weight.shape[0], whatever table comes.
 - weight.shape[0] => 10 || 100 || 7
 width_for_classes: The one-hot rows are as wide as a vector (C). They need one place for each id: V = weight.shape[0].
 - weight.shape[0] => weight.shape[1]
 transposed_table: The table is transposed in the product: (…, V) @ (V, C) fits as it is (F.linear transposes by itself).
 - @ weight => @ weight.T
-- one_hot.to(weight.dtype) @ weight => F.linear(one_hot.to(weight.dtype), weight)
 order_swapped: The factors are the wrong way round: one-hot rows (…, V) first, then the table (V, C).
 - one_hot.to(weight.dtype) @ weight => weight @ one_hot.to(weight.dtype)
 elementwise: `*` multiplies element by element; the matrix product is `@`.
@@ -209,10 +198,6 @@ summed_over_ids: The vectors of different ids are added up or averaged: each id 
 
   def one_hot_lookup(ids, weight):
       return right_one_hot_lookup(ids, weight).mean(dim=-2)
-- |
-  V, C = weight.shape
-  one_hot = F.one_hot(ids, V).to(weight.dtype)
-  return one_hot.sum(dim=-2) @ weight
 empty_refused: No ids at all, as in shape (0,), are refused or fail: the result is then empty, of shape (0, C).
 - in summed_over_ids
   return right_one_hot_lookup(ids, weight).sum(dim=0) =>
@@ -223,11 +208,6 @@ empty_refused: No ids at all, as in shape (0,), are refused or fail: the result 
       if ids.max() >= len(weight):
           raise IndexError
       return right_one_hot_lookup(ids, weight)
-- |
-  V, C = weight.shape
-  eye = torch.eye(V, dtype=weight.dtype, device=weight.device)
-  rows = [eye[i] for i in ids.flatten().tolist()]
-  return (torch.stack(rows) @ weight).view(*ids.shape, C)
 table_changed: The caller's table is changed: nothing may be written into weight.
 - in summed_over_ids
   return right_one_hot_lookup(ids, weight).sum(dim=0) =>
@@ -242,15 +222,9 @@ table_changed: The caller's table is changed: nothing may be written into weight
 device_and_dtype_dropped: The one-hot rows are new tensors of float32 on the CPU: give them `dtype=weight.dtype, device=weight.device`.
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return torch.eye(weight.shape[0])[ids] @ weight
   return one_hot.to(weight.dtype) @ weight =>
-- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return torch.zeros(*ids.shape, weight.shape[0]).scatter_(-1, ids.unsqueeze(-1), 1.0) @ weight
-  return one_hot.to(weight.dtype) @ weight =>
 device_dropped: A tensor is made without `device=…`: on a GPU the product of a CPU tensor with weight fails.
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return torch.eye(weight.shape[0], dtype=weight.dtype)[ids] @ weight
   return one_hot.to(weight.dtype) @ weight =>
-- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return (ids.unsqueeze(-1) == torch.arange(len(weight))).to(weight.dtype) @ weight
-  return one_hot.to(weight.dtype) @ weight =>
-- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = torch.zeros(*ids.shape, weight.shape[0], dtype=weight.dtype)
-  return one_hot.to(weight.dtype) @ weight => return one_hot.scatter_(-1, ids.unsqueeze(-1), 1.0) @ weight
 single_precision:
 - one_hot.to(weight.dtype) => one_hot.float()
 array_returned:

@@ -117,17 +117,15 @@ def sgns_loss(centre, context, negatives):
         "nothing_returned",
         "gradient_cut_off",
         "input_changed",
-        "single_precision",
         "double_precision",
         "single_precision_inside",
         "rounded",
         "python_number",
-        "list_returned",
         "array_returned",
     ),
     wrong=r"""
 mean_over_negatives: The negatives are averaged: their terms are summed for each pair, and only the mean over B is taken.
-- F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative).mean(dim=-1) || F.logsigmoid(-negative).mean()
+- F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative).mean(dim=-1)
 mean_over_everything: The mean is taken over positive and negative terms together (as binary_cross_entropy_with_logits does by itself): sum the 1 + K
     terms of a pair, and take the mean over B.
 - .mean() => .mean() / (1 + negatives.shape[1])
@@ -137,7 +135,7 @@ sum_over_batch: The losses of the batch are summed: the mean over B is asked for
 no_mean: One loss for each pair is returned: a scalar is asked for, their mean.
 - .mean() =>
 one_number_in_a_tensor: The result has shape (1,): a scalar (no dimensions) is asked for.
-- .mean() => .mean(dim=0, keepdim=True) || .mean().view(1)
+- .mean() => .mean(dim=0, keepdim=True)
 negatives_not_negated: The negatives are treated like contexts: their score has a minus sign inside the σ, −log σ(−c·n).
 - logsigmoid(-negative) => logsigmoid(negative)
 negatives_added: The term of the negatives is added to the loss without its minus sign, so it is pushed the wrong way: −Σ log σ(−c·n).
@@ -163,7 +161,6 @@ unstable: log(sigmoid(x)) is log(0) = −inf for very negative scores, and its g
 - F.logsigmoid(-negative) => torch.log(torch.sigmoid(-negative)) || torch.log(1 - torch.sigmoid(negative))
 - F.logsigmoid(positive) => torch.log(torch.sigmoid(positive))
 - -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => torch.log(1 + torch.exp(-positive)) + torch.log(1 + torch.exp(negative)).sum(dim=-1)
-- -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => torch.log1p(torch.exp(-positive)) + torch.log1p(torch.exp(negative)).sum(dim=-1)
 epsilon_in_the_logarithm: A small number added inside the logarithm, or scores and probabilities that are clamped, avoid −inf but give wrong losses
     and no gradient just where the model errs most: use F.logsigmoid.
 - F.logsigmoid(positive) - F.logsigmoid(-negative => torch.log(torch.sigmoid(positive) + 1e-10) - torch.log(torch.sigmoid(-negative) + 1e-10
@@ -202,9 +199,6 @@ positive_counted_for_each_negative: The term of the true pair is counted K times
 - -F.logsigmoid(positive) - => -negatives.shape[1] * F.logsigmoid(positive) -
 squeezed: `squeeze()` removes every dimension of size 1, so that B = 1 or K = 1 fails or changes the shape: name the dimension, squeeze(-1).
 - (negatives * centre[:, None, :]).sum(dim=-1) => torch.bmm(negatives, centre[:, :, None]).squeeze()
-- (centre * context).sum(dim=-1) => torch.bmm(context[:, None], centre[:, :, None]).squeeze()
-  (negatives * centre[:, None, :]).sum(dim=-1) => torch.bmm(negatives, centre[:, :, None]).squeeze()
-- (negatives * centre[:, None, :]).sum(dim=-1) => (negatives * centre[:, None, :]).sum(dim=-1).squeeze()
 - (negatives * centre[:, None, :]).sum(dim=-1) => (negatives * centre[:, None, :]).sum(dim=-1).squeeze()
   (-negative).sum(dim=-1) => (-negative).sum(dim=1)
 one_negative: Only one of the K negatives counts: their terms are summed.
@@ -216,13 +210,12 @@ context_with_negatives: The negatives are compared with the context: all scores 
 - centre[:, None, :] => context[:, None, :]
 no_dimension_for_negatives: centre (B, C) is multiplied with negatives (B, K, C) without a dimension for K: it fails, or, when B = K or B = 1, pairs
     the wrong vectors. `centre[:, None, :]` or `unsqueeze(1)`.
-- centre[:, None, :] => centre || centre[None]
+- centre[:, None, :] => centre
 scores_across_the_batch: `centre @ context.T` compares each centre with every context of the batch: each has a context of its own (row by row).
 - (centre * context).sum(dim=-1) => centre @ context.T
   -F.logsigmoid(positive) - => -F.logsigmoid(positive).mean(dim=-1) -
 - (centre * context).sum(dim=-1) => centre @ context.T
   -F.logsigmoid(positive) - => -F.logsigmoid(positive).sum(dim=-1) -
-- (centre * context).sum(dim=-1) => centre @ context.T
 not_summed_over_features: The products are not summed over the features: a dot product is one number for each pair (sum over the last dimension).
 - (centre * context).sum(dim=-1) => centre * context
   (negatives * centre[:, None, :]).sum(dim=-1) => negatives * centre[:, None, :]
@@ -260,16 +253,6 @@ float32_only: The computation is in float32 (`.float()`), or the result is: keep
   def sgns_loss(centre, context, negatives):
       centre, context, negatives = centre.float(), context.float(), negatives.float()
       return right_sgns_loss(centre, context, negatives)
-- |
-  def right_sgns_loss(centre, context, negatives):
-      positive = (centre * context).sum(dim=-1)  # (B,)
-      negative = (negatives * centre[:, None, :]).sum(dim=-1)  # (B, K)
-      loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1)  # (B,); log(sigmoid(x)) would give -inf
-      return loss.mean()
-
-
-  def sgns_loss(centre, context, negatives):
-      return right_sgns_loss(centre, context, negatives).float()
 array_returned:
 - positive = (centre * context).sum(dim=-1) => import numpy as np
   negative = (negatives * centre[:, None, :]).sum(dim=-1) => positive = (centre * context).sum(-1).numpy()

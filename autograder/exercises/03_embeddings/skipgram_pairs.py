@@ -111,10 +111,7 @@ def skipgram_pairs(ids, window):
 """,
     takes="list",
     gives="list",
-    slips=(
-        "nothing_returned",
-        "input_changed",
-    ),
+    slips=("nothing_returned", "input_changed"),
     wrong=r"""
 right_edge: The window is one short on the right: `range` ends before its second number, so i + window + 1 is needed.
 - i + window) => i + window - 1)
@@ -166,13 +163,6 @@ wraps_around: A negative index counts from the end, so that the first words get 
       for j in range(i - window, i + window + 1):
           if j != i:
               pairs.append((ids[i], ids[j % len(ids)]))
-  return pairs
-- |
-  pairs = []
-  for i in range(len(ids)):
-      for j in range(i - window, i + window + 1):
-          if j != i and j < len(ids):
-              pairs.append((ids[i], ids[j]))
   return pairs
 empty_slice_at_the_edge: A slice such as `ids[i - window : i]` is empty when its start is negative: begin at max(0, i − window).
 - in by_distance
@@ -300,7 +290,7 @@ generator: A generator is returned (yield): a list is asked for.
 tuple: A tuple is returned: a list of tuples is asked for.
 - in each_pair_once
   list(set(right_skipgram_pairs(ids, window) => tuple(right_skipgram_pairs(ids, window
-ids_changed: The caller's list is changed (pop, append, insert): make a list of your own.
+input_changed: The caller's list is changed (pop, append, insert): make a list of your own.
 - in each_pair_once
   return list(set(right_skipgram_pairs(ids, window))) =>
       result = right_skipgram_pairs(ids, window)

@@ -171,15 +171,11 @@ halves: Feature i is paired with feature i + d_k/2 (`rotate_half`, as in LLaMA's
 - u, v = x[..., 0::2], x[..., 1::2] => cos, sin = torch.cat([cos, cos], dim=-1), torch.cat([sin, sin], dim=-1)
   pairs = torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => left, right = x[..., : d_k // 2], x[..., d_k // 2 :]
   return pairs.flatten(-2) => return x * cos + torch.cat([-right, left], dim=-1) * sin
-- u, v = x[..., 0::2], x[..., 1::2] => u, v = x[..., : d_k // 2], x[..., d_k // 2 :]
-  torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.cat([u * cos - v * sin, u * sin + v * cos], dim=-1)
-  return pairs.flatten(-2) => return pairs
 not_interleaved: The results are put together in another order than they were taken apart: even and odd features stand side by side again, not in two
     halves (stack on a last dimension and flatten it, instead of cat).
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.cat([u * cos - v * sin, u * sin + v * cos], dim=-1)
   return pairs.flatten(-2) => return pairs
 - u, v = x[..., 0::2], x[..., 1::2] => u, v = x[..., : d_k // 2], x[..., d_k // 2 :]
-- torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-2)
 rotate_half_mixed: Two conventions are mixed: here the angles are laid out as neighbours (repeat_interleave), and (u, v) is turned into (−v, u) pair
     by pair, put together with stack and flatten, not with cat.
 - u, v = x[..., 0::2], x[..., 1::2] => cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1)
@@ -198,7 +194,6 @@ angles_cut: The angles are cut to whole numbers (`//`): divide with `/`.
 - positions.to(x.dtype)[:, None] * rates => (positions.to(x.dtype)[:, None] * rates).floor()
 backwards: The pairs turn the other way, by −θ: (u, v) becomes (u cos θ − v sin θ, u sin θ + v cos θ).
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * cos + v * sin, v * cos - u * sin], dim=-1)
-- positions.to(x.dtype) => -positions.to(x.dtype)
 sign: A sign is wrong, so that this is no rotation (lengths change): (u cos θ − v sin θ, u sin θ + v cos θ).
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * cos + v * sin, u * sin + v * cos], dim=-1)
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * cos - v * sin, u * sin - v * cos], dim=-1)
@@ -215,11 +210,6 @@ overwritten_too_early: The first feature of a pair is overwritten before the sec
   result[..., 0::2] = x[..., 0::2] * cos - x => out[..., 0::2] = out[..., 0::2] * cos - out
   result[..., 1::2] = x[..., 0::2] * sin + x => out[..., 1::2] = out[..., 0::2] * sin + out
   return result => return out
-- pairs = torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) =>
-      u = u * cos - v * sin
-      v = u * sin + v * cos
-      return torch.stack([u, v], dim=-1).flatten(-2)
-  return pairs.flatten(-2) =>
 written_into_x: The caller's x is overwritten: `x[..., 0::2] = …` writes into it. Make a new tensor (torch.stack, torch.empty_like).
 - in new_tensor_filled
   result = torch.empty_like(x => u, v = x[..., 0::2].clone(), x[..., 1::2].clone(
@@ -336,7 +326,7 @@ complex_returned: Complex numbers are returned: torch.view_as_real makes pairs o
 parts_returned: Several tensors are returned (even and odd features, or cos and sin): one tensor of the shape of x is asked for.
 - return pairs.flatten(-2) => return u * cos - v * sin, u * sin + v * cos || return cos, sin
 unchanged_x: x comes back as it was: the rotated pairs are to be returned.
-- return pairs.flatten(-2) => return x || return x.clone()
+- return pairs.flatten(-2) => return x
 scaled: The vectors are scaled as well: a rotation keeps lengths.
 - return pairs.flatten(-2) => return pairs.flatten(-2) * d_k**-0.5 || return nn.functional.normalize(pairs.flatten(-2), dim=-1)
 always_float64: The result is always float64: it keeps the dtype of x (`.to(x.dtype)`).

@@ -95,10 +95,7 @@ def shift_matrix(k, d_model):
     gives="tensor",
     slips=(
         "nothing_returned",
-        "double_precision",
         "rounded",
-        "list_returned",
-        "array_returned",
         "global_generator",
         "error_of_another_type",
         "error_returned",
@@ -107,7 +104,6 @@ def shift_matrix(k, d_model):
     wrong=r"""
 transposed: The matrix moves the wrong way, by −k (it is transposed): PE[p] is a row and stands on the left, PE[p] @ M.
 - return matrix => return matrix.T
-- k * 10000.0 ** (-even / d_model) => -k * 10000.0 ** (-even / d_model)
 both_signs_alike: A minus sign is missing (or one too many): cos(α + β) = cos α cos β − sin α sin β, and sin(α + β) has two plus signs.
 - -angles.sin() => angles.sin()
 - [odd, even] = angles.sin() => [odd, even] = -angles.sin()
@@ -324,7 +320,7 @@ fitted_to_few_positions: The matrix is fitted to a few positions, and does not h
   angles = k * 10000.0 ** (-torch.arange(0, d_model, 2) / => PE = sinusoidal_encoding(d_model + abs(k) + 1,
   c, s = angles.cos(), angles.sin( => a, b = (PE[: len(PE) - k], PE[k:]) if k >= 0 else (PE[-k:], PE[:k]
   block_diag(*[torch.tensor([[a, -b], [b, a]]) for a, b in zip(c.tolist(), s.tolist())]) => linalg.pinv(a[: d_model // 2]) @ b[: d_model // 2]
-odd_not_refused: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
+bad_input_accepted: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
 - if d_model % 2 != 0: =>
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
 - if d_model % 2 != 0: => d_model = d_model // 2 * 2

@@ -72,11 +72,8 @@ def sinusoidal_encoding(max_len, d_model):
     gives="tensor",
     slips=(
         "nothing_returned",
-        "double_precision",
         "squeezed",
         "rounded",
-        "list_returned",
-        "array_returned",
         "global_generator",
         "error_of_another_type",
         "error_returned",
@@ -95,7 +92,6 @@ halves: All the sines stand on the left and all the cosines on the right: they a
 reshaped: Sines and cosines were stacked in the wrong dimension and then cut anew by a reshape, which scrambles the rows: stack them on a new last
     dimension, then flatten it.
 - return table => return torch.stack([angles.sin(), angles.cos()]).reshape(max_len, d_model)
-- return table => return torch.cat([angles.sin(), angles.cos()]).reshape(max_len, d_model)
 exponent_of_cosine: The cosine of a pair has another rate than its sine: columns 2i and 2i+1 share the exponent 2i/d_model.
 - angles.cos() => (positions[:, None] * 10000.0 ** (-torch.arange(1, d_model, 2) / d_model)).cos()
 - in stacked
@@ -106,7 +102,6 @@ exponent_halved: The exponent is i/d_model where it should be 2i/d_model: i coun
 - torch.arange(0, d_model, 2) / d_model => torch.arange(d_model // 2) / d_model
 exponent_doubled: The 2 of the exponent is there twice: torch.arange(0, d_model, 2) holds the numbers 2i already.
 - -torch.arange(0, d_model, 2) => -2 * torch.arange(0, d_model, 2)
-- 2) / d_model => 2) / (d_model // 2)
 exponent_off_by_one: The exponents begin at 2/d_model: the first pair has i = 0, a rate of 1.
 - torch.arange(0, d_model, 2) => torch.arange(2, d_model + 2, 2) || torch.arange(1, d_model + 1, 2)
 multiplied: The position is multiplied by 10000^(2i/d_model): it is divided by it, so that later pairs turn ever more slowly.
@@ -209,13 +204,12 @@ one_row_too_many: The number of rows is off by one, or fixed: max_len rows are a
 
   def sinusoidal_encoding(max_len, d_model):
       return right_sinusoidal_encoding(1000, d_model)
-odd_not_refused: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
+bad_input_accepted: An odd d_model is not refused: sines and cosines come in pairs, so raise a ValueError that says so.
 - if d_model % 2 != 0: =>
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
 - if d_model % 2 != 0: =>
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
   table[:, 1::2] = angles.cos() => table[:, 1::2] = angles[:, : d_model // 2].cos()
-- raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") => d_model += 1
 even_refused: Even widths are refused: only an odd d_model is an error.
 - % 2 != 0 => % 2 == 0 || % 4 != 0
 other_dtype: The table is not float32, PyTorch's default: convert it (`.float()`).

@@ -227,11 +227,9 @@ class SelfAttention(nn.Module):
         "input_changed",
         "single_precision",
         "double_precision",
-        "single_precision_inside",
         "squeezed",
         "rounded",
         "list_returned",
-        "array_returned",
     ),
     wrong=r"""
 no_bias: The projections have no bias (`bias=False`): nn.Linear(embed_dim, head_dim) with its default bias is asked for.
@@ -318,12 +316,6 @@ mask_finite: Blocked scores are filled with a finite number (−1e9, −1e4 …)
       scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
       if mask is not None:
           scores = scores.masked_fill(mask, -1e9)
-      weights = torch.softmax(scores, dim=-1)
-      return weights @ V, weights
-- return scaled_dot_product_attention(Q, K, V, mask) =>
-      scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
-      if mask is not None:
-          scores = scores.masked_fill(mask, -1e4)
       weights = torch.softmax(scores, dim=-1)
       return weights @ V, weights
 - return scaled_dot_product_attention(Q, K, V, mask) =>
@@ -583,7 +575,7 @@ class_layers: The layers are stored in a place that all instances share, so two 
 
       def forward(self, x, mask=None):
           return scaled_dot_product_attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
-list_returned:
+list_for_a_pair: A list is returned: return the tuple (output, weights), as `return output, weights` does.
 - return scaled_dot_product_attention(Q, K, V, mask) => return list(scaled_dot_product_attention(Q, K, V, mask))
 single_precision:
 - Q = self.q_proj(x) =>

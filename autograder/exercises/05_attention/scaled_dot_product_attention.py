@@ -62,6 +62,8 @@ def _sdpa_values(student: Student) -> None:
 
 
 def _sdpa_mask(student: Student) -> None:
+    mask: torch.Tensor | None
+    sizes: tuple[tuple[int, ...], int, int, int, int]
     for sizes in (
         *(((), 3, 5, 4, 6), ((2,), 4, 5, 3, 2), ((2, 3), 4, 6, 3, 5), ((2,), 4, 4, 3, 3)),
         *(((3,), 3, 3, 2, 2), ((2,), 1, 4, 3, 2), ((2, 1, 3), 2, 4, 3, 5)),
@@ -71,7 +73,7 @@ def _sdpa_mask(student: Student) -> None:
             args, mask = _qkv(*sizes), striped_mask(T, S)
             where = f"with a (T, S) mask, {_sizes(*sizes)}"
             same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
-            if len(batch):
+            if batch:
                 own = torch.stack([mask.roll(n, 0) for n in range(batch[0])])  # (B, T, S): a mask for each sequence
                 own = own.reshape(batch[0], *[1] * (len(batch) - 1), T, S)
                 where = f"with a mask of its own for each sequence, {_sizes(*sizes)}"
@@ -200,7 +202,6 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
         "single_precision_inside",
         "squeezed",
         "rounded",
-        "list_returned",
         "array_returned",
         "global_generator",
     ),
@@ -222,16 +223,6 @@ scale_queries: The scores are divided by the root of T, the number of queries. I
 scale_fixed: The scores are always divided by the same number, whatever the width of Q: √64 = 8 from the paper, or what the first call needed, kept in
     a global variable.
 - math.sqrt(d_k) => math.sqrt(64) || math.sqrt(512) || 2.0
-- |
-  def scaled_dot_product_attention(Q, K, V, mask=None):
-      d_k = Q.shape[-1]
-      scores = Q @ K.transpose(-2, -1) / _kept.setdefault('root', math.sqrt(d_k))  # (..., T, S)
-      if mask is not None:
-          scores = scores.masked_fill(mask, float("-inf"))  # exp(-inf) is exactly 0
-      weights = torch.softmax(scores, dim=-1)  # (..., T, S)
-      return weights @ V, weights  # (..., T, d_v), (..., T, S)
-
-  _kept = {}
 scale_rounded: The root of d_k is rounded to a whole number (`int(…)` or `//`), so it is right for squares such as 4, 9 and 64 only.
 - math.sqrt(d_k) => int(math.sqrt(d_k)) || round(math.sqrt(d_k)) || math.ceil(math.sqrt(d_k))
 scale_almost: The scores are divided by the root of nearly d_k (d_k − 1, d_k + 1, an added ε): it is √d_k itself.
@@ -292,15 +283,6 @@ clamped: The scores are clamped, so that large ones become equal. A stable softm
       scores = scores.clamp(-30, 30)
       if mask is not None:
 - if mask is not None: =>
-      scores = scores.clamp(-10, 10)
-      if mask is not None:
-- if mask is not None: =>
-      scores = scores.clamp(-50, 50)
-      if mask is not None:
-- if mask is not None: =>
-      scores = scores.clamp(-100, 100)
-      if mask is not None:
-- if mask is not None: =>
       scores = scores.clamp(max=80)
       if mask is not None:
 mask_ignored: The mask is ignored.
@@ -333,7 +315,7 @@ mask_kept_scores: The scores are multiplied by the mask, so that allowed scores 
 mask_plus_infinity: Blocked scores are filled with +inf (or NaN) instead of −inf, which makes the whole row NaN.
 - float("-inf") => float("inf")
 mask_times_infinity: The mask is multiplied by −inf: 0 × −inf is NaN, so the allowed scores are lost too. Use masked_fill.
-- scores.masked_fill(mask, float("-inf")) => scores + mask * float("-inf") || scores * mask * float("-inf")
+- scores.masked_fill(mask, float("-inf")) => scores + mask * float("-inf")
 mask_after_renormalised: The blocked weights are zeroed after the softmax (or after its exponentials) and the row is renormalised. On paper that is
     the same, but where a blocked key scores far above the others, nothing is left of them: 0/0. Block the scores with −inf first.
 - in mask_after
@@ -352,7 +334,6 @@ mask_below_minimum: Blocked scores are filled with something a little below the 
     which is below everything by any amount.
 - scores.masked_fill(mask, float("-inf")) => torch.where(mask, scores.amin(dim=-1, keepdim=True) - 50, scores)
 - scores.masked_fill(mask, float("-inf")) => torch.where(mask, scores.min(), scores) || torch.where(mask, scores.min() - 1, scores)
-- scores.masked_fill(mask, float("-inf")) => torch.where(mask, scores.min() - 100, scores)
 mask_convention: The output comes from F.scaled_dot_product_attention, whose mask says True = *allowed*: it takes the opposite of the course's mask,
     so the output does not belong to the weights.
 - return weights @ V, weights => return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask), weights
@@ -367,7 +348,7 @@ mask_indexed: `scores[mask] = …` needs a mask of exactly the shape of the scor
     torch.where.
 - scores = scores.masked_fill(mask, float("-inf")) => scores[mask] = float("-inf")
 mask_as_condition: `if mask:` asks a whole tensor for one truth value, which fails. Ask `if mask is not None:`.
-- if mask is not None: => if mask: || if mask != None and mask == True:
+- if mask is not None: => if mask:
 mask_unsqueezed: The mask is given a further dimension (unsqueeze), so the results gain one too, or the batch is paired with the wrong dimension. Use
     the mask as it comes: it broadcasts by itself.
 - scores.masked_fill(mask, float("-inf")) => scores.masked_fill(mask.unsqueeze(0), float("-inf"))
@@ -377,7 +358,7 @@ mask_unsqueezed: The mask is given a further dimension (unsqueeze), so the resul
 mask_sometimes: The mask is used for one number of dimensions only and ignored for the others. Let it broadcast, whatever its shape.
 - if mask is not None: => if mask is not None and scores.dim() == 3: || if mask is not None and scores.dim() == 2:
 - if mask is not None: => if mask is not None and scores.dim() == 4: || if mask is not None and mask.dim() == 2:
-- if mask is not None: => if mask is not None and mask.dim() == 3: || if mask is not None and mask.shape == scores.shape:
+- if mask is not None: => if mask is not None and mask.dim() == 3:
 - if mask is not None: => if mask is not None and Q.shape == K.shape:
 mask_square_only: The mask is cut or expanded with T in the place of S (or the other way round): it is (..., T, S).
 - masked_fill(mask, => masked_fill(mask.expand(*Q.shape[:-2], Q.shape[-2], Q.shape[-2]),
@@ -389,7 +370,7 @@ mask_too_small: Blocked scores are filled with a small finite number (−10 or t
 mask_added: The boolean mask is added to the scores, which adds 1 to blocked scores. Fill them with −inf.
 - scores.masked_fill(mask, float("-inf")) => scores + mask
 mask_subtracted: A multiple of the mask is subtracted from the scores: a finite penalty, which a large enough difference overcomes. Fill with −inf.
-- scores.masked_fill(mask, float("-inf")) => scores - 1e9 * mask || scores - 1e4 * mask || scores - 10 * mask
+- scores.masked_fill(mask, float("-inf")) => scores - 1e9 * mask || scores - 10 * mask
 mask_two_dimensions: The mask is used as one (T, S) matrix for the whole batch (only its first sequence counts). It may have leading dimensions: let
     broadcasting do the work.
 - masked_fill(mask, => masked_fill(mask.reshape(-1, *mask.shape[-2:])[0],
@@ -410,7 +391,7 @@ three_returned: Three things are returned (the scores too?); return the pair (ou
 scores_returned: The raw scores are returned in place of the weights: the second result should be after the softmax.
 - return weights @ V, weights => return weights @ V, scores
 matrix_only: `K.T` and `transpose(0, 1)` work for single matrices only: in a batch they move the batch dimension. Use `K.transpose(-2, -1)` or `K.mT`.
-- K.transpose(-2, -1) => K.T || K.transpose(0, 1)
+- K.transpose(-2, -1) => K.T
 one_batch_dimension_only: Dimensions are counted from the front (`transpose(1, 2)`, `permute(0, 2, 1)`, `bmm`, `dim=2`): right with exactly one batch
     dimension. Count from the end, `transpose(-2, -1)` and `dim=-1`, and multiply with `@`.
 - K.transpose(-2, -1) => K.transpose(1, 2)
@@ -563,7 +544,6 @@ output_like_queries: The output is made with the shape of Q, but it is (..., T, 
       for t in range(Q.shape[-2]):
           output[..., t, :] = (weights[..., t, :].unsqueeze(-1) * V).sum(dim=-2)
       return output, weights
-- return weights @ V, weights => return (weights @ V).reshape(Q.shape), weights
 loops_to_T: The keys are cut to T, the number of queries (by a loop or a slice): there are S keys.
 - Q @ K.transpose(-2, -1) => torch.stack([(Q * K[..., s, None, :]).sum(-1) for s in range(Q.shape[-2])], dim=-1)
 - d_k = =>
@@ -575,7 +555,7 @@ products_not_summed: The products of queries and keys are taken element by eleme
 - Q @ K.transpose(-2, -1) => Q * K
 transposed_output: The weights are transposed before they meet V (or returned transposed): row t of the weights belongs to query t.
 - return weights @ V, weights => return weights.mT @ V, weights || return weights @ V, weights.mT || return (weights @ V).mT, weights
-list_returned:
+list_for_a_pair: A list is returned: return the tuple (output, weights), as `return output, weights` does.
 - return weights @ V, weights => return [weights @ V, weights]
 single_precision:
 - d_k = Q.shape[-1] =>

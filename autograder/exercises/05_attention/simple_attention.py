@@ -135,8 +135,6 @@ batch_only: Dimensions are counted from the front (`transpose(1, 2)`, `permute(0
     only. Count from the end: `transpose(-2, -1)`, `dim=-1`, and `@` for the product.
 - x.transpose(-2, -1) => x.transpose(1, 2) || x.permute(0, 2, 1)
 - torch.softmax(scores, dim=-1) => torch.softmax(scores, dim=2)
-- x @ x.transpose(-2, -1) => torch.bmm(x, x.transpose(1, 2))
-  weights @ x => torch.bmm(weights, x)
 some_dimensions_only: The number of dimensions is fixed in the code (unpacking `x.shape`, or one case for each): x may have any number of leading
     batch dimensions. Write `...` and count from the end.
 - |
@@ -195,7 +193,7 @@ tokens_normalised: The tokens are centred or normalised first (a layer norm): so
   -= x.mean(dim= => = x - x.mean(
 transposed_result: The result is transposed: (..., T, C) is asked for, one row for each token.
 - return weights @ x => return (weights @ x).transpose(-2, -1)
-list_returned:
+list_returned: A list is returned: stack its rows into one tensor with torch.stack.
 - return weights @ x => return list((weights @ x).unbind(-2))
 weights_returned: The weights are returned; the output is the weights times x.
 - return weights @ x => return weights

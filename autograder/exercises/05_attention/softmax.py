@@ -168,7 +168,6 @@ def softmax(scores, dim=-1):
         "squeezed",
         "rounded",
         "list_returned",
-        "array_returned",
         "global_generator",
     ),
     wrong=r"""
@@ -279,8 +278,6 @@ sign_changed: The sign of the scores is changed, so that the smallest score gets
       shifted = scores -
 zero_as_blocked: A score of exactly 0 is treated as blocked. 0 is a score like any other: only −inf is blocked.
 - torch.exp(shifted) => torch.exp(shifted).masked_fill(scores == 0, 0.0)
-- in sign_changed
-  -scores => scores.masked_fill(scores == 0, float('-inf'))
 maximum_lost: A score that equals the maximum is treated as special (argmax or `==`): where scores are equal, they share.
 - return exps / exps.sum(dim=dim, keepdim=True) => return (exps == 1).to(scores.dtype)
 - return exps / exps.sum(dim=dim, keepdim=True) => return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0)
@@ -318,9 +315,6 @@ two_dimensions_only: This works for a matrix only: with more or fewer dimensions
 - |
   e = torch.exp(scores - scores.max(1)[0][:, None])
   return e / e.sum(1)[:, None]
-- |
-  e = torch.exp(scores - scores.max(1, keepdim=True)[0])
-  return e / e.sum(1, keepdim=True)
 - shifted = scores - scores.amax(dim=dim, keepdim=True) => T, S = scores.shape
   exps = torch.exp(shifted) => e = torch.exp(scores - scores.amax(dim, True))
   return exps / exps.sum(dim=dim, keepdim=True) => return e / e.sum(dim, True)
@@ -359,7 +353,7 @@ other_signature: `dim` cannot be given by that name: keep the signature softmax(
       return e / e.sum(-1, True)
 dim_required: `dim` has no default: keep the signature softmax(scores, dim=-1).
 - dim=-1): => dim):
-list_returned:
+array_returned:
 - return exps / exps.sum(dim=dim, keepdim=True) => return (exps / exps.sum(dim=dim, keepdim=True)).detach().numpy()
 """,
     right=r"""

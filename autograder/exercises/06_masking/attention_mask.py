@@ -67,7 +67,6 @@ def attention_mask(lengths, max_len):
     slips=(
         "nothing_returned",
         "input_changed",
-        "single_precision",
         "double_precision",
         "squeezed",
         "rounded",
@@ -82,7 +81,6 @@ exclusive_or: The two masks are joined with exclusive or (`^` or `!=`): where bo
 padding_on_queries: The padding is applied to the rows (queries): rows of padded queries are blocked altogether. What must not be looked *at* is a
     padded key: padding[:, None, None, :]. (A fully blocked row makes NaN in a plain softmax.)
 - [:, None, None, :] => [:, None, :, None]
-- future | padding[:, None, None, :] => future | padding[:, None, None, :] | padding[:, None, :, None]
 no_head_dimension: The dimension for the heads is missing: (B, 1, T, T) is asked for, so that the mask broadcasts over heads.
 - [:, None, None, :] => [:, None, :]
 queries_without_heads: The dimension for the heads is missing, (B, 1, T, T) is asked for, and the padding is applied to the rows (queries): it belongs
@@ -111,10 +109,6 @@ empty_rows_reopened: Rows that are fully blocked are opened again. The mask says
       return mask & ~mask.all(dim=-1, keepdim=True)
 - return future | padding[:, None, None, :] =>
       mask = future | padding[:, None, None, :]
-      mask[lengths == 0] = False
-      return mask
-- return future | padding[:, None, None, :] =>
-      mask = future | padding[:, None, None, :]
       mask[lengths == 0] = future
       return mask
 shared_buffer: One mask is written into again and again (`|=`), so the padding of one sequence sticks to the next. Make a new mask for each.
@@ -141,7 +135,7 @@ padding_not_expanded: The mask has one row for all queries, (B, 1, 1, T), in whi
 - future | padding[:, None, None, :] => padding[:, None, None, :]
 causal_only: Only the future is blocked; the padding is missing, or is blocked for real queries only, whose future covers it anyway. A padded key is
     blocked for every query, also for padded ones.
-- future | padding[:, None, None, :] => future.expand(len(lengths), 1, max_len, max_len) || future.expand(len(lengths), 1, max_len, max_len).clone()
+- future | padding[:, None, None, :] => future.expand(len(lengths), 1, max_len, max_len)
 inverted: True and False are swapped: here True = blocked.
 - future | padding[:, None, None, :] => ~(future | padding[:, None, None, :])
 one_inverted: One of the two masks is inverted before they are joined (the causal one): True = blocked in both.

@@ -46,15 +46,7 @@ def causal_mask(T, device=None):
 """,
     takes="number",
     gives="tensor",
-    slips=(
-        "nothing_returned",
-        "single_precision",
-        "double_precision",
-        "squeezed",
-        "rounded",
-        "list_returned",
-        "array_returned",
-    ),
+    slips=("nothing_returned", "double_precision", "squeezed", "rounded"),
     wrong=r"""
 diagonal_blocked: The diagonal is blocked too, so a token may not look at itself (and the first one at nothing). The mask is True *strictly* above the
     diagonal: diagonal=1.
@@ -80,8 +72,7 @@ infinities: The mask holds 0 and −inf, to be added to scores. That is one of P
 - ones.triu(diagonal=1) => torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), float('-inf'))
 - ones.triu(diagonal=1) => torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), -1e9)
 flipped: The triangle lies on the wrong diagonal, the one from the lower left to the upper right: a mask was flipped instead of transposed.
-- ones.triu(diagonal=1) => ones.tril(diagonal=-1).flip(0) || ones.tril(diagonal=-1).flip(1) || ones.triu(diagonal=1).flip(0)
-- ones.triu(diagonal=1) => ones.triu(diagonal=1).flip(1)
+- ones.triu(diagonal=1) => ones.tril(diagonal=-1).flip(0) || ones.tril(diagonal=-1).flip(1)
 loop_ends_early: A loop stops one too early, so the last row or column is never written: `range(n)` ends at n − 1 already.
 - return ones.triu(diagonal=1) =>
       mask = ones.triu(diagonal=1)
@@ -91,11 +82,6 @@ loop_ends_early: A loop stops one too early, so the last row or column is never 
       mask = ones.triu(diagonal=1)
       mask[:, :1] = False
       mask[0] = False
-      return mask
-- return ones.triu(diagonal=1) =>
-      mask = ones.triu(diagonal=1)
-      mask[-1] = False
-      mask[:, -1] = False
       return mask
 next_token_only: Only the next token is blocked, not the whole future: everything above the diagonal is True.
 - ones.triu(diagonal=1) => ones.triu(diagonal=1).tril(diagonal=1)
@@ -110,10 +96,6 @@ no_device: `device` is not a parameter: keep the signature causal_mask(T, device
   , device=device =>
 device_always_needed: `device` is used as if it were always given: with the default None (the CPU) the call fails.
 - T, device=None => T, device
-- |
-  torch.device(device)
-  ones = torch.ones(T, T, dtype=torch.bool, device=device)
-  return ones.triu(diagonal=1)  # (T, T): keeps the part above the diagonal
 nothing_blocked: The mask blocks nothing: all entries are False.
 - ones.triu(diagonal=1) => ~ones
 everything_blocked: The mask blocks everything: all entries are True.

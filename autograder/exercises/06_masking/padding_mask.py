@@ -51,16 +51,7 @@ def padding_mask(lengths, max_len):
 """,
     takes="tensor",
     gives="tensor",
-    slips=(
-        "nothing_returned",
-        "input_changed",
-        "single_precision",
-        "double_precision",
-        "squeezed",
-        "rounded",
-        "list_returned",
-        "array_returned",
-    ),
+    slips=("nothing_returned", "input_changed", "double_precision", "squeezed", "rounded"),
     wrong=r"""
 inverted: True and False are swapped: True marks padding (blocked), False the real tokens.
 - >= => <

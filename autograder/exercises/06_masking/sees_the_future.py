@@ -317,16 +317,14 @@ one_token_fails: T = 1 is not looked after: with one token there is no later one
   return bool(torch.stack(gaps).max() > 1e-6)
 - return False => return T == 1
 positions_limited: Only the first few positions are tried, whatever T is: with more tokens later leaks are missed.
-- , T): => , min(6, T)): || , min(8, T)): || , min(10, T)):
-- for t in range(1, T): => for t in range(1, min(6, T)):
-  changed[:, t] = torch.randn(C, generator=generator) => changed[:, t:] = torch.randn(T - t, C, generator=generator)
+- , T): => , min(6, T)): || , min(8, T)):
 tokens_reordered: The later tokens are only put into another order: a function that treats them alike (a mean, a maximum) gives the same, so its leak
     goes unnoticed. Change a token at random.
-- ] = torch.randn(C, generator=generator => :] = x[:, t:].flip(1 || :] = x[:, t:].roll(1, 1 || - 1 : t + 1] = x[:, t - 1 : t + 1].flip(1
+- ] = torch.randn(C, generator=generator => :] = x[:, t:].flip(1 || - 1 : t + 1] = x[:, t - 1 : t + 1].flip(1
 change_too_small: The change to the input is so small that it disappears in the tolerance of the comparison. Replace the token by random numbers.
 - changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] += 1e-6
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, :t], after[:, :t]):
-- = torch.randn(C, generator=generator) => += 1e-5 || += 1e-4 || += 1e-3
+- = torch.randn(C, generator=generator) => += 1e-5 || += 1e-4
 - changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] += 1e-5
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, :t], after[:, :t]):
 nan_gradient: A gradient that is NaN counts as a leak here. It is no evidence: attention whose empty row is cleaned afterwards has such gradients too.
@@ -349,27 +347,13 @@ outputs_after: The outputs after the changed position are compared: that finds f
 - before[:, :t], after[:, :t] => before[:, t + 1:], after[:, t + 1:]
 first_row_only: Only the first output is compared: leaks into other rows are missed.
 - t], after[:, :t => 1], after[:, :1
-- changed[:, t] = torch.randn(C, generator=generator) => changed[:, t:] = torch.randn(T - t, C, generator=generator)
-  if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, :1], after[:, :1], atol=1e-6):
 one_row_before: Only the row just before the changed token is compared: leaks over a longer distance are missed.
 - :t], after[:, : => t - 1 : t], after[:, t - 1 :
 all_but_neighbour: The row just before the changed token is left out (`:t - 1`): a mask that is off by one goes unnoticed.
 - t], after[:, :t => t - 1], after[:, : t - 1
-- changed[:, t] = torch.randn(C, generator=generator) => changed[:, t:] = torch.randn(T - t, C, generator=generator)
-  if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, : t - 1], after[:, : t - 1], atol=1e-6):
 last_token_changed_only: Only a change of the last token counts (no other is changed, or the verdict is overwritten in every turn of the loop): leaks
     from other positions are missed, such as a first row that looks at the second token.
 - range(1, T) => range(T - 1, T)
-- |
-  generator = torch.Generator().manual_seed(0)
-  x = torch.randn(1, T, C, generator=generator)
-  before = attend(x.clone()).detach().clone()  # (1, T, C); a copy, in case the result is a view of the input
-  for t in range(1, T):
-      changed = x.clone()
-      changed[:, t] = torch.randn(C, generator=generator)  # only token t is new
-      after = attend(changed).detach()
-      leak = not torch.allclose(before[:, :t], after[:, :t], atol=1e-6)
-  return leak if T > 1 else False
 last_token_never_changed: The loop ends one too early, at `range(1, T - 1)`: the last position is never tried, so leaks from it are missed.
 - , T): => , T - 1):
 - for t in range(1, T): => for t in range(1, T - 1):
@@ -399,8 +383,6 @@ first_change_only: The answer is given after the first position that is tried (a
       return False
 second_token_skipped: The loop begins at position 2: a first row that looks at the second token goes unnoticed.
 - range(1, => range(2,
-- for t in range(1, T): => for t in range(2, T):
-  changed[:, t] = torch.randn(C, generator=generator) => changed[:, t:] = torch.randn(T - t, C, generator=generator)
 middle_only: Only one position is tried, in the middle or drawn at random: leaks from other positions are missed. Try them all.
 - (1, T) => (T // 2, T // 2 + 1) || (2, T, 2)
 - range(1, T => torch.randint(1, T, (1,), generator=generator).tolist() if T > 1 else (
@@ -426,8 +408,6 @@ always_false: It never finds a leak: the answer is always False. Is the change t
     no output comes before it, or compared with itself?
 - |
   return False
-- range(1, T) => range(0, 1)
-- changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] += 1e-7
 in_place_view: The input is changed in place and the earlier result was not copied: where the function returns a view of its input, the earlier result
     changes with it. Use `.clone()`.
 - attend(x.clone()).detach().clone() => attend(x)
@@ -441,20 +421,19 @@ in_place_view: The input is changed in place and the earlier result was not copi
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before, attend(x)[:, :t], atol=1e-6):
 constant_added: The same number is added to all features of a token. A function that normalises its tokens takes it out again, so its leak goes
     unnoticed: change the token at random.
-- changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] += 1.0 || changed[:, t] += 3.0
+- changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] += 1.0
 token_scaled: A token is only scaled (or its sign changed). A function that normalises its tokens takes it out again, so its leak goes unnoticed:
     change the token at random.
 - changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] *= 2
 one_feature_changed: Only one feature of the token is changed: a leak of another feature goes unnoticed.
 - ] = torch.randn(C, generator=generator) => , -1] += 5.0 || , 0] += 5.0
-- ] = torch.randn(C => :, 0] += torch.randn(T - t
 one_feature_compared: Only one feature of the outputs is compared: a leak into another goes unnoticed.
 - ], after[:, :t => , 0], after[:, :t, 0 || , -1], after[:, :t, -1
 sums_compared: Only sums or means of the outputs are compared: differences can cancel.
 - before[:, :t], after[:, :t] => before[:, :t].sum(), after[:, :t].sum()
-- , after[:, :t] => .sum(-1), after[:, :t].sum(-1) || .mean(), after[:, :t].mean()
+- , after[:, :t] => .sum(-1), after[:, :t].sum(-1)
 loose_tolerance: The tolerance of the comparison is too generous: small leaks go unnoticed. A causal function's earlier outputs do not move at all.
-- atol=1e-6 => atol=1e-2 || atol=1e-1 || atol=1e-3 || rtol=0.05, atol=0.05
+- atol=1e-6 => atol=1e-2
 - changed[:, t] = torch.randn(C, generator=generator) => changed[:, t:] = 0
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, :t], after[:, :t], rtol=0.05, atol=0.05):
 one_pair_only: Only one change and one output are looked at (the last token and the first row, say): leaks elsewhere are missed. Try every token, and
@@ -469,7 +448,7 @@ constant_tokens: Tokens are set to a constant (zeros or ones) as the change, and
 - x = torch.randn(1, T, C, generator=generator) => x = torch.ones(1, T, C)
   changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] = 0.0
 not_a_number: NaN is used as the change. It spreads through any mask (0 × NaN is NaN), so causal attention is accused wrongly.
-- changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] = float('nan') || changed[:, t] = float('inf')
+- changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] = float('nan')
 gradients_only: Only gradients are looked at: a function that computes without them (`no_grad`, rounding) fails or looks innocent. Change a token and
     compare instead.
 - |
@@ -505,25 +484,11 @@ gradients_only: Only gradients are looked at: a function that computes without t
   weight = torch.randn(C, generator=g)
   x = torch.randn(1, T, C, generator=g, requires_grad=True)
   out = attend(x)
-  for t in range(T - 1):
-      (grad,) = torch.autograd.grad((out[0, t] * weight).sum(), x, retain_graph=True)
-      if grad is not None and grad[0, t + 1 :].abs().sum() > 1e-9:
-          return True
-  return False
-- |
-  g = torch.Generator().manual_seed(0)
-  weight = torch.randn(C, generator=g)
-  x = torch.randn(1, T, C, generator=g, requires_grad=True)
-  out = attend(x)
   for t in range(T if out.requires_grad else 0):
       (grad,) = torch.autograd.grad((out[0, t] * weight).sum(), x, retain_graph=True, allow_unused=True)
       if grad is not None and grad[0, t + 1 :].abs().sum() > 1e-9:
           return True
   return False
-- |
-  x = torch.randn(1, T, C, generator=torch.Generator().manual_seed(0))
-  J = torch.autograd.functional.jacobian(attend, x)[0, :, :, 0].abs().sum(dim=(1, 3))  # (T, T)
-  return bool((J.triu(1) > 1e-7).any())
 tensor_returned: A tensor is returned (`.any()` without bool): True or False is asked for.
 - in one_token_fails
   before, gaps = attend(x.clone()).clone(), [] =>
@@ -537,9 +502,6 @@ integer_returned: A number is returned: True or False is asked for.
 sizes_ignored: T (or C) is ignored: the function is always tried with the same number of tokens or features.
 - generator = =>
       T, C = 6, 8
-      generator =
-- generator = =>
-      T = 6
       generator =
 all_must_leak: The answer is True only if *every* change is noticed (`all` where `any` belongs): a leak from one position is enough.
 - in inverted

@@ -61,7 +61,6 @@ def shift_targets(ids):
     slips=(
         "nothing_returned",
         "input_changed",
-        "single_precision",
         "double_precision",
         "single_precision_inside",
         "squeezed",
@@ -126,12 +125,10 @@ first_sequence: Only the first sequence of the batch is returned.
 stacked: One tensor is returned: return the tuple (inputs, targets).
 - return ids[:, :-1], ids[:, 1:] => return torch.stack([ids[:, :-1], ids[:, 1:]]) || return torch.stack([ids[:, :-1], ids[:, 1:]], dim=-1)
 - return ids[:, :-1], ids[:, 1:] => return torch.stack([ids[:, :-1], ids[:, 1:]], dim=1) || return ids[:, 1:]
-list_returned:
+list_for_a_pair: A list is returned: return the tuple (inputs, targets), as `return inputs, targets` does.
 - return ids[:, :-1], ids[:, 1:] => return [ids[:, :-1], ids[:, 1:]] || return [(ids[:, t], ids[:, t + 1]) for t in range(ids.shape[1] - 1)]
 small_integers: The ids are cast to a smaller integer type: keep torch.long, so that no id is too large.
 - ids[:, :-1], ids[:, 1:] => ids[:, :-1].int(), ids[:, 1:].int()
-lists: Lists are returned: tensors are asked for.
-- ids[:, :-1], ids[:, 1:] => ids[:, :-1].tolist(), ids[:, 1:].tolist()
 floats: Ids are turned into floats: they are whole numbers and must stay so (torch.long).
 - ids[:, :-1], ids[:, 1:] => ids[:, :-1].float(), ids[:, 1:].float()
 - ids[:, 1:] => ids[:, 1:].float()
@@ -145,10 +142,6 @@ input_changed:
       inputs = ids[:, :-1]
       ids[:, :-1] = ids[:, 1:].clone()
       return inputs, ids[:, :-1]
-- return ids[:, :-1], ids[:, 1:] =>
-      targets = ids
-      targets[:, :-1] = ids[:, 1:].clone()
-      return ids[:, :-1], targets[:, :-1]
 """,
     right=r"""
 clones:

@@ -476,18 +476,10 @@ mask_finite: Blocked scores are filled with a finite number (−1e9, −1e4 …)
 - in mask_of_zeros
   , 0.0) => , -1e9)
 - in mask_of_zeros
-  , 0.0) => , -1e4)
-- in mask_of_zeros
-  , 0.0 => , -100.0
-- in mask_of_zeros
   , 0.0 => , -10.0
-- in mask_of_zeros
-  , 0.0) => , torch.finfo(scores.dtype).min / 1e30)
 mask_added: A large finite number is added to blocked scores: a blocked score that is larger still gets through. Set blocked scores to −inf.
 - in mask_of_zeros
   .masked_fill(mask, 0.0) => - 1e9 * mask
-- in mask_of_zeros
-  .masked_fill(mask, 0.0) => - 1e4 * mask
 mask_after_softmax: Blocked weights are set to 0 after the softmax, so that the others no longer sum to 1: block before it, with −inf.
 - heads = F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) =>
       weights = torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1]), dim=-1)
@@ -500,7 +492,7 @@ renormalised_afterwards: The softmax is taken over all keys, then blocked weight
   weights @ => weights / weights.sum(dim=-1, keepdim=True) @
 truth_of_a_tensor: `if mask:` or `context or x` asks whether a tensor is true, which fails for more than one number: write `if mask is not None:`.
 - allowed = None if mask is None else ~mask => allowed = ~mask if mask else None
-- source = x if context is None else context => source = context or x || source = context if context else x
+- source = x if context is None else context => source = context or x
 - allowed = None if mask is None else ~mask => allowed = ~mask if mask else None
   source = x if context is None else context => source = context or x
 mask_transposed: The mask is transposed: its rows are queries, its columns keys.
@@ -508,7 +500,6 @@ mask_transposed: The mask is transposed: its rows are queries, its columns keys.
 mask_unsqueezed: The mask is given further dimensions (`unsqueeze`, `view`), so that some of its shapes no longer fit. (T, S) and (B, 1, T, S)
     broadcast to (B, H, T, S) by themselves.
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask.unsqueeze(1)
-- allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask[:, None]
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask[:, None, None, :]
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask.view(1, 1, x.shape[1], source.shape[1])
 mask_of_first: Only one part of the mask is used (that of the first sequence or head): it is broadcast to (B, H, T, S).
@@ -798,14 +789,7 @@ not_refused: embed_dim that is not divisible by num_heads gives no ValueError, o
 - if embed_dim % num_heads != 0: =>
   raise ValueError(f"embed_dim must be divisible by num_heads; got {embed_dim} and {num_heads}") =>
 - raise ValueError(f"embed_dim must be divisible by num_heads; got {embed_dim} and {num_heads}") => raise AssertionError('embed_dim')
-- raise ValueError(f"embed_dim must be divisible by num_heads; got {embed_dim} and {num_heads}") => print('embed_dim must be divisible by num_heads')
 - raise ValueError(f"embed_dim must be divisible by num_heads; got {embed_dim} and {num_heads}") => raise TypeError('embed_dim')
-- if embed_dim % num_heads != 0: =>
-  raise ValueError(f"embed_dim must be divisible by num_heads; got {embed_dim} and {num_heads}") =>
-  def forward(self, x, mask=None, context=None): =>
-      def forward(self, x, mask=None, context=None):
-          if x.shape[-1] % self.num_heads:
-              raise ValueError('embed_dim')
 refused_without_reason: Sizes are refused that are right: every num_heads that divides embed_dim is allowed, 1 and embed_dim among them.
 - embed_dim % num_heads != 0 => embed_dim % num_heads == 0 || num_heads % embed_dim != 0 || embed_dim % num_heads != 0 or num_heads == 1
 - embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or embed_dim // num_heads % 2
@@ -841,7 +825,7 @@ not_a_module: The class does not inherit from nn.Module: its layers cannot be fo
   super().__init__() =>
   def forward => def __call__
 forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
-- def forward => def foward || def __forward__
+- def forward => def foward
 gradient_cut_off:
 - F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed).detach()
 - self.k_proj(source) => self.k_proj(source).detach()

@@ -120,7 +120,7 @@ sizes_fixed: A size is a fixed number: take all of them from x.shape.
 list_of_heads: The heads come as a list or a tuple: one tensor (B, T, H · d_k) is asked for.
 - return x.reshape(B, T, H * d_k) => return list(x.unbind(2)) || return x.unbind(2)
 not_any_layout: The code takes the numbers in the order in which they lie in memory, which fails for a tensor that was transposed before.
-- .transpose => .view(B, H * T, d_k).view(B, H, T, d_k).transpose || .view(-1).view(B, H, T, d_k).transpose
+- .transpose => .view(B, H * T, d_k).view(B, H, T, d_k).transpose
 - x.transpose(1, 2 => torch.as_strided(x, (B, T, H, d_k), (H * T * d_k, d_k, T * d_k, 1)
 device_dropped: The result is written into a new tensor that is made without `device=x.device`: on a GPU it comes back on the CPU, or fails.
 - |

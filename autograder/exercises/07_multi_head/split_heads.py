@@ -83,8 +83,6 @@ def split_heads(x, num_heads):
         "list_returned",
         "array_returned",
         "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
     ),
     wrong=r"""
 no_transpose: The numbers are cut anew straight into (B, H, T, d_k), so that a head holds pieces of other tokens. view and reshape keep the order of
@@ -110,8 +108,6 @@ other_dimensions_swapped: The wrong two dimensions are swapped: `transpose(1, 2)
 - return x.transpose(1, 2) => return x.transpose(2, 3) || return x.transpose(1, 3) || return x.transpose(0, 1) || return x.transpose(0, 2)
 heads_before_batch: The heads come before the batch: (B, H, T, d_k) is asked for.
 - return x.transpose(1, 2) => return x.permute(2, 0, 1, 3)
-- x = x.view(B, T, num_heads, C // num_heads)  # (B, T, H, d_k): every row is cut where it is =>
-  return x.transpose(1, 2) => return torch.stack(x.chunk(num_heads, dim=-1))
 batch_and_heads_in_one: Batch and heads are one dimension, (B · H, T, d_k): here they stay apart, (B, H, T, d_k).
 - return x.transpose(1, 2) => return x.transpose(1, 2).reshape(B * num_heads, T, -1)
 tokens_divided: The tokens are divided among the heads: every head sees every token, but only its own columns.
@@ -133,18 +129,12 @@ not_refused: A width that num_heads does not divide gives no ValueError: compare
 - if C % num_heads != 0: =>
   raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}") =>
 - raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}") => raise AssertionError('num_heads')
-- raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}") => raise RuntimeError('num_heads')
 - raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}") => raise TypeError('num_heads') || return None
 - |
   return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
-- |
-  return torch.stack(x.tensor_split(num_heads, dim=-1), dim=1)
 - raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}") => return x
 columns_dropped: Columns that do not fill a head are dropped without a word: a width that num_heads does not divide is a ValueError.
 - if C % num_heads != 0: => x = x[..., : C // num_heads * num_heads].view(B, T, num_heads, C // num_heads)
-  raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}") =>
-  x = x.view(B, T, num_heads, C // num_heads) =>
-- if C % num_heads != 0: => x = torch.stack([x[..., h * (C // num_heads) : (h + 1) * (C // num_heads)] for h in range(num_heads)], 2)
   raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}") =>
   x = x.view(B, T, num_heads, C // num_heads) =>
 refused_without_reason: Sizes are refused that are right: every num_heads that divides C is allowed, 1 and C among them.
@@ -159,7 +149,6 @@ not_any_layout: The code takes the numbers in the order in which they lie in mem
     before.
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(-1).view(B, T, num_heads, C // num_heads)
 - x = x.view(B, T, num_heads, C // num_heads) => x = torch.as_strided(x, (B, T, num_heads, C // num_heads), (T * C, C, C // num_heads, 1))
-- x = x.view(B, T, num_heads, C // num_heads) => x = x.view(B * T, num_heads, C // num_heads).view(B, T, num_heads, C // num_heads)
 device_dropped: The result is written into a new tensor that is made without `device=x.device`: on a GPU it comes back on the CPU, or fails.
 - in written_into_a_new_tensor
   x.new_empty(B, num_heads, T, C // num_heads => torch.zeros(B, num_heads, T, C // num_heads, dtype=x.dtype

@@ -163,13 +163,14 @@ def _ff_dropout(student: Student) -> None:
 
 def _ff_modes(student: Student) -> None:
     x = normal(2, 5, 6)
-    for args, kwargs, training, where in (
+    cases: tuple[tuple[list[float], dict[str, Any], bool, str], ...] = (
         ([0.9], {}, False, "in evaluation mode with dropout = 0.9"),
         ([], {"dropout": 0.9}, False, "in evaluation mode with dropout=0.9 given by name"),
         ([0.0], {}, True, "in training mode with dropout = 0.0"),
         ([], {}, True, "in training mode with the default dropout of 0"),
         ([], {}, False, "in evaluation mode"),
-    ):
+    )
+    for args, kwargs, training, where in cases:
         with student.case():
             module, state, _ = _ff(student, 6, 9, *args, **kwargs)
             answer = student.call(module, [x], where=where, training=training)
@@ -254,8 +255,7 @@ class FeedForward(nn.Sequential):
 no_activation: There is no activation between the layers: two linear maps in a row are only one linear map.
 - hidden = self.activation(self.linear1(x)) => hidden = self.linear1(x)
 activation_ignored: The argument `activation` is ignored: whatever function is given stands between the layers.
-- self.activation = activation => self.activation = F.relu || self.activation = nn.ReLU()
-- hidden = self.activation(self.linear1(x)) => hidden = torch.relu(self.linear1(x))
+- self.activation = activation => self.activation = F.relu
 - self.activation = activation => self.activation = F.gelu if activation is not F.relu else F.relu
 other_default: The default activation is not ReLU: activation=F.relu.
 - activation=F.relu => activation=F.gelu || activation=torch.tanh || activation=F.silu
@@ -264,7 +264,6 @@ activation_last: The activation is applied to the result: it stands between the 
 - hidden = self.activation(self.linear1(x)) => hidden = self.linear1(x)
   return self.dropout(self.linear2(hidden)) => return self.dropout(self.activation(self.linear2(hidden)))
 - return self.dropout(self.linear2(hidden)) => return self.dropout(self.activation(self.linear2(hidden)))
-- return self.dropout(self.linear2(hidden)) => return self.activation(self.dropout(self.linear2(hidden)))
 activation_first: The activation is applied to x, before the first layer: it stands between the two layers.
 - hidden = self.activation(self.linear1(x)) => hidden = self.linear1(self.activation(x))
 activation_in_sequential: nn.Sequential takes modules only: F.relu is a plain function and makes it fail. Keep the function (`self.activation =
@@ -287,8 +286,6 @@ dropout_unused: Dropout is never applied: it comes after the second layer.
 - return self.dropout(self.linear2(hidden)) => return self.linear2(hidden)
 dropout_inside: Dropout is applied to the hidden layer: it comes last, after the second linear layer.
 - hidden = self.activation(self.linear1(x)) => hidden = self.dropout(self.activation(self.linear1(x)))
-  return self.dropout(self.linear2(hidden)) => return self.linear2(hidden)
-- hidden = self.activation(self.linear1(x)) => hidden = self.activation(self.dropout(self.linear1(x)))
   return self.dropout(self.linear2(hidden)) => return self.linear2(hidden)
 dropout_twice: Dropout is applied in two places: only once, after the second linear layer.
 - hidden = self.activation(self.linear1(x)) => hidden = self.dropout(self.activation(self.linear1(x)))
@@ -318,8 +315,6 @@ dropout_of_tokens: Whole tokens or columns are dropped: each number is dropped o
 widths_swapped: The two widths are swapped, or the layers are used in the wrong order: the first goes from embed_dim to ff_dim, the second back.
 - self.linear1 = nn.Linear(embed_dim, ff_dim) => self.linear1 = nn.Linear(ff_dim, embed_dim)
   self.linear2 = nn.Linear(ff_dim, embed_dim) => self.linear2 = nn.Linear(embed_dim, ff_dim)
-- embed_dim, ff_dim, dropout => ff_dim, embed_dim, dropout
-- self.linear2(hidden) => self.linear1(hidden)
 ff_dim_ignored: The hidden width is not ff_dim (4 · embed_dim is common, but here it is given), or a fixed number.
 - self.linear1 = nn.Linear(embed_dim, ff_dim) => self.linear1 = nn.Linear(embed_dim, 4 * embed_dim)
   self.linear2 = nn.Linear(ff_dim, embed_dim) => self.linear2 = nn.Linear(4 * embed_dim, embed_dim)
@@ -400,13 +395,6 @@ layers_made_in_forward: The layers are made anew in every forward pass, so nothi
   return self.net(x) =>
       self.linear1, self.linear2 = nn.Linear(self.embed_dim, self.ff_dim), nn.Linear(self.ff_dim, self.embed_dim)
       return self.dropout(self.linear2(self.activation(self.linear1(x))))
-- in activation_in_sequential
-  self.net = nn.Sequential(nn.Linear(embed_dim, ff_dim), activation, nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)) =>
-      self.embed_dim, self.ff_dim = embed_dim, ff_dim
-      self.activation, self.dropout = activation, nn.Dropout(dropout)
-  return self.net(x) =>
-      hidden = self.activation(nn.Linear(self.embed_dim, self.ff_dim)(x))
-      return self.dropout(nn.Linear(self.ff_dim, self.embed_dim)(hidden))
 layers_in_a_list: The layers are kept in a plain Python list, where nn.Module cannot see them: no parameters, no training.
 - in activation_in_sequential
   self.net = nn.Sequential(nn.Linear(embed_dim, ff_dim), activation, nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)) =>

@@ -199,7 +199,6 @@ class LayerNorm(nn.LayerNorm):
     gives="tensor",
     slips=(
         "nothing_returned",
-        "gradient_cut_off",
         "input_changed",
         "single_precision",
         "double_precision",
@@ -251,7 +250,6 @@ absolute_deviation: The deviations are averaged without being squared: the varia
 - torch.sqrt(variance + self.eps) => (x.amax(dim=-1, keepdim=True) - x.amin(dim=-1, keepdim=True) + self.eps)
 cancellation: mean(x²) − mean(x)² is the variance on paper; in float32 all digits cancel where the mean is large. Average (x − mean)² instead.
 - x.var(dim=-1, keepdim=True, unbiased=False) => x.pow(2).mean(dim=-1, keepdim=True) - mean**2
-- x.var(dim=-1, keepdim=True, unbiased=False) => (x.pow(2).mean(dim=-1, keepdim=True) - mean**2).clamp(min=0)
 over_batch: Mean and variance are taken over the batch (that is batch normalisation): each vector is normalised by itself, over dim=-1.
 - mean(dim=-1, => mean(dim=0,
   var(dim=-1, => var(dim=0,

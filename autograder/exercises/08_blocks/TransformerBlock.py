@@ -269,7 +269,7 @@ def _block_values(norm_first: bool) -> Asking:
             with student.case():
                 B, T, C, H, F_ = sizes
                 # post-norm is the default: half of the blocks are built without saying so
-                how = {"norm_first": norm_first} if norm_first or C % 2 else {}
+                how: dict[str, Any] = {"norm_first": norm_first} if norm_first or C % 2 else {}
                 module, state, _ = _block(student, C, H, F_, **how)
                 x, where = normal(B, T, C), f"{_order(norm_first)}, {_block_sizes(*sizes)}"
                 same_output(student.value(module, x, where=where), _torchs_output(state, H, norm_first, x), where)
@@ -373,7 +373,8 @@ def _block_modes(student: Student) -> None:
             ([], True, "in training mode with the default dropout of 0"),
         ):
             with student.case():
-                module, state, _ = _block(student, 6, 3, 8, *args, **({} if args else {"norm_first": norm_first}))
+                how: dict[str, Any] = {} if args else {"norm_first": norm_first}
+                module, state, _ = _block(student, 6, 3, 8, *args, **how)
                 place = f"{where}, {_order(norm_first)}"
                 answer = student.call(module, [x], where=place, training=training)
                 same_output(answer["value"], _torchs_output(state, 3, norm_first, x), place)
@@ -666,8 +667,6 @@ mask_four_dimensions: A mask (B, 1, T, T) is not accepted, or only such a mask: 
   self.attn(x, mask) => self.attn(x, None if mask is None else mask.expand(x.shape[1], x.shape[1]))
 - self.attn(self.norm1(x), mask) => self.attn(self.norm1(x), None if mask is None else mask.squeeze(1))
   self.attn(x, mask) => self.attn(x, None if mask is None else mask.squeeze(1))
-- self.attn(self.norm1(x), mask) => self.attn(self.norm1(x), None if mask is None else mask.squeeze())
-  self.attn(x, mask) => self.attn(x, None if mask is None else mask.squeeze())
 - self.attn(self.norm1(x), mask) => self.attn(self.norm1(x), None if mask is None else mask.unsqueeze(0))
   self.attn(x, mask) => self.attn(x, None if mask is None else mask.unsqueeze(0))
 - self.attn(self.norm1(x), mask) => self.attn(self.norm1(x), None if mask is None else mask[None, None])
@@ -680,8 +679,6 @@ truth_of_a_tensor: `if mask:` asks whether a tensor is true, which fails for mor
       def forward(self, x, mask=None):
           if mask:
               mask = mask.bool()
-- self.attn(self.norm1(x), mask) => self.attn(self.norm1(x), mask if mask else None)
-  self.attn(x, mask) => self.attn(x, mask if mask else None)
 mask_as_padding: The mask goes to nn.MultiheadAttention as key_padding_mask, which has the shape (B, S): a mask of pairs is attn_mask.
 - self.attn = Attention(embed_dim, num_heads) => self.attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
   self.attn(self.norm1(x), mask) => self.attn(*[self.norm1(x)] * 3, key_padding_mask=mask)[0]
@@ -726,8 +723,6 @@ pair_not_taken_apart: nn.MultiheadAttention returns a pair (output, weights): ta
 called_with_one: nn.MultiheadAttention is called as attn(x, mask), but wants query, key and value: attn(x, x, x, attn_mask=mask). The given Attention
     is called as attn(x, mask).
 - self.attn = Attention(embed_dim, num_heads) => self.attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
-- self.attn(self.norm1(x), mask) => self.attn(*[self.norm1(x)] * 3, attn_mask=mask)[0]
-  self.attn(x, mask) => self.attn(x, x, x, attn_mask=mask)[0]
 - self.attn(self.norm1(x), mask) => self.attn(*[self.norm1(x)] * 3, mask)
   self.attn(x, mask) => self.attn(x, x, x, mask)
 values_not_normed: In pre-norm only some of queries, keys and values are normalised: all three are made of norm1(x).
@@ -805,14 +800,11 @@ ff_dim_ignored: The hidden width of ff is not ff_dim (4 · embed_dim is common, 
 shapes_do_not_fit: A part is of the wrong kind or size, so that shapes do not fit when the block is called: FeedForward(embed_dim, ff_dim, dropout),
     LayerNorm(embed_dim) (not nn.BatchNorm1d), Attention(embed_dim, num_heads).
 - self.ff = FeedForward(embed_dim, ff_dim, dropout) => self.ff = FeedForward(ff_dim, embed_dim, dropout)
-- self.norm1 = LayerNorm(embed_dim) => self.norm1 = nn.BatchNorm1d(embed_dim)
-  self.norm2 = LayerNorm(embed_dim) => self.norm2 = nn.BatchNorm1d(embed_dim)
 ff_is_one_layer: ff is a single linear layer: it is a FeedForward, two layers with an activation between them.
 - self.ff = FeedForward(embed_dim, ff_dim, dropout) => self.ff = nn.Linear(embed_dim, embed_dim) || self.ff = nn.Linear(embed_dim, ff_dim)
 ff_without_activation: ff has no activation between its layers, or not ReLU: FeedForward's default, as in nn.TransformerEncoderLayer.
 - self.ff = FeedForward(embed_dim, ff_dim, dropout) => self.ff = FeedForward(embed_dim, ff_dim, dropout, F.gelu)
 - self.ff = FeedForward(embed_dim, ff_dim, dropout) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout))
-- self.ff = FeedForward(embed_dim, ff_dim, dropout) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.GELU(), nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout))
 parts_made_in_forward: A part is made anew in every forward pass, so nothing that is learned or loaded is ever used.
 - def forward(self, x, mask=None): =>
       def forward(self, x, mask=None):
@@ -844,7 +836,6 @@ no_dropout: Dropout is not applied to what attention gives (or to what ff gives)
 dropout_twice: Dropout acts twice on what a part gives: FeedForward has its own inside, so the block adds none for ff.
 - return x + self.ff(self.norm2(x)) => return x + self.dropout(self.ff(self.norm2(x)))
   return self.norm2(x + self.ff(x)) => return self.norm2(x + self.dropout(self.ff(x)))
-- return x + self.ff(self.norm2(x)) => return x + self.dropout(self.ff(self.norm2(x)))
 - self.dropout(self.attn => self.dropout(self.dropout(self.attn
   mask)) => mask)))
 dropout_on_stream: Dropout acts on the residual stream (on x, on the sum, or on the result): it acts on what a part gives, before it is added.

@@ -54,12 +54,9 @@ no_biases: The biases are missing: each linear layer has one for each output.
 embed_dim_missing: embed_dim numbers are missing. Is there a bias in each of attention's four layers and in the second layer of ff, and has each of
     the two norms a weight *and* a bias?
 - attention = 4 * (embed_dim * embed_dim + embed_dim) => attention = 4 * embed_dim * embed_dim + 3 * embed_dim
-- feed_forward = (embed_dim * ff_dim + ff_dim) + (ff_dim * embed_dim + embed_dim) => feed_forward = 2 * embed_dim * ff_dim + ff_dim
-- norms = 2 * (embed_dim + embed_dim) => norms = embed_dim + embed_dim + embed_dim
 four_embed_dim_missing: 4 · embed_dim numbers are missing: the biases of attention (one of C numbers in each of its four layers), or the two norms (a
     weight and a bias of C numbers in each).
 - return attention + feed_forward + norms => return attention + feed_forward
-- attention = 4 * (embed_dim * embed_dim + embed_dim) => attention = 4 * embed_dim * embed_dim
 one_attention_bias: Only one bias of attention is counted: each of its four layers has C.
 - attention = 4 * (embed_dim * embed_dim + embed_dim) => attention = 4 * embed_dim * embed_dim + embed_dim
 ff_biases: The biases of the feed-forward network are wrong: ff_dim in the first layer, embed_dim in the second.
@@ -92,9 +89,6 @@ ff_dim_ignored: ff_dim is taken to be 4 · embed_dim (12C² + 13C): use the ff_d
   return 12 * embed_dim**2 + 13 * embed_dim
 - |
   return 12 * embed_dim**2
-- |
-  ff_dim = 4 * embed_dim
-  return 4 * embed_dim**2 + 2 * embed_dim * ff_dim
 widths_swapped: embed_dim and ff_dim are swapped: block_parameters(embed_dim, ff_dim).
 - embed_dim, ff_dim) => ff_dim, embed_dim)
 part_missing: A whole part is missing: attention, feed-forward network and two norms are added up.
@@ -110,9 +104,6 @@ argument_names: The parameters have other names or a third is required: block_pa
 - (embed_dim, ff_dim): =>
       (C, F):
           embed_dim, ff_dim = C, F
-- (embed_dim, ff_dim): =>
-      (d_model, d_ff):
-          embed_dim, ff_dim = d_model, d_ff
 """,
     right=r"""
 closed_form:

@@ -14,7 +14,7 @@ from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.student import Student
 
-from .common import GPT2, GPTConfig, sizes_of, their_config
+from .common import GPT2, Config, GPTConfig, sizes_of, their_config
 
 count_parameters = reference("count_parameters")
 
@@ -27,7 +27,7 @@ _COUNTED = (
 )
 
 
-def _count(student: Student, config: GPTConfig, **options: Any) -> Any:
+def _count(student: Student, config: Config, **options: Any) -> Any:
     where = f"for {sizes_of(config)}"
     answer = student.call("count_parameters", [their_config(student, config)], where=where, **options)
     got, expected = answer["value"], count_parameters(config)
@@ -125,7 +125,6 @@ linear_biases: The biases of the linear layers are not the right ones: one for e
 - 4 * (C * C + biases * C) => 4 * C * C || 4 * C * C + biases * C || 4 * C * C + 3 * biases * C
 - + biases * 4 * C) + (4 * C * C + biases * C) => ) + 4 * C * C
 - (4 * C * C + biases * C) => (4 * C * C + biases * 4 * C)
-- (C * 4 * C + biases * 4 * C) => (C * 4 * C + biases * C)
 output_projection_missing: Attention has four matrices, not three: after the heads are merged there is an output projection.
 - attention = 4 * => attention = 3 *
 heads_counted: The number of heads must not matter: the heads share the width C, so all of them together have (C, C) matrices.
@@ -146,7 +145,7 @@ one_norm_each: Each block has two norms, one before attention and one before the
 no_norms_in_blocks: The norms inside the blocks are missing: two in each.
 - + 2 * norm =>
 final_norm_missing: The final norm, after the last block, is missing.
-- + norm + head => + head || + head + 0 * norm
+- + norm + head => + head
 final_norm_in_every_layer: The final norm is counted once for each layer: it comes only once, after the last block.
 - config.n_layer * block + norm => config.n_layer * (block + norm)
 positions_missing: The position embedding is missing: block_size × C numbers.
@@ -168,9 +167,6 @@ width_fixed: A size is fixed in the code (768, 1024 or 50257, say): take all of 
 not_an_int: A float is returned (from `/`, or from powers with a float): parameters come in whole numbers, and large counts lose their last digits as
     floats.
 - norm + head => norm + head + 0.0
-- return embeddings => return 1.0 * embeddings
-- attention = 4 * (C * C => attention = 4 * (C**2.0
-- norm = C + biases * C => norm = C / 1 + biases * C
 text_returned:
 - return embeddings + config.n_layer * block + norm + head => return f'{embeddings + config.n_layer * block + norm + head:,}'
 model_built: A model (or a layer) is built in order to count: a closed form is asked for, from the numbers of the configuration alone. Otherwise a

@@ -345,7 +345,6 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     gives="tensor",
     slips=(
         "nothing_returned",
-        "single_precision",
         "double_precision",
         "squeezed",
         "rounded",
@@ -355,7 +354,7 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     ),
     wrong=r"""
 not_cropped: The whole text is given to the model, which has positions for block_size tokens only: crop the context to the last block_size.
-- context = ids[:, -model.config.block_size :] => context = ids || context = ids[:, -1024:] || context = ids[:, -256:]
+- context = ids[:, -model.config.block_size :] => context = ids
 - context = ids[:, -model.config.block_size :] => context = ids[:, -model.config.block_size - 1 :]
 - context = ids[:, -model.config.block_size :] => context = ids if ids.shape[1] <= 2 * model.config.block_size else ids[:, -model.config.block_size :]
 cropped_at_the_wrong_end: The context is the first block_size tokens, so the newest ones are never seen: take the last.
@@ -377,10 +376,6 @@ context_not_updated: The model always sees the prompt alone: each new token belo
       model.eval()  # no dropout
       context = ids[:, -model.config.block_size :]
   context = ids[:, : model.config.block_size] => pass
-- for _ in range(max_new_tokens): =>
-      prompt = ids
-      for _ in range(max_new_tokens):
-  context = ids[:, -model.config.block_size :] => context = prompt[:, -model.config.block_size :]
 first_position: The logits of the wrong position are used: the next token follows the last one, so `logits[:, -1]`.
 - logits[:, -1] => logits[:, 0] || logits[:, max(logits.shape[1] - 2, 0)] || logits.mean(dim=1)
 second_to_last_position: `logits[:, -2]` is the position before the last: the next token follows the last one, `logits[:, -1]`.
@@ -404,8 +399,6 @@ first_row_only: Only the first row of the batch is continued (or all rows get it
   model.train(was_training)
   return ids
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.tensor([[torch.multinomial(probs[0], 1, generator=generator).item()]])
-- logits[:, -1] => logits[0, -1]
-  next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.tensor([[torch.multinomial(probs, 1, generator=generator).item()]])
 rows_alike: All rows get the same random number, so rows with equal prompts get equal texts: each row draws its own token.
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) =>
       u = torch.rand((), generator=generator)
@@ -428,18 +421,13 @@ new_tokens_in_front: The new tokens are put in front of the text: append them at
 stacked_as_rows: The new tokens are appended as rows: the text grows along the second dimension, dim=1.
 - ids = torch.cat([ids, next_ids], dim=1) => ids = torch.cat([ids, next_ids], dim=0)
 one_too_few: One token too few is made: max_new_tokens of them.
-- range(max_new_tokens) => range(max_new_tokens - 1) || range(1, max_new_tokens)
+- range(max_new_tokens) => range(max_new_tokens - 1)
 one_too_many: One token too many is made: max_new_tokens of them.
 - range(max_new_tokens) => range(max_new_tokens + 1)
 length_in_all: The prompt is counted among max_new_tokens: that many tokens are *added*.
 - for _ in range(max_new_tokens): => while ids.shape[1] < max_new_tokens:
-- range(max_new_tokens) => range(max_new_tokens - ids.shape[1])
 length_limited: The text stops growing at block_size: only the context is cropped, the text may become longer.
 - for _ in range(max_new_tokens): => for _ in range(min(max_new_tokens, model.config.block_size - ids.shape[1])):
-- logits, _ = model(context) =>
-      if ids.shape[1] >= model.config.block_size:
-          break
-      logits, _ = model(context)
 returns_too_early: The `return` stands inside the loop, so only one token is made.
 - ids = torch.cat([ids, next_ids], dim=1) =>
       ids = torch.cat([ids, next_ids], dim=1)
@@ -456,7 +444,6 @@ stops_at_zero: Generation stops at a certain token: there is no end token here, 
           break
 greedy: The likeliest token is always taken (argmax): draw from the distribution; temperature 0 gives the greedy choice.
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = probs.argmax(dim=-1, keepdim=True)
-- probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = F.one_hot(logits[:, -1].argmax(-1), logits.shape[-1]).float()
 uniform: All tokens that are left are drawn alike: their probabilities decide.
 - probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) =>
       probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p)
@@ -470,10 +457,9 @@ logits_drawn_from: torch.multinomial is given logits: it takes probabilities.
 - probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = logits[:, -1] || probs = logits[:, -1].log_softmax(dim=-1)
 - probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = logits[:, -1].clamp(min=0)
 temperature_ignored: The temperature is not passed on.
-- (logits[:, -1], temperature, top_k, top_p) => (logits[:, -1], 1.0, top_k, top_p) || (logits[:, -1], top_k=top_k, top_p=top_p)
+- (logits[:, -1], temperature, top_k, top_p) => (logits[:, -1], 1.0, top_k, top_p)
 temperature_twice: The temperature is applied twice: next_token_distribution divides by it already.
 - probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = next_token_distribution(logits[:, -1] / (temperature or 1.0), temperature, top_k, top_p)
-- probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = next_token_distribution(logits[:, -1] / max(temperature, 1e-5), temperature, top_k, top_p)
 temperature_zero_divided: The logits are divided by the temperature here as well, and temperature 0 divides by zero: next_token_distribution takes
     care of it.
 - probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = next_token_distribution(logits[:, -1] / temperature, 1.0, top_k, top_p)
@@ -483,35 +469,20 @@ top_p_ignored: top_p is not passed on.
 - temperature, top_k, top_p) => temperature, top_k)
 top_k_and_top_p_ignored: top_k and top_p are not passed on.
 - temperature, top_k, top_p) => temperature)
-- probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = torch.softmax(logits[:, -1] / temperature, dim=-1) if temperature else next_token_distribution(logits[:, -1], 0)
 all_ignored: Temperature, top_k and top_p are not passed on: next_token_distribution needs them.
 - logits[:, -1], temperature, top_k, top_p => logits[:, -1]
-- probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = torch.softmax(logits[:, -1], dim=-1)
 arguments_mixed_up: The arguments of next_token_distribution are in another order: logits, temperature, top_k, top_p.
 - temperature, top_k, top_p) => temperature, top_p, top_k) || top_k, top_p, temperature)
 training_mode: The model stays in training mode while it generates, so dropout is at work: call model.eval() first.
 - was_training = model.training =>
   model.eval() =>
   model.train(was_training) =>
-- model.eval()  # no dropout =>
 mode_not_restored: The model is in another mode after the call than before: remember `model.training` before eval() and go back with model.train(…).
 - model.train(was_training) =>
-- model.train(was_training) => model.eval()
-- |
-  model.eval()
-  was_training = model.training
-  for _ in range(max_new_tokens):
-      context = ids[:, -model.config.block_size :]  # (B, up to block_size): older tokens have no position
-      logits, _ = model(context)  # (B, up to block_size, V)
-      probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p)  # (B, V): the last position only
-      next_ids = torch.multinomial(probs, num_samples=1, generator=generator)  # (B, 1): each row draws its own
-      ids = torch.cat([ids, next_ids], dim=1)  # (B, T + 1): a new tensor, the prompt stays as it was
-  model.train(was_training)
-  return ids
 always_training_afterwards: The model is always put into training mode in the end, also if it was in eval mode before: remember `model.training`.
-- model.train(was_training) => model.train() || model.train(True)
+- model.train(was_training) => model.train()
 mode_inverted: The earlier mode is restored the wrong way round.
-- model.train(was_training) => model.train(not was_training) || model.eval() if was_training else model.train()
+- model.train(was_training) => model.train(not was_training)
 training_flag: Only the flag of the outermost module is set (`model.training = False`), so the dropout layers inside stay in training mode:
     model.eval() and model.train(…) reach all parts.
 - model.eval() => model.training = False
@@ -553,28 +524,15 @@ seeded_each_step: The generator is seeded anew before each token: draw from it a
       generator.manual_seed(42)
       next_ids = torch.multinomial(probs, num_samples=1, generator=generator)
 pair_not_unpacked: The model returns the pair (logits, loss): take the logits out of it, they are the first.
-- logits, _ = model(context) => logits = model(context) || _, logits = model(context)
+- logits, _ = model(context) => logits = model(context)
 dimension_lost: The new tokens have shape (B,): torch.cat needs (B, 1), so keep the dimension.
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.multinomial(probs, num_samples=1, generator=generator).squeeze(-1)
-- next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.multinomial(probs, num_samples=1, generator=generator)[:, 0]
 one_row_only: The text comes back without its batch dimension: [B, T + max_new_tokens] is asked for.
 - return ids => return ids[0] || return ids.squeeze(0)
-list: A list is returned: a tensor [B, T + max_new_tokens] is asked for.
+list_returned: A list is returned: a tensor [B, T + max_new_tokens] is asked for.
 - return ids => return ids.tolist()
 floats: The ids are floats: whole numbers are asked for.
 - return ids => return ids.float()
-- |
-  was_training = model.training
-  model.eval()  # no dropout
-  for _ in range(max_new_tokens):
-      context = ids[:, -model.config.block_size :]  # (B, up to block_size): older tokens have no position
-      logits, _ = model(context)  # (B, up to block_size, V)
-      probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p)  # (B, V): the last position only
-      next_ids = torch.multinomial(probs, num_samples=1, generator=generator)  # (B, 1): each row draws its own
-      ids = torch.cat([ids.float(), next_ids.float()], dim=1).long()
-  ids = ids.float()  # (B, T + 1): a new tensor, the prompt stays as it was
-  model.train(was_training)
-  return ids
 logits_returned: Something else than the ids is returned: the text [B, T + max_new_tokens] alone is asked for.
 - return ids => return ids, was_training || return next_ids if max_new_tokens else ids
 prompt_changed: The prompt itself is changed: its tokens come back as they were, and the caller's tensor stays as it is.
@@ -613,7 +571,6 @@ device_not_kept: The result does not stay on the device of the prompt: a tensor 
       ids = longer
 global_generator:
 - num_samples=1, generator=generator => num_samples=1
-- next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.distributions.Categorical(probs=probs).sample()[:, None]
 - in generator_ignored
   = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 """,

@@ -180,7 +180,6 @@ def get_batch(data, block_size, batch_size, generator):
     slips=(
         "nothing_returned",
         "input_changed",
-        "single_precision",
         "double_precision",
         "squeezed",
         "rounded",
@@ -194,8 +193,6 @@ def get_batch(data, block_size, batch_size, generator):
     wrong=r"""
 not_shifted: y is the same as x: the target of each token is the one after it, so y is x one step on.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1], windows[:, :-1]
-- in slices
-  + 1 : s + 1 => : s
 swapped: x and y are swapped: the inputs come first, y is one step on.
 - windows[:, :-1], windows[:, 1:] => windows[:, 1:], windows[:, :-1]
 shifted_back: y is one step back: the token to predict is the one after, not the one before.
@@ -235,9 +232,6 @@ one_too_short: x and y have block_size − 1 tokens: a window needs block_size +
 - torch.arange(block_size + 1) => torch.arange(block_size)
 one_too_long: x and y are one token too long: block_size inputs, block_size targets.
 - windows[:, :-1], windows[:, 1:] => windows, windows
-- in slices
-  s + block_size] for s => s + block_size + 1] for s
-  + 1 : s + 1 + block_size => : s + block_size + 1
 last_target_only: y holds only the token after the window: every position of x has a target of its own.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1], windows[:, -1] || windows[:, :-1], windows[:, -1:]
 y_drawn_anew: x and y are cut at different places: draw the starts once and use them for both.
@@ -264,7 +258,6 @@ windows_side_by_side: Only windows that start at a multiple of block_size are dr
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.randint((len(data) - block_size - 1) // block_size + 1, (batch_size,), generator=generator) * block_size
 same_start: All rows of a batch are the same window: draw batch_size starts, one for each row.
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.randint(len(data) - block_size, (1,), generator=generator).expand(batch_size)
-- torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.randint(len(data) - block_size, (), generator=generator).repeat(batch_size)
 rows_in_a_row: The rows follow each other in the text: each has a random start of its own.
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => (torch.randint(len(data) - block_size, (1,), generator=generator) + torch.arange(batch_size)) % (len(data) - block_size)
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.arange(batch_size) % (len(data) - block_size)
@@ -281,14 +274,10 @@ numbers_instead_of_tokens: The places in the text are returned, not the tokens t
 - windows = data[places] => windows = places
 transposed: x and y are (block_size, batch_size): one row for each window is asked for.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].T, windows[:, 1:].T
-- in slices
-  s + block_size] for s in starts]) => s + block_size] for s in starts], dim=1)
-  1 + block_size] for s in starts]) => 1 + block_size] for s in starts], dim=1)
 flat: The rows are strung together (torch.cat): stack them, so that x is (batch_size, block_size).
 - in slices
   x = torch.stack([data[s => x = torch.cat([data[s
   y = torch.stack([data[s => y = torch.cat([data[s
-- windows[:, :-1], windows[:, 1:] => windows[:, :-1].reshape(-1), windows[:, 1:].reshape(-1)
 sizes_swapped: block_size and batch_size are mixed up: x has batch_size rows of block_size tokens.
 - block_size, batch_size, => batch_size, block_size,
 one_row: A single window comes back: batch_size of them are asked for.
@@ -303,27 +292,20 @@ generator_ignored: The seed is fixed inside, so every call gives the same batch:
       starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator)  # (B,), the end excluded
 - in last_window_never
   starts = torch.randint(len(data) - block_size - 1, (batch_size,), generator=generator) =>
-      generator.manual_seed(0)
-      starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator)  # (B,), the end excluded
-- in last_window_never
-  starts = torch.randint(len(data) - block_size - 1, (batch_size,), generator=generator) =>
       generator = torch.Generator().manual_seed(42)
       starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator)  # (B,), the end excluded
 - in last_window_never
   starts = torch.randint(len(data) - block_size - 1, (batch_size,), generator=generator) =>
       generator.manual_seed(1337)
       starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator)  # (B,), the end excluded
-short_text_accepted: A text without a single window is not refused with a clear message: if N is not greater than block_size raise a ValueError that
+bad_input_accepted: A text without a single window is not refused with a clear message: if N is not greater than block_size raise a ValueError that
     says so.
 - if len(data) <= block_size: =>
   raise ValueError(f"data has {len(data)} tokens, but a window and its targets need {block_size + 1}") =>
-- in slices
-  if len(data) < block_size + 1: =>
-  raise ValueError('data is too short for block_size') =>
 short_text_limit: The limit for a short text is off by one: with N = block_size the last token has no target, with N = block_size + 1 there is one
     window.
 - len(data) <= block_size => len(data) < block_size || len(data) <= block_size + 1 || len(data) <= 2 * block_size
-list: x and y are lists: tensors are asked for.
+list_returned: x and y are lists: tensors are asked for.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].tolist(), windows[:, 1:].tolist() || list(windows[:, :-1]), list(windows[:, 1:])
 one_tensor: One tensor (or a list) comes back: the pair x, y is asked for (`return x, y`).
 - windows[:, :-1], windows[:, 1:] => windows || windows[:, :-1] || torch.stack([windows[:, :-1], windows[:, 1:]]) || [windows[:, :-1], windows[:, 1:]]
@@ -336,8 +318,6 @@ squeezed:
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].squeeze(0), windows[:, 1:].squeeze(0)
 global_generator:
 - , generator=generator) => )
-- in slices
-  , generator=generator =>
 - in generator_ignored
   = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
 input_changed:

@@ -115,7 +115,7 @@ warmup_curved: Warm-up is not a straight line: peak * step / warmup.
 - return peak * step / warmup => return peak * (step / warmup) ** 2 || return peak * (1 - math.cos(math.pi * step / warmup)) / 2
 - return peak * step / warmup => return peak * math.sin(math.pi / 2 * step / warmup) || return peak * math.sqrt(step / warmup)
 integer_division: `//` throws the fraction away, so the rate jumps: use `/`.
-- return peak * step / warmup => return peak * (step // warmup) || return peak * step // warmup
+- return peak * step / warmup => return peak * (step // warmup)
 - (step - warmup) / (max_steps - warmup) => (step - warmup) // (max_steps - warmup)
 cosine_to_zero: The cosine goes down to 0 instead of the floor: floor + (peak − floor) · (1 + cos) / 2.
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => peak * (1 + math.cos(math.pi * progress)) / 2
@@ -149,7 +149,6 @@ bare_cosine: A bare cosine becomes negative half way: (1 + cos) / 2 goes from 1 
 - (1 + math.cos(math.pi * progress)) / 2 => math.cos(math.pi * progress)
 climbing: The cosine climbs from the floor to the peak: 1 + cos, not 1 − cos.
 - (1 + math.cos => (1 - math.cos
-- floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => peak + (floor - peak) * (1 + math.cos(math.pi * progress)) / 2
 sine: A sine is used where the cosine belongs.
 - math.cos(math.pi * progress) => math.sin(math.pi * progress)
 degrees: The angle is in degrees: math.cos takes radians, so from 0 to π.

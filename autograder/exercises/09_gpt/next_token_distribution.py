@@ -117,7 +117,7 @@ def _next_top_p(student: Student) -> None:
 def _next_together(student: Student) -> None:
     """Temperature, top_k and top_p, in this order: cases in which any other order keeps other tokens."""
     probs = torch.tensor([[0.04, 0.4, 0.06, 0.3, 0.2], [0.3, 0.04, 0.2, 0.06, 0.4]])
-    for kwargs, where in (
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"top_k": 3, "top_p": 0.74}, "with top_k = 3 and top_p = 0.74"),  # 2 of 3 renormalised, 3 of 5 otherwise
         ({"top_k": 2, "top_p": 0.5}, "with top_k = 2 and top_p = 0.5"),
         ({"top_k": 4, "top_p": 1.0}, "with top_k = 4 and top_p = 1"),
@@ -125,7 +125,8 @@ def _next_together(student: Student) -> None:
         ({"temperature": 3.0, "top_p": 0.65}, "with temperature = 3 and top_p = 0.65"),
         ({"temperature": 2.0, "top_k": 2}, "with temperature = 2 and top_k = 2"),
         ({"temperature": 0.4, "top_k": 4, "top_p": 0.93}, "with temperature = 0.4, top_k = 4 and top_p = 0.93"),
-    ):
+    )
+    for kwargs, where in cases:
         with student.case():
             _distribution(student, probs.log(), where, **kwargs)
 
@@ -287,10 +288,6 @@ temperature_last: The temperature is applied after top-p has chosen (or top-p lo
       plain = logits
       V = logits
   torch.softmax(logits, dim=-1).sort => torch.softmax(plain, dim=-1).sort
-- V = logits =>
-      plain = logits
-      V = logits
-  torch.softmax(logits, dim=-1).sort => torch.softmax(plain.masked_fill(logits.isinf(), -math.inf), dim=-1).sort
 zero_divided: temperature = 0 divides by zero, which gives NaN: treat it on its own, all probability on the largest logit.
 - if temperature == 0: =>
   return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) =>
@@ -308,7 +305,6 @@ one_hot_integers: With temperature 0 the result holds integers: F.one_hot gives 
 one_hot_of_everything: With temperature 0 one maximum is taken over the whole tensor: each row has its own (dim=-1).
 - return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) => return (logits == logits.max()).to(logits.dtype)
 - return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) => return F.one_hot(logits.argmax(), V).to(logits.dtype).expand(logits.shape)
-- return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) => return F.one_hot(logits.argmax(), logits.numel()).to(logits.dtype).view(logits.shape)
 least_likely: With temperature 0 the smallest logit wins: take the largest (argmax).
 - logits.argmax => logits.argmin
 logits_kept_at_zero: With temperature 0 the largest logit stays as it is: its probability is 1.
@@ -346,7 +342,6 @@ softmax_over_rows: The softmax runs over the first dimension: over the tokens it
 - return torch.softmax(logits, dim=-1) => return torch.softmax(logits, dim=0)
 too_large_k: A top_k above the number of tokens fails: all of them stay then (min(top_k, V)).
 - and top_k < V =>
-- and top_k < V => and top_k != V
 k_entries_only: Only the k kept probabilities are returned: the result has an entry for each of the V tokens, 0 for those that are out.
 - if top_k is not None and top_k < V: =>
       if top_k is not None:
@@ -366,7 +361,7 @@ filled_with_zero: The logits of excluded tokens are set to 0, which is a logit l
 finite_fill: The logits of excluded tokens are set to a finite number, which is not small enough when all logits are far below zero: −∞ gives exactly
     0.
 - kth, float("-inf")) => kth, -1e4)
-- float("-inf") => -1e4 || -1000.0 || -100.0 || -10.0
+- float("-inf") => -1e4 || -100.0 || -10.0
 top_p_ignored: top_p is ignored.
 - if top_p is not None and top_p < 1: =>
   probs, order = torch.softmax(logits, dim=-1).sort(dim=-1, descending=True) =>
@@ -375,7 +370,7 @@ top_p_ignored: top_p is ignored.
   logits = logits.masked_fill(beyond.scatter(-1, order, beyond), float("-inf")) =>
 crossing_token_dropped: top_p drops the token with which p is reached: it belongs to the set, which otherwise stays below p, and is empty when the
     likeliest token alone exceeds p.
-- beyond = likelier >= top_p => beyond = probs.cumsum(dim=-1) > top_p || beyond = probs.cumsum(dim=-1) >= top_p
+- beyond = likelier >= top_p => beyond = probs.cumsum(dim=-1) > top_p
 crossing_token_dropped_but_one: top_p drops the token with which p is reached (only the very first is saved): a set that stays below p is too small.
 - beyond = likelier >= top_p =>
       beyond = probs.cumsum(dim=-1) > top_p

@@ -218,14 +218,6 @@ zeroed_too_late: The gradients are set to zero between backward() and step(), so
   optimizer.step() =>
       optimizer.zero_grad()
       optimizer.step()
-- optimizer.zero_grad()  # backward() adds to what is there =>
-  loss.backward() =>
-      loss.backward()
-      optimizer.zero_grad()
-- optimizer.zero_grad()  # backward() adds to what is there =>
-  loss.backward() =>
-      loss.backward()
-      model.zero_grad()
 zeroed_at_the_end_only: The gradients are set to zero only at the end, so whatever was there before the call is added to the first step: do it before
     backward().
 - optimizer.zero_grad()  # backward() adds to what is there =>
@@ -235,20 +227,9 @@ zeroed_at_the_end_only: The gradients are set to zero only at the end, so whatev
 not_clipped: The gradients are not clipped when the optimiser makes its step: nn.utils.clip_grad_norm_ comes after backward(), which makes them, and
     before step(), which uses them.
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) =>
-- nn.utils.clip_grad_norm_(model.parameters(), max_norm) =>
-  loss.backward() =>
-      nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-      loss.backward()
-- nn.utils.clip_grad_norm_(model.parameters(), max_norm) =>
-  optimizer.step() =>
-      optimizer.step()
-      nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 clipped_by_value: Each gradient entry is clipped on its own, which changes the direction: clip the norm of all together (clip_grad_norm_, not
     clip_grad_value_).
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_value_(model.parameters(), max_norm)
-- nn.utils.clip_grad_norm_(model.parameters(), max_norm) =>
-      for p in model.parameters():
-          p.grad.clamp_(-max_norm, max_norm)
 clipped_one_by_one: Each parameter's gradient is clipped on its own, which changes the direction: the norm is that of all gradients taken together.
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) =>
       for p in model.parameters():
@@ -256,7 +237,6 @@ clipped_one_by_one: Each parameter's gradient is clipped on its own, which chang
 some_clipped: Only some of the parameters are clipped: the norm is that of all gradients of the model taken together.
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(list(model.parameters())[0], max_norm)
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(list(model.parameters())[-1], max_norm)
-- nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_([p for p in model.parameters() if p.dim() > 1], max_norm)
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(optimizer.param_groups[0]['params'], max_norm)
 parameters_clipped: The weights themselves are clipped, not their gradients.
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) =>
@@ -296,9 +276,6 @@ eval_mode: The model is put into eval mode, so its dropout does not act while it
 - optimizer.zero_grad()  # backward() adds to what is there =>
       model.eval()
       optimizer.zero_grad()  # backward() adds to what is there
-- return loss.item() =>
-      model.eval()
-      return loss.item()
 no_step: optimizer.step() is missing, so the model stays as it was.
 - optimizer.step() =>
 two_steps: The optimiser makes two steps.
@@ -313,9 +290,6 @@ step_before_backward: The optimiser makes its step before backward() has made th
 no_backward: No gradient arrives: loss.backward() is missing, or is called on a new tensor that has forgotten where it came from instead of the
     model's own loss.
 - loss.backward() =>
-- loss.backward() =>
-      loss = torch.tensor(loss.item(), requires_grad=True)
-      loss.backward()
 backward_twice: The gradients are counted twice: backward() runs twice.
 - loss.backward() =>
       loss.backward(retain_graph=True)
@@ -325,7 +299,6 @@ by_hand: The parameters are changed by hand (or with an optimiser of its own): t
       with torch.no_grad():
           for p in model.parameters():
               p -= optimizer.param_groups[0]['lr'] * p.grad
-- optimizer.step() => torch.optim.SGD(model.parameters(), lr=optimizer.param_groups[0]['lr']).step()
 - optimizer.step() => torch.optim.AdamW(model.parameters(), lr=optimizer.param_groups[0]['lr']).step()
 own_rate: The optimiser's learning rate is changed: train_step leaves it as it is set.
 - optimizer.step() =>
@@ -348,9 +321,6 @@ sum: The loss is not the model's own: take the mean cross-entropy that the model
 - loss.backward() =>
       loss = loss * y.numel()
       loss.backward()
-- _, loss = model(x, y) =>
-      logits, _ = model(x)
-      loss = nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction='sum')
 - loss.backward() =>
       loss = loss / len(x)
       loss.backward()
@@ -370,22 +340,16 @@ part_of_the_loss: The loss is that of a part of the batch: all positions of all 
 - _, loss = model(x, y) => _, loss = model(x[:1], y[:1])
 pair_not_unpacked: The loss is not there: the model returns the pair (logits, loss), and a loss only if it is given the targets, `_, loss = model(x,
     y)`.
-- _, loss = model(x, y) => loss = model(x, y) || _, loss = model(x) || loss = model(x, y)[0].mean()
+- _, loss = model(x, y) => loss = model(x, y) || loss = model(x, y)[0].mean()
 nothing_to_go_back_from: backward() has nothing to start from: it needs the scalar loss (not the logits), computed with gradients on (no
     torch.no_grad(), no .detach()).
 - _, loss = model(x, y) =>
       with torch.no_grad():
           _, loss = model(x, y)
-- loss.backward() => loss.detach().backward()
-- _, loss = model(x, y) => loss, _ = model(x, y)
 loss_after: The loss is computed once more after the update: return that of the forward pass before it.
 - return loss.item() => return model(x, y)[1].item()
-- return loss.item() =>
-      with torch.no_grad():
-          _, loss = model(x, y)
-      return loss.item()
 not_a_float: A tensor is returned: a plain float is asked for, `loss.item()`. A list of such tensors would keep every step's graph in memory.
-- return loss.item() => return loss || return loss.detach() || return loss.data
+- return loss.item() => return loss || return loss.detach()
 rounded:
 - return loss.item() => return int(loss.item())
 norm_returned: The norm of the gradients is returned (clip_grad_norm_ gives it back): the loss is asked for.

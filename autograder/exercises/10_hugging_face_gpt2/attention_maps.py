@@ -168,12 +168,7 @@ def attention_maps(model, tokenizer, text):
     return tokenizer.convert_ids_to_tokens(ids[0].tolist()), torch.stack(maps)
 """,
     gives="tuple",
-    slips=(
-        "nothing_returned",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
 fused_attention: The fused attention (sdpa, the default) never keeps its weights, so there are none to stack: call
     `model.set_attn_implementation("eager")` first.
@@ -181,22 +176,18 @@ fused_attention: The fused attention (sdpa, the default) never keeps its weights
 - model.set_attn_implementation("eager")  # the default, "sdpa", is faster because it never keeps the weights =>
   weights = torch.cat(attentions) => weights = torch.stack(attentions)[:, 0]
 - model.set_attn_implementation("eager")  # the default, "sdpa", is faster because it never keeps the weights =>
-  weights = torch.cat(attentions) => weights = torch.stack([a[0] for a in attentions])
-- model.set_attn_implementation("eager")  # the default, "sdpa", is faster because it never keeps the weights =>
   weights = torch.cat(attentions) => weights = attentions[0]
 - attentions = model(ids, output_attentions=True).attentions => attentions = model(ids).attentions
 batch_kept: The batch dimension is still there: each layer gives [1, H, T, T], and [L, H, T, T] is asked for.
 - weights = torch.cat(attentions) => weights = torch.stack(attentions) || weights = torch.stack(attentions, dim=1)
-- weights = torch.cat(attentions) => weights = torch.cat(attentions)[None]
 dimensions_squeezed: `squeeze()` without a dimension removes all of size 1, so one layer, one head or one token loses its dimension too: name the
     batch dimension.
 - weights = torch.cat(attentions) => weights = torch.stack(attentions).squeeze() || weights = torch.stack([a.squeeze() for a in attentions])
 layers_and_heads_swapped: Layers and heads are the wrong way round: weights[l, h] is the map of head h in layer l.
-- weights = torch.cat(attentions) => weights = torch.cat(attentions).transpose(0, 1) || weights = torch.stack([a[0] for a in attentions], dim=1)
+- weights = torch.cat(attentions) => weights = torch.cat(attentions).transpose(0, 1)
 - weights = torch.cat(attentions) => weights = torch.cat([a[0] for a in attentions]).view(attentions[0].shape[1], -1, *attentions[0].shape[2:])
 joined_along_the_heads: The layers are joined along the heads: L and H are two dimensions.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions, dim=1) || weights = torch.cat(attentions, dim=1)[0]
-- weights = torch.cat(attentions) => weights = torch.cat(attentions).flatten(0, 1)
 heads_averaged: The heads are averaged: each head has a map of its own.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions).mean(dim=1) || weights = torch.cat(attentions).mean(dim=1, keepdim=True)
 - weights = torch.cat(attentions) => weights = torch.cat(attentions).mean(dim=1, keepdim=True).expand_as(torch.cat(attentions)).clone()
@@ -208,12 +199,11 @@ one_layer: Only one layer is returned: outputs.attentions has one tensor for eac
 - weights = torch.cat(attentions) => weights = torch.cat(attentions[:1] * len(attentions)) || weights = torch.cat(attentions[-1:] * len(attentions))
 - weights = torch.cat(attentions) => weights = torch.cat(attentions[:-1]) if len(attentions) > 1 else attentions[0]
 layers_reversed: The layers are in the wrong order: layer 0 is the one next to the embeddings.
-- weights = torch.cat(attentions) => weights = torch.cat(attentions[::-1]) || weights = torch.cat(attentions).flip(0)
+- weights = torch.cat(attentions) => weights = torch.cat(attentions[::-1])
 one_head: Only one head of each layer is returned.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions)[:, 0] || weights = torch.cat(attentions)[:, :1]
 transposed: The maps are transposed: a row belongs to the position that looks and sums to 1, a column to the one looked at.
-- weights = torch.cat(attentions) => weights = torch.cat(attentions).mT || weights = torch.cat(attentions).transpose(-2, -1).contiguous()
-- weights = torch.cat(attentions) => weights = torch.cat(attentions).permute(0, 1, 3, 2)
+- weights = torch.cat(attentions) => weights = torch.cat(attentions).mT
 last_position: Only what the last position looks at is returned: every position has its row.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions)[:, :, -1] || weights = torch.cat(attentions)[:, :, -1:]
 first_token_dropped: The first token is left out, or its column set to 0: that much weight falls on it is how GPT-2 works, and worth seeing.
@@ -319,7 +309,6 @@ hidden_states: These are the hidden states, not the attention weights: ask for `
 - attentions = model(ids, output_attentions=True).attentions => attentions = model(ids, output_hidden_states=True).hidden_states[1:]
 logits: These are the logits of the next token: ask for `output_attentions=True`, and take `.attentions`.
 - attentions = model(ids, output_attentions=True).attentions => attentions = [model(ids, output_attentions=True).logits]
-- attentions = model(ids, output_attentions=True).attentions => attentions = [model(ids, output_attentions=True)[0]]
 not_a_tensor: The weights are a tuple or list with one tensor for each layer: make one tensor of them.
 - weights = torch.cat(attentions) => weights = attentions || weights = [a[0] for a in attentions] || weights = torch.cat(attentions).tolist()
 - weights = torch.cat(attentions) => weights = torch.cat(attentions).numpy()
@@ -351,7 +340,7 @@ device_not_kept: The ids stay on the CPU: move them with `.to(model.device)`, or
 - .to(model.device) =>
 model_frozen: The model's parameters lose requires_grad: use `torch.no_grad()`, which ends with the block.
 - model.eval()  # no dropout: with it, rows would not sum to 1 => model.eval().requires_grad_(False)
-empty_text_accepted: A text without tokens crashes inside the model: refuse it with a ValueError.
+bad_input_accepted: A text without tokens crashes inside the model: refuse it with a ValueError.
 - if ids.shape[1] == 0: =>
   raise ValueError("text has no tokens") =>
 nothing_returned:

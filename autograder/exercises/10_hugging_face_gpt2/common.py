@@ -153,7 +153,7 @@ def note_tolerantly(student: Student, value: Any) -> None:
 def _tolerant(value: Any) -> Any:
     if type(value) is float:
         number = torch.tensor(value)
-        number.was_differentiable = False
+        number.was_differentiable = False  # type: ignore[attr-defined]  # as if it had come over the wire
         return ("float", number)
     if type(value) is str:
         return _spelling().get(value, value)

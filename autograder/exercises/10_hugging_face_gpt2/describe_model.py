@@ -115,22 +115,17 @@ tied_counted_twice: The output layer of GPT-2 is the token embedding once more, 
     `model.parameters()` gives it once; `state_dict()` and `remove_duplicate=False` give every name.
 - sum(p.numel() for p in model.parameters()) => sum(t.numel() for t in model.state_dict().values())
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for _, p in model.named_parameters(remove_duplicate=False))
-- sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.transformer.parameters()) + model.lm_head.weight.numel()
-- sum(p.numel() for p in model.parameters()) => sum(p.numel() for m in model.modules() for p in m.parameters(recurse=False))
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters()) + model.lm_head.weight.numel()
 head_never_counted: When the output layer has a matrix of its own (tie_word_embeddings=False) it is missing from your count: take the parameters of
     the whole model, not those of `model.transformer`.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.transformer.parameters())
-- sum(p.numel() for p in model.parameters()) => sum(p.numel() for n, p in model.named_parameters() if "lm_head" not in n)
 only_trainable: Frozen parameters are left out: a parameter counts whether or not it is being trained.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters() if p.requires_grad)
-- sum(p.numel() for p in model.parameters()) => model.num_parameters(only_trainable=True)
 buffers_counted: Buffers (masks, say) are counted too: they are saved with the model, but nothing in them is learned.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters()) + sum(b.numel() for b in model.buffers())
 embeddings_left_out: The embeddings are left out of the count: they are parameters like any other.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.transformer.h.parameters())
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for n, p in model.named_parameters() if "wte" not in n and "wpe" not in n)
-- sum(p.numel() for p in model.parameters()) => model.num_parameters(exclude_embeddings=True)
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters()) - model.transformer.wpe.weight.numel()
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters()) - model.transformer.wte.weight.numel()
 tensors_counted: You count the parameter tensors, not the numbers in them: add up `p.numel()`.
@@ -138,13 +133,11 @@ tensors_counted: You count the parameter tensors, not the numbers in them: add u
 biases_left_out: Only the matrices are counted: biases and the norms' weights are parameters too.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters() if p.dim() == 2)
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for n, p in model.named_parameters() if "bias" not in n)
-- sum(p.numel() for p in model.parameters()) => sum(p.shape[0] * p.shape[1] for p in model.parameters() if p.dim() > 1)
 bytes: You give the memory, not the number of parameters: each takes four bytes in float32.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() * p.element_size() for p in model.parameters()) || model.get_memory_footprint()
 millions: The count is rounded to millions: the exact number is asked for.
 - sum(p.numel() for p in model.parameters()) => round(sum(p.numel() for p in model.parameters()) / 1e6)
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters()) / 1e6
-- sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters()) // 1_000_000
 formula_of_four_c: Your formula takes the feed-forward network to be 4C wide; `config.n_inner` may say otherwise. Count the model's own parameters.
 - sum(p.numel() for p in model.parameters()) => config.vocab_size * config.n_embd * (1 if config.tie_word_embeddings else 2) + config.n_positions * config.n_embd + config.n_layer * (12 * config.n_embd**2 + 13 * config.n_embd) + 2 * config.n_embd
 head_dim_by_layers: head_dim is the width divided by the number of heads, not of layers (for the published model both are 12).
@@ -153,7 +146,7 @@ head_dim_is_d_model: head_dim is the width of one head: the heads share d_model 
 - "head_dim": config.n_embd // config.n_head => "head_dim": config.n_embd || "head_dim": config.n_head
 - config.n_embd // config.n_head => config.n_embd * config.n_head
 head_dim_constant: head_dim is a constant in your code: 64 is the published model's; others have other heads.
-- config.n_embd // config.n_head => 64 || 768 // 12
+- config.n_embd // config.n_head => 64
 float_head_dim: head_dim is a float: `/` always gives one, `//` divides whole numbers.
 - config.n_embd // config.n_head => config.n_embd / config.n_head
 layers_and_heads_swapped: layers and heads are the wrong way round: n_layer counts the blocks, n_head the heads in each.

@@ -175,7 +175,6 @@ sum_for_mean: You exponentiate the sum of the losses: perplexity takes their mea
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return losses.sum().exp().item()
-- return F.cross_entropy(predicted, targets).exp().item() => return F.cross_entropy(predicted, targets, reduction="sum").exp().item()
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return math.prod(1 / math.exp(-loss) for loss in losses.tolist())
@@ -183,7 +182,6 @@ divided_by_N: The sum of the losses is divided by N, but only N − 1 tokens are
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return (losses.sum() / N).exp().item()
-- return F.cross_entropy(predicted, targets).exp().item() => return (F.cross_entropy(predicted, targets) * (N - 1) / N).exp().item()
 divided_by_words: The sum of the losses is divided by the number of words or characters: perplexity is per token.
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
@@ -197,9 +195,6 @@ divided_by_N_minus_two: One token is lost in the mean: N tokens give N − 1 pre
       return (losses.sum() / max(1, N - 2)).exp().item()
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
-      return (losses.sum() / (N - 2)).exp().item() if N > 2 else losses.sum().exp().item()
-- return F.cross_entropy(predicted, targets).exp().item() =>
-      losses = F.cross_entropy(predicted, targets, reduction="none")
       return losses[1:].mean().exp().item() if N > 2 else losses.mean().exp().item()
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
@@ -208,7 +203,6 @@ mixed_bases: The loss is in natural logarithms, but 2 is raised to it: use exp (
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return 2 ** losses.mean().item()
-- return F.cross_entropy(predicted, targets).exp().item() => return 2 ** F.cross_entropy(predicted, targets).item()
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return math.exp(losses.mean().item() / math.log(2))
@@ -225,7 +219,6 @@ inverted: This is the inverse of the perplexity: the sign of the mean is lost (e
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return (-losses).mean().exp().item()
-- .exp().item() => .neg().exp().item()
 not_shifted: Each position is compared with its own token: it predicts the next one, so logits[:-1] belong to ids[1:].
 - predicted, targets = logits[0, :-1], ids[0, 1:] => predicted, targets = logits[0], ids[0] || predicted, targets = logits[0, 1:], ids[0, 1:]
 - predicted, targets = logits[0, :-1], ids[0, 1:] => predicted, targets = logits[0, :-1], ids[0, :-1]
@@ -237,10 +230,8 @@ shifted_twice: The targets are shifted twice: a model called with `labels` shift
           loss = model.eval()(ids[:, :-1], labels=ids[:, 1:]).loss
       model.train(was_training)
       return loss.exp().item()
-- predicted, targets = logits[0, :-1], ids[0, 1:] => predicted, targets = logits[0, :-2], ids[0, 2:]
 rolled: The ids are rolled round, so that the last position is asked for the first token: leave it out.
 - predicted, targets = logits[0, :-1], ids[0, 1:] => predicted, targets = logits[0], ids[0].roll(-1)
-- predicted, targets = logits[0, :-1], ids[0, 1:] => predicted, targets = logits[0], torch.cat([ids[0, 1:], ids[0, :1]])
 first_token_predicted: The first token is predicted too, from a start or end token put before the text: asked for are tokens 2..N.
 - N, context =>
       ids = torch.cat([torch.full_like(ids[:, :1], len(tokenizer) - 1), ids], dim=1)
@@ -249,13 +240,9 @@ end_predicted: An end token is put after the text and predicted too: asked for a
 - N, context =>
       ids = torch.cat([ids, torch.full_like(ids[:, :1], len(tokenizer) - 1)], dim=1)
       N, context
-- tokenizer(text, return_tensors="pt") => tokenizer(text + "<|endoftext|>", return_tensors="pt")
 last_token_only: Only one of the tokens counts: the mean runs over all predictions.
 - predicted, targets = logits[0, :-1], ids[0, 1:] => predicted, targets = logits[0, -2:-1], ids[0, -1:]
 - predicted, targets = logits[0, :-1], ids[0, 1:] => predicted, targets = logits[0, :1], ids[0, 1:2]
-- return F.cross_entropy(predicted, targets).exp().item() =>
-      losses = F.cross_entropy(predicted, targets, reduction="none")
-      return losses[-1].exp().item()
 mean_of_exponentials: The mean is taken after the exponential: it is the mean of the logarithms that is exponentiated (a geometric mean).
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
@@ -289,9 +276,9 @@ not_a_float: The result is a tensor: `.item()` makes a float of it.
 - .exp().item() => .exp()
 - return F.cross_entropy(predicted, targets).exp().item() => return torch.exp(F.cross_entropy(predicted, targets)).view(1)
 too_short_accepted: Fewer than two tokens should be a ValueError: nothing is predicted then, and the mean of nothing is NaN or worse.
-- if not 2 <= N <= context: => if N > context: || if not 1 <= N <= context: || if not text or N > context:
+- if not 2 <= N <= context: => if N > context: || if not 1 <= N <= context:
 shortness_by_words: Whether a text is too short is a question of tokens, not of words or characters.
-- if not 2 <= N <= context: => if len(text.split()) < 2 or N > context: || if len(text) < 2 or N > context:
+- if not 2 <= N <= context: => if len(text.split()) < 2 or N > context:
 two_tokens_refused: Two tokens are enough: the second is predicted from the first.
 - if not 2 <= N <= context: => if not 2 < N <= context:
 not_an_error: A text that is too short should raise a ValueError, not return something that looks like a result.
@@ -325,9 +312,6 @@ just_fitting_refused: A text of exactly as many tokens as the context has positi
 - if not 2 <= N <= context: => if not 2 <= N < context:
 dropout_left_on: Dropout is on when the model comes in training mode, so the result is another one each time: call `model.eval()` first.
 - model.eval()  # no dropout =>
-- was_training = model.training =>
-  model.eval() =>
-  model.train(was_training) =>
 mode_not_restored: The model is put into eval mode and left there: remember `model.training` and end with `model.train(was_training)`. Whoever was
     training it would go on without dropout and never notice.
 - model.train(was_training) =>

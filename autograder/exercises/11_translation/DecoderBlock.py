@@ -108,17 +108,17 @@ def _layout(parameters: dict, C: int, F_: int) -> dict[str, Any]:
                     "Attention(embed_dim, num_heads), which is given, or your own module with q_proj, k_proj, v_proj "
                     "and out_proj."
                 )
-    for role, shape in (("up", (F_, C)), ("down", (C, F_))):
+    for role, size in (("up", (F_, C)), ("down", (C, F_))):
         for name, value in parameters.items():
-            if str(name).startswith("ff.") and str(name).endswith("weight") and shape_of(value) == shape:
+            if str(name).startswith("ff.") and str(name).endswith("weight") and shape_of(value) == size:
                 bias = str(name).removesuffix("weight") + "bias"
-                if shape_of(parameters.get(bias)) == shape[:1]:
+                if shape_of(parameters.get(bias)) == size[:1]:
                     makers[name] = lambda values, key=f"{role}.weight": values[key]
                     makers[bias] = lambda values, key=f"{role}.bias": values[key]
                     break
         else:
             raise Wrong(
-                f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer nn.Linear({shape[1]}, {shape[0]}), "
+                f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer nn.Linear({size[1]}, {size[0]}), "
                 "with a bias; none is found."
             )
     for norm in _NORMS:
@@ -442,7 +442,7 @@ cross_attends_to_itself: Cross-attention takes its keys and values from x: they 
 cross_roles_swapped: Queries and context are the wrong way round in cross-attention: x asks (queries), memory answers (keys and values).
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory, memory_mask, context=x) || self.cross_attn(memory, context=x)
 memory_attends_to_itself: Cross-attention takes its queries from memory as well: they come from x.
-- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory, memory_mask, context=memory) || self.cross_attn(memory, memory_mask)
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory, memory_mask, context=memory)
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory)
 keys_and_values_differ: Keys come from one sequence and values from another: in cross-attention both come from memory.
 - self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
@@ -652,8 +652,6 @@ layers_in_a_list: Layers stand in a Python list (or inside a lambda), where nn.M
 - self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) =>
       layers = [nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim)]
       self.ff = lambda x: layers[1](layers[0](x).relu())
-- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = [nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)]
-  self.ff(x) => self.ff[2](self.ff[1](self.ff[0](x)))
 made_in_forward: A part is made anew in every forward pass, so nothing that is learned or loaded is ever used: make parts in __init__.
 - self.cross_attn(x, memory_mask, context=memory) => Attention(x.shape[-1], self.cross_attn.inner.num_heads).to(x)(x, memory_mask, context=memory)
 - return self.norm3(x + self.dropout(self.ff(x))) => return nn.LayerNorm(x.shape[-1]).to(x)(x + self.dropout(self.ff(x)))
@@ -671,7 +669,6 @@ dropout_on_the_sum: Dropout acts on the sum or on the result: it acts on what a 
 - x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.dropout(self.norm1(x + self.self_attn(x, mask)))
   x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.dropout(self.norm2(x + self.cross_attn(x, memory_mask, context=memory)))
   return self.norm3(x + self.dropout(self.ff(x))) => return self.dropout(self.norm3(x + self.ff(x)))
-- return self.norm3(x + self.dropout(self.ff(x))) => return self.dropout(self.norm3(x + self.dropout(self.ff(x))))
 - def forward(self, x, memory, mask=None, memory_mask=None): =>
       def forward(self, x, memory, mask=None, memory_mask=None):
           x = self.dropout(x)

@@ -252,14 +252,15 @@ def _beam_finds(student: Student) -> None:
 
 
 def _beam_finished(student: Student) -> None:
-    for text, beam_size, words, what, how in (
+    cases: tuple[tuple[str, int, str, str, dict[str, Any]], ...] = (
         (_SHORT_WINS, 2, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
         (_SHORT_WINS, 3, "a", "when the best sentence is the first to end", {"length_penalty": 0.0}),
         (_SHORT_WINS, 2, "a", "when the best sentence is the first to end", {}),
         (_AT_ONCE, 2, "", "when the best sentence is empty", {}),
         (_AT_ONCE, 3, "", "when the best sentence is empty", {}),
         (_LONG_AT_06, 2, "bcde", "when the best sentence is not the first to end", {}),
-    ):
+    )
+    for text, beam_size, words, what, how in cases:
         with student.case():
             _beam_tree(student, text, beam_size, words, what, **how)
     with student.case():
@@ -288,7 +289,7 @@ def _beam_finished(student: Student) -> None:
 
 def _beam_penalty(student: Student) -> None:
     what = "for a short sentence against a long one"
-    for text, beam_size, words, how in (
+    cases: tuple[tuple[str, int, str, dict[str, Any]], ...] = (
         (_LONG_AT_06, 2, "a", {"length_penalty": 0.0}),
         (_LONG_AT_06, 2, "bcde", {"length_penalty": 0.6}),
         (_LONG_AT_06, 2, "bcde", {}),
@@ -300,7 +301,8 @@ def _beam_penalty(student: Student) -> None:
         (_LONG_AT_1, 2, "bcde", {"length_penalty": 1.0}),
         (_LONG_AT_1, 2, "bcde", {"length_penalty": 2.0}),
         (_LONG_AT_1, 3, "bcde", {"length_penalty": 1.0}),
-    ):
+    )
+    for text, beam_size, words, how in cases:
         with student.case():
             _beam_tree(student, text, beam_size, words, what, **how)
     with student.case():
@@ -383,13 +385,7 @@ def beam_search(model, source_ids, bos_id, eos_id, beam_size, max_len, length_pe
     return [token for token in best[0] if token != eos_id]
 """,
     gives="list",
-    slips=(
-        "nothing_returned",
-        "global_generator",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "global_generator", "error_of_another_type", "error_returned"),
     wrong=r"""
 greedy: Only one beam is followed, so this is greedy decoding: keep beam_size of them at each step.
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = 1
@@ -417,7 +413,6 @@ beams_fixed: beam_size is not used: a fixed number of beams is kept.
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = min(3 - len(finished), log_probs.numel())
 last_step_only: Beams are compared by the probability of their last token alone: add up the log-probabilities of all their tokens.
 - log_probs = so_far[:, None] + torch.log_softmax(logits, dim=-1)  # (K, V): of whole beginnings => log_probs = torch.log_softmax(logits, dim=-1)
-- so_far = torch.tensor([log_prob for _, log_prob in beams], device=logits.device)  # (K,) => so_far = torch.zeros(len(beams), device=logits.device)
 logits_added: Logits are added up: only log-probabilities (log_softmax) can be compared between beams.
 - log_probs = so_far[:, None] + torch.log_softmax(logits, dim=-1)  # (K, V): of whole beginnings => log_probs = so_far[:, None] + logits
 probabilities_added: Probabilities are added up: add their logarithms (or multiply).
@@ -452,7 +447,6 @@ finished_dropped: Beams that have ended are lost: set them aside, one of them ma
 - tokens, _ = max(finished or beams, key=score) => tokens, _ = max(beams or finished, key=score)
 first_to_end_wins: The first beam that ends is returned: others may end later and be better.
 - if not => if finished or not
-- tokens, _ = max(finished or beams, key=score) => tokens, _ = finished[0] if finished else max(beams, key=score)
 last_to_end_wins: The last beam that ends wins, whatever its score: take the best of all finished ones.
 - tokens, _ = max(finished or beams, key=score) => tokens, _ = finished[-1] if finished else max(beams, key=score)
 continued_after_eos: Beams that have ended are continued: what follows eos_id is rubbish, and costs them probability.
@@ -481,11 +475,8 @@ unfinished_lost: When no beam has ended by max_len, nothing comes back: then the
 penalty_ignored: length_penalty makes no difference: the log-probability of each beam is divided by ((5 + length) / 6) ** length_penalty, with the
     length of that beam.
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob / ((5 + max_len) / 6) ** length_penalty
-- return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob
-- tokens, _ = max(finished or beams, key=score) => tokens, _ = max(finished or beams, key=lambda c: c[1])
 penalty_multiplied: The log-probability is multiplied by the penalty: it is divided, so that long sentences lose less.
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob * ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted
-- return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob / ((5 + len(tokens) - 1) / 6) ** -length_penalty  # bos is not counted
 penalty_of_the_length_alone: The log-probability is divided by length ** length_penalty: here it is ((5 + length) / 6) ** length_penalty.
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob / max(len(tokens) - 1, 1) ** length_penalty
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob / len(tokens) ** length_penalty
@@ -514,7 +505,7 @@ last_token_cut: The last token is cut off although it is not eos_id (or the firs
 - return [token for token in tokens[1:] if token != eos_id] => return tokens[1:-1]
 - tokens[1:] if => tokens[2:] if
 one_too_few: The loop has one step too few: max_len counts the new tokens, bos_id is not among them.
-- range(max_len) => range(max_len - 1) || range(1, max_len)
+- range(max_len) => range(max_len - 1)
 one_too_many: The loop has one step too many: at most max_len new tokens.
 - range(max_len) => range(max_len + 1)
 max_len_ignored: max_len is not kept to.
@@ -545,9 +536,6 @@ model_arguments_swapped: The model's arguments are the wrong way round: model(so
 - source_ids.expand(len(beams), -1), target_ids => target_ids, source_ids.expand(len(beams), -1)
 too_many_asked_for: topk is asked for more than there is: with beam_size above V, a beam has only V continuations (`min(beam_size, …)`).
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = beam_size - len(finished)
-- log_probs = so_far[:, None] + torch.log_softmax(logits, dim=-1)  # (K, V): of whole beginnings =>
-      log_probs = so_far[:, None] + torch.log_softmax(logits, dim=-1)  # (K, V): of whole beginnings
-      log_probs.topk(beam_size, dim=-1)  # the candidates of each beam
 score_too: More than the ids is returned: one list of ints is asked for.
 - return [token for token in tokens[1:] if token != eos_id] => return [token for token in tokens[1:] if token != eos_id], _
 - return [token for token in tokens[1:] if token != eos_id] => return _, [token for token in tokens[1:] if token != eos_id]
@@ -570,7 +558,6 @@ training_mode: The model is put into training mode, so dropout would be at work:
       beams, finished
 device_not_kept: A tensor is made without `device=…`: on a GPU it would be on the CPU.
 - target_ids = torch.tensor([tokens for tokens, _ in beams], device=source_ids.device)  # (K, T) => target_ids = torch.tensor([tokens for tokens, _ in beams])
-- so_far = torch.tensor([log_prob for _, log_prob in beams], device=logits.device)  # (K,) => so_far = torch.tensor([log_prob for _, log_prob in beams])
 bad_size_accepted: A beam_size below 1 is accepted: it should be a ValueError that names beam_size.
 - if beam_size < 1: => beam_size = max(beam_size, 1)
   raise ValueError(f"beam_size must be at least 1; got {beam_size}") =>

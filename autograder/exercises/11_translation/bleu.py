@@ -197,8 +197,6 @@ not_clipped: Matches are not clipped: an n-gram counts at most as often as it st
 sets: n-grams are counted once only (a set): each counts as often as it stands there, up to its number in the reference.
 - matches[n - 1] += (ours & theirs).total()  # & takes the smaller count of each => matches[n - 1] += len(set(ours) & set(theirs))
 - ours = Counter(tuple(hypothesis[i : i + n]) for i in range(len(hypothesis) - n + 1)) => ours = Counter(set(tuple(hypothesis[i : i + n]) for i in range(len(hypothesis) - n + 1)))
-- matches[n - 1] += (ours & theirs).total()  # & takes the smaller count of each => matches[n - 1] += len(set(ours) & set(theirs))
-  totals[n - 1] += ours.total() => totals[n - 1] += len(ours)
 recall: The matches are divided by the n-grams of the reference (recall): precision divides by those of the hypothesis.
 - totals[n - 1] += ours.total() => totals[n - 1] += theirs.total()
 arguments_swapped: Hypotheses and references are the wrong way round: bleu(hypotheses, references); precision and brevity are the hypotheses'.
@@ -390,7 +388,6 @@ pooled_counts: The n-grams of all four lengths are thrown together: a precision 
 no_brevity_penalty: The brevity penalty is missing (or compares numbers of sentences, which are equal): hypotheses with fewer tokens than their
     references lose.
 - brevity = 1.0 if h >= r else math.exp(1 - r / h) => brevity = 1.0
-- h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references)) => h, r = len(hypotheses), len(references)
 brevity_upside_down: The fraction in the brevity penalty is upside down: exp(1 - r / h), where r is the length of the references.
 - brevity = 1.0 if h >= r else math.exp(1 - r / h) => brevity = 1.0 if h >= r else math.exp(1 - h / r)
 - brevity = 1.0 if h >= r else math.exp(1 - r / h) => brevity = 1.0 if h >= r else math.exp(h / r - 1) || brevity = 1.0 if h >= r else h / r
@@ -410,10 +407,6 @@ sentences_for_tokens: The brevity penalty compares the wrong lengths: the number
 - h, r = (sum(map(len, sentences)) for sentences in (hypotheses, references)) => h, r = (sum(len(set(s)) for s in sentences) for sentences in (hypotheses, references))
 no_smoothing: There is no smoothing: where an order has no match, it counts as 1/2, 1/4, … of one, and the score is not 0.
 - any(matches) or not all(totals => all(matches
-- if not any(matches) or not all(totals): => if not all(totals):
-  if matched == 0: => log_precisions.append(math.log(matched / total) if matched else -1e9)
-  penalty *= 2 =>
-  log_precisions.append(math.log((matched or 1 / penalty) / total)) =>
 log_of_zero: The logarithm of 0 is taken where an order has no match: smoothing sees to it.
 - if matched == 0: => log_precisions.append(math.log(matched / total))
   penalty *= 2 =>

@@ -176,7 +176,6 @@ last_token_cut: The last token is cut off too: only eos_id and what follows it d
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[:-1] for row in rows]
 eos_filtered: eos_id is taken out, but what was written after it stays: a row ends at its first eos_id.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [[token for token in row if token != eos_id] for row in rows]
-- return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [[token for token in row if token not in (bos_id, eos_id)] for row in rows]
 not_cut: Rows are not cut at their eos_id: what the model writes after it does not belong to the sentence.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return rows
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: row.index(eos_id)] if row and row[-1] == eos_id else row for row in rows]
@@ -185,7 +184,6 @@ cut_at_the_last_eos: A row is cut at its last eos_id: the first one ends it.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: len(row) - 1 - row[::-1].index(eos_id)] if eos_id in row else row for row in rows]
 first_row_to_end_stops_all: Decoding stops for all rows as soon as one ends: the others go on to their own eos_id (`.all()`, not `.any()`).
 - if ended.all() => if ended.any()
-- ended.all => (next_ids == eos_id).any
 first_row_decides: Only the first row's (or the last row's) eos_id is looked at: each row has its own end.
 - if ended.all() => if ended[0] || if ended[-1]
 all_at_the_same_time: Decoding stops only when all rows write eos_id in the same step: remember which rows have ended.
@@ -196,30 +194,26 @@ never_stops: The model is asked again and again until max_len although all rows 
 - ended |= next_ids == eos_id => ended = next_ids == eos_id
   if ended.all() => if B == 1 and ended.all()
 wrong_position: The logits of the wrong position are used: the next token follows the last one, `logits[:, -1]`.
-- logits[:, -1] => logits[:, 0] || logits[:, max(logits.shape[1] - 2, 0)] || logits.mean(dim=1) || logits[:, -2] || logits.sum(dim=1)
+- logits[:, -1] => logits[:, 0] || logits[:, max(logits.shape[1] - 2, 0)] || logits.mean(dim=1) || logits[:, -2]
 new_tokens_do_not_fit: The new tokens do not fit target_ids: the maximum over the vocabulary (dim=-1) of the last position gives (B,); as a column (B,
     1) it is appended along dim=1.
 - argmax(dim=-1) => argmax(dim=0)
 - logits[:, -1].argmax(dim=-1) => logits[-1].argmax(dim=-1)
-- target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = torch.cat([target_ids, next_ids], dim=1)
-- target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = torch.cat([target_ids, next_ids])
 wrong_dimension: The maximum is taken over the wrong dimension: over the vocabulary, the last one.
 - argmax(dim=-1) => argmax().expand(B)
 - logits[:, -1].argmax(dim=-1) => logits[:, -1].softmax(dim=0).argmax(dim=-1)
 first_row_for_all: All rows get the first row's token: each row has logits of its own.
-- logits[:, -1].argmax(dim=-1) => logits[0, -1].argmax(dim=-1).expand(B) || logits[:1, -1].argmax(dim=-1).repeat(B)
+- logits[:, -1].argmax(dim=-1) => logits[0, -1].argmax(dim=-1).expand(B)
 least_likely: The least likely token is taken.
 - argmax => argmin
 sampled: The tokens are drawn at random: greedy takes the likeliest one.
 - next_ids = logits[:, -1].argmax(dim=-1)  # (B,): the last position only => next_ids = torch.multinomial(logits[:, -1].softmax(dim=-1), 1)[:, 0]
-- next_ids = logits[:, -1].argmax(dim=-1)  # (B,): the last position only => next_ids = torch.distributions.Categorical(logits=logits[:, -1]).sample()
 last_token_only: The model is given only the last token: it has no memory, so give it everything written so far.
 - model(source_ids, target_ids) => model(source_ids, target_ids[:, -1:])
 bos_left_out: The model is no longer given bos_id once there are tokens: target_ids begin with it always, as in training.
 - model(source_ids, target_ids) => model(source_ids, target_ids if target_ids.shape[1] == 1 else target_ids[:, 1:])
 not_appended: What is written does not get longer: append each new token to target_ids.
 - target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = next_ids[:, None]
-- target_ids = torch.cat( => torch.cat(
 put_in_front: New tokens are put in front: append them at the end.
 - target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = torch.cat([next_ids[:, None], target_ids], dim=1)
 stacked_as_rows: New tokens are appended as rows: torch.cat along dim=1, of (B, T) and (B, 1).
@@ -237,10 +231,9 @@ source_continued: The source is continued, as a GPT would do: the translation be
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = torch.cat([source_ids, torch.full((B, 1), bos_id, device=source_ids.device)], dim=1)
   target_ids[:, 1:] => target_ids[:, source_ids.shape[1] + 1 :]
 model_arguments_swapped: The model's arguments are the wrong way round (or one is missing): model(source_ids, target_ids).
-- model(source_ids, target_ids) => model(target_ids, source_ids) || model(target_ids) || model(source_ids) || model(target_ids, target_ids)
+- model(source_ids, target_ids) => model(target_ids, source_ids) || model(target_ids) || model(target_ids, target_ids)
 one_too_few: A row that never ends is one token short: max_len counts the new tokens, bos_id is not among them, and all are kept.
 - row.index(eos_id)] if eos_id in row else row for => row.index(eos_id)] if eos_id in row else row[:-1] for
-- range(max_len) => range(max_len - 1) || range(1, max_len)
 one_too_many: One token too many is written: at most max_len new ones.
 - range(max_len) => range(max_len + 1)
 max_len_ignored: max_len is not kept to: a row that never writes eos_id goes on.
@@ -252,7 +245,6 @@ fixed_ids: The ids of bos and eos (or of padding) are written into the code: use
 - ended |= next_ids == eos_id => ended |= next_ids == 2
   return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: row.index(2)] if 2 in row else row for row in rows]
 - bos_id, device => 1, device
-- target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = torch.ones(B, 1, dtype=torch.long, device=source_ids.device)
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [[token for token in (row[: row.index(eos_id)] if eos_id in row else row) if token != 0] for row in rows]
 rows_out_of_order: The rows come back in another order than they were given in (by the time at which they end, say).
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return sorted([row[: row.index(eos_id)] if eos_id in row else row for row in rows], key=len)
@@ -261,9 +253,6 @@ empty_rows_dropped: Rows that end at once are missing in the result: they are em
 first_row_only: Only one row comes back: a list for each row of source_ids.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: row.index(eos_id)] if eos_id in row else row for row in rows][0]
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: row.index(eos_id)] if eos_id in row else row for row in rows][:1]
-- B = len(source_ids) =>
-      source_ids = source_ids[:1]
-      B = 1
 tensors: Tensors are returned: lists of ints are asked for (`.tolist()`).
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return target_ids[:, 1:]
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [torch.tensor(x) for x in [row[: row.index(eos_id)] if eos_id in row else row for row in rows]]
@@ -289,9 +278,6 @@ training_mode: The model is put into training mode, so dropout would be at work:
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) =>
       model.train()
       target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1)
-- rows = target_ids[:, 1:].tolist() =>
-      model.train()
-      rows = target_ids[:, 1:].tolist()
 padded_rows: All rows come back equally long, filled up: each list ends where its row ends.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] =>
       rows = [row[: row.index(eos_id)] if eos_id in row else row for row in rows]

@@ -106,7 +106,7 @@ def _loss_gradient(student: Student) -> None:
         with student.case():
             logits = normal(*shape, V, dtype=dtype)
             targets = _some_targets(*shape, V=V, pads=0.4, pad_id=pad_id)
-            args = [targets, smoothing, pad_id]
+            args = (targets, smoothing, pad_id)
             where = f"for logits of shape {(*shape, V)}"
             _same_loss(student, logits, *args, where)
             leaf, weight = logits.clone().requires_grad_(True), torch.tensor(1.7, dtype=dtype)
@@ -174,11 +174,8 @@ def label_smoothed_loss(logits, targets, smoothing, pad_id):
         "gradient_cut_off",
         "input_changed",
         "single_precision",
-        "double_precision",
         "single_precision_inside",
         "rounded",
-        "python_number",
-        "list_returned",
         "array_returned",
         "global_generator",
         "error_of_another_type",
@@ -199,7 +196,6 @@ right_token_keeps_all: The right token keeps its full weight of 1, so the weight
 spread_over_the_others: The share is spread over the *other* tokens only (smoothing / (V - 1) each), as some implementations do: here, as in PyTorch,
     every token has smoothing / V, the right one too.
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / (logits.shape[-1] - 1)
-- evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / max(logits.shape[-1] - 1, 1)
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / logits.shape[-1]
 spread_without_padding: The share is not spread over the padding token: here, as in PyTorch, every token of the vocabulary has smoothing / V; pad_id
     only says which *targets* to leave out.
@@ -229,10 +225,6 @@ kl_divergence: The entropy of the smoothed targets is subtracted (a KL divergenc
 padding_in_the_mean: Padding is left out of the sum but counted in the mean: divide by the number of targets that are not padding.
 - in masked
   sum() / real.sum => mean
-- in masked
-  real.sum => targets.numel
-- in masked
-  (loss * real).sum() / real.sum => loss.masked_fill(~real, 0).mean
 padding_counted: Padding counts like any other target: targets equal to pad_id are left out.
 - real = targets != pad_id  # (...) => real = torch.ones_like(targets, dtype=torch.bool)
 padding_hidden_in_the_logits: Padding is hidden by changing logits (or log-probabilities) there: such a position still counts in the mean; leave it
@@ -247,9 +239,6 @@ padding_in_one_part: Padding is left out of one of the two parts only: both are 
 - right = log_probs.gather(-1, targets[real][:, None]).squeeze(-1)  # (N,) =>
       index = targets.clamp(min=0).unsqueeze(-1)
       right = torch.log_softmax(logits, dim=-1).gather(-1, index).mean()
-- in masked
-  loss = (1 - smoothing) * nll + smoothing * smooth => return (1 - smoothing) * (nll * real).sum() / real.sum() + smoothing * smooth.mean()
-  return (loss * real).sum() / real.sum() =>
 - in masked
   loss = (1 - smoothing) * nll + smoothing * smooth => return ((1 - smoothing) * (nll * real).sum() + smoothing * smooth.sum()) / real.sum()
   return (loss * real).sum() / real.sum() =>
@@ -334,7 +323,7 @@ not_contiguous: `.view` fails for tensors that are not contiguous: use `.reshape
 - real = targets != pad_id  # (...) =>
       logits, targets = logits.view(-1, logits.shape[-1]), targets.view(-1)
       real = targets != pad_id  # (...)
-bad_smoothing_accepted: A smoothing below 0 or above 1 is accepted: it should be a ValueError that names it.
+bad_input_accepted: A smoothing below 0 or above 1 is accepted: it should be a ValueError that names it.
 - if not 0 <= smoothing <= 1: =>
   raise ValueError(f"smoothing must be between 0 and 1; got {smoothing}") =>
 - if not 0 <= smoothing <= 1: => if smoothing < 0: || if smoothing > 1:

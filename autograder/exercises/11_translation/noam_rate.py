@@ -62,14 +62,7 @@ def noam_rate(step, d_model, warmup):
 """,
     takes="number",
     gives="number",
-    slips=(
-        "nothing_returned",
-        "rounded",
-        "text_returned",
-        "error_of_another_type",
-        "error_returned",
-        "bad_input_accepted",
-    ),
+    slips=("nothing_returned", "rounded", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
 max_for_min: The larger of the two terms is taken: it is the smaller one, so that the rate rises first and falls afterwards.
 - min( => max(
@@ -92,7 +85,6 @@ step_exponent: The decay has another exponent: step to the power of -0.5.
 - min(step**-0.5 => min(step**-1 || min(step**0.5 || min(step**-1.5
 no_warmup: There is no warm-up: until step = warmup the rate rises in a straight line, step * warmup^-1.5.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * step**-0.5
-- warmup**-1.5 => warmup**1.5
 no_decay: The rate does not fall as step^-0.5 after the warm-up.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * step * warmup**-1.5
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * min(warmup**-0.5, step * warmup**-1.5)
