@@ -8,7 +8,7 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lab kill-table notebooks corpus model translate release format lint clean
+.PHONY: help demo test check bench lab kill-table signatures notebooks corpus model translate release format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,9 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadgroup tests solutions
 
+check: lint ## format, style, and the tests that are not slow: before each commit
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup tests
+
 # A corpus and sentence pairs of your own, if there are any: make bench CORPUS=tiny-shakespeare.txt, make translate PAIRS=news/
 CORPUS ?=
 PAIRS ?=
@@ -40,8 +43,14 @@ bench: $(READY) ## what marking a notebook, learning merges, training a GPT and 
 lab: $(READY) ## open the course in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir course
 
-kill-table: $(READY) ## print how many catalogued wrong answers the checks catch and name (ONLY="05-attention GPT": of these)
-	$(BIN)/autograder kill-table $(ONLY)
+# Exercises or notebooks, if not all are meant: make kill-table NAMES="05-attention GPT"
+NAMES ?=
+
+kill-table: $(READY) ## print how many catalogued wrong answers the checks catch and name (of NAMES, or of all)
+	$(BIN)/autograder kill-table $(NAMES)
+
+signatures: $(READY) ## compute what catalogued wrong answers answer, for the course to keep (of NAMES, or of all)
+	$(BIN)/autograder signatures --keep $(NAMES)
 
 notebooks: $(READY) ## run all solution notebooks and keep their outputs, then release them
 	$(BIN)/autograder run-solutions

@@ -62,6 +62,7 @@ def keeps_all_marks(exercise: Exercise, source: str, seconds: float = SECONDS) -
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_mutant_loses_marks_but_those_that_are_right(exercise, caplog):
     caplog.set_level(logging.CRITICAL)  # strange answers are what mutants give

@@ -242,6 +242,7 @@ def quick_and_quiet(monkeypatch):
     mpl.use("agg")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_nothing_given_earns_a_point_when_it_is_pasted_as_the_answer(exercise):
     points = [
@@ -254,6 +255,7 @@ def test_nothing_given_earns_a_point_when_it_is_pasted_as_the_answer(exercise):
     assert not points, f"given cells that answer {exercise.name}:\n" + "\n".join(points)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_an_answer_that_was_pasted_would_be_noticed(exercise):
     """Were the answer itself among what is given: within the time for one candidate it earns something."""

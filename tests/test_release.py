@@ -55,6 +55,7 @@ def test_the_release_is_in_step_with_the_solutions(tmp_path):
     assert not different, f"{different} are not what solutions/ generates: run `make release`"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_the_release_runs_alone_and_unanswered_exercises_say_what_to_do(name, tmp_path, monkeypatch):
     """A student opens the folder and runs all cells before answering anything."""
