@@ -173,7 +173,7 @@ def softmax(scores, dim=-1):
     wrong=r"""
 no_shift: This is what softmax gives when the largest score is not subtracted first: exp(1e4) overflows to infinity, and inf / inf is NaN. Subtracting
     the maximum of each row changes nothing in exact arithmetic.
-- shifted = scores - scores.amax(dim=dim, keepdim=True) => 
+- shifted = scores - scores.amax(dim=dim, keepdim=True) =>
   exps = torch.exp(shifted) => exps = torch.exp(scores)
 global_shift: The maximum of the whole tensor is subtracted, not that of each row: a row whose scores are all far below it underflows to 0/0. Take the
     maximum along `dim`, with keepdim=True.
