@@ -26,7 +26,7 @@ import pytest
 from conftest import NOTEBOOKS, ROOT, read
 from torch import nn
 
-from autograder.asked.course import course, exercises, working_versions
+from autograder.asked.course import course, exercises, reference, working_versions
 from autograder.asked.declare import Exercise
 from autograder.inside.responder import Responder
 from autograder.inside.wire import Packet, encode
@@ -182,12 +182,13 @@ def required(function: Any) -> int:
 
 def could_be(thing: Any, exercise: Exercise) -> bool:
     """Whether it can be called as the exercise's answer is: a module for a module, with that many arguments."""
-    if isinstance(exercise.reference, type) and isinstance(thing, type) and not issubclass(thing, nn.Module):
+    known = reference(exercise.name)
+    if isinstance(known, type) and isinstance(thing, type) and not issubclass(thing, nn.Module):
         return False
-    if isinstance(thing, type) and not isinstance(exercise.reference, type):
+    if isinstance(thing, type) and not isinstance(known, type):
         return False
     try:
-        inspect.signature(thing).bind(*range(required(exercise.reference)))
+        inspect.signature(thing).bind(*range(required(known)))
     except (TypeError, ValueError):
         return False
     return True
