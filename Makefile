@@ -65,7 +65,8 @@ model: $(READY) ## train the small GPT-2 that notebook 10 falls back to (about 2
 translate: $(READY) ## train notebook 11's translator on PAIRS (a TSV or a folder), for MINUTES, and report BLEU
 	$(BIN)/python -m autograder.training.translate $(PAIRS) --minutes $(MINUTES)
 
-release: $(READY) ## generate course/ from solutions/
+release: $(READY) ## tidy solutions/ and generate course/ from them
+	$(BIN)/autograder tidy
 	$(BIN)/python -m nbgrader generate_assignment --assignment "*" --force
 
 format: $(READY) ## format the code
