@@ -16,7 +16,7 @@ from conftest import ROOT
 
 from autograder.asked import catalogue, declare, slips
 from autograder.asked.catalogue import replaced
-from autograder.asked.course import exercise
+from autograder.asked.course import exercise, exercises
 from autograder.judge import signatures
 from autograder.judge.signatures import FIELDS, Signatures
 from autograder.judge.sketch import sketch, verdict
@@ -211,6 +211,20 @@ def test_the_letters_change_with_a_comment_and_with_the_program_that_orders_the_
         assert letters(NAME) != before
     for module in (catalogue, declare, slips):
         assert Path(module.__file__).read_bytes() in signatures._engine_files()
+
+
+def test_the_course_ships_signatures_of_its_present_state():
+    """Whoever has the versions that they were made with computes nothing."""
+    lock = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
+    made_with = f"python 3.11, torch {lock['torch']}, numpy {lock['numpy']}"
+    if signatures.environment() != made_with:
+        pytest.skip(f"they were made with {made_with}; this is {signatures.environment()}")
+    stale = []
+    for name in (asked.name for asked in exercises()):
+        kept = signatures.load(signatures.shipped(name), signatures.exercise_key(name))
+        if kept is None or not {*map(signatures.version_key, signatures.sources_of(name))} <= {*kept.versions}:
+            stale.append(name)
+    assert not stale, "run `make signatures` and commit what it writes"
 
 
 # --- several processes ------------------------------------------------------------------------------------------------
