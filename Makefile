@@ -8,7 +8,7 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lab kill-table notebooks corpus model translate release format lint clean
+.PHONY: help demo test check bench lab kill-table signatures notebooks corpus model translate release format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,7 +26,7 @@ test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadgroup tests solutions
 
 check: lint ## what two minutes can say: format, style, types, imports, and the tests that are not slow
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile tests
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup tests
 
 # A corpus and sentence pairs of your own, if there are any: make bench CORPUS=tiny-shakespeare.txt, make translate PAIRS=news/
 CORPUS ?=
@@ -43,8 +43,14 @@ bench: $(READY) ## what marking a notebook, learning merges, training a GPT and 
 lab: $(READY) ## open the course in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir course
 
-kill-table: $(READY) ## print how many catalogued wrong answers the checks catch and name (ONLY="05-attention GPT": of these)
-	$(BIN)/autograder kill-table $(ONLY)
+# Exercises or notebooks, if not all are meant: make kill-table NAMES="05-attention GPT"
+NAMES ?=
+
+kill-table: $(READY) ## print how many catalogued wrong answers the checks catch and name (of NAMES, or of all)
+	$(BIN)/autograder kill-table $(NAMES)
+
+signatures: $(READY) ## compute what catalogued wrong answers answer, for the course to keep (of NAMES, or of all)
+	$(BIN)/autograder signatures --keep $(NAMES)
 
 notebooks: $(READY) ## run all solution notebooks and keep their outputs, then release them
 	$(BIN)/autograder run-solutions
@@ -59,7 +65,8 @@ model: $(READY) ## train the small GPT-2 that notebook 10 falls back to (about 2
 translate: $(READY) ## train notebook 11's translator on PAIRS (a TSV or a folder), for MINUTES, and report BLEU
 	$(BIN)/python -m autograder.training.translate $(PAIRS) --minutes $(MINUTES)
 
-release: $(READY) ## generate course/ from solutions/
+release: $(READY) ## tidy solutions/ and generate course/ from them
+	$(BIN)/autograder tidy
 	$(BIN)/python -m nbgrader generate_assignment --assignment "*" --force
 
 format: $(READY) ## format the code

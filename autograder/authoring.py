@@ -24,6 +24,13 @@ def run(path: Path) -> float:
     return time.monotonic() - started
 
 
+def tidy(path: Path) -> bool:
+    """Tidy a notebook without running it. Returns whether there was anything to do."""
+    before = path.read_bytes()
+    nbformat.write(tidied(nbformat.read(path, as_version=4)), path)
+    return path.read_bytes() != before
+
+
 def tidied(notebook: NotebookNode) -> NotebookNode:
     """Without times of execution, widget states and versions of the kernel: they would make every run a change."""
     for cell in notebook.cells:

@@ -1,4 +1,4 @@
-"""The command line: `autograder demo`, `report`, `try`, `mistakes`, `kill-table`, `signatures` and `run-solutions`."""
+"""The command line: `demo`, `report`, `try`, `mistakes`, `kill-table`, `signatures`, `run-solutions` and `tidy`."""
 
 from __future__ import annotations
 
@@ -172,6 +172,16 @@ def run_solutions(
     for notebook in map(_notebook, wanted or notebooks()):
         seconds = run(ROOT / "solutions" / notebook / f"{notebook}.ipynb")
         console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
+
+
+@app.command()
+def tidy() -> None:
+    """Take out of the solution notebooks what Jupyter writes into them and what differs from machine to machine."""
+    from .authoring import tidy
+
+    for notebook in notebooks():
+        if tidy(ROOT / "solutions" / notebook / f"{notebook}.ipynb"):
+            console.print(f"{notebook}: tidied", highlight=False)
 
 
 @app.command()

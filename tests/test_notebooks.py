@@ -16,6 +16,7 @@ from autograder.grading.mend import grade_id
 from autograder.grading.plugins import HIDDEN
 from autograder.judge.asking import namespace_with
 
+# What was promised to be there. More may be: what is added to a notebook need not be added here.
 CONTRACT = {
     "01-language-modelling": {
         "exercises": [
@@ -100,6 +101,15 @@ def by_grade_id(notebook):
     return {grade_id(cell): cell for cell in notebook.cells if grade_id(cell)}
 
 
+def written(notebook):
+    """The names of the questions that are answered in prose, and marked by hand."""
+    return {name for name, cell in by_grade_id(notebook).items() if cell.cell_type == "markdown" and graded(cell)}
+
+
+def graded(cell):
+    return cell.metadata.nbgrader.grade and cell.metadata.nbgrader.solution
+
+
 def test_the_notebook_is_valid_and_tidy(solution):
     name = solution.metadata.pop("name")
     nbformat.validate(solution)
@@ -110,20 +120,26 @@ def test_the_notebook_is_valid_and_tidy(solution):
 
 
 def test_every_cell_of_the_contract_is_there(solution):
-    wanted = CONTRACT[solution.metadata.name]
+    notebook = solution.metadata.name
+    wanted = CONTRACT.get(notebook, {"exercises": [], "questions": [], "written": []})
+    assert set(wanted["exercises"]) <= {exercise.name for exercise in exercises(notebook)}
+    assert set(wanted["questions"]) <= {question.name for question in questions(notebook)}
+    assert set(wanted["written"]) <= written(solution)
+
+
+def test_every_answer_has_its_test_cell_and_every_test_cell_something_to_mark(solution):
     found = by_grade_id(solution)
-    for name in wanted["exercises"] + wanted["questions"]:
+    declared = [one.name for one in in_notebook(solution.metadata.name)]
+    for name in declared:
         assert found[name].metadata.nbgrader.solution
         assert found[name].cell_type == "code"
-        tests = [cell for key, cell in found.items() if key.startswith(f"test_{name}")]
-        assert len(tests) == 1
-        assert tests[0].metadata.nbgrader.points == question_or_exercise(name).points
-        assert exercise_of(tests[0]) == name
-    for name in wanted["written"]:
-        graded = found[name].metadata.nbgrader
-        assert (graded.grade, graded.solution, found[name].cell_type) == (True, True, "markdown")
-    declared = [d.name for d in in_notebook(solution.metadata.name)]
-    assert sorted(declared) == sorted(wanted["exercises"] + wanted["questions"])
+        test = found[f"test_{name}"]
+        assert test.metadata.nbgrader.points == question_or_exercise(name).points
+        assert exercise_of(test) == name
+    answers = {name for name, cell in found.items() if cell.cell_type == "code" and cell.metadata.nbgrader.solution}
+    tests = {name for name in found if name.startswith("test_")}
+    assert answers == set(declared), "an answer without a room or a question, or one of them without a cell"
+    assert tests == {f"test_{name}" for name in declared}
 
 
 def test_a_solution_cell_is_the_reference_to_the_letter(solution):
@@ -162,7 +178,7 @@ def test_every_option_of_a_question_is_in_the_text(solution):
 
 
 def test_a_written_question_has_its_model_answer(solution):
-    for name in CONTRACT[solution.metadata.name]["written"]:
+    for name in written(solution):
         assert "### BEGIN SOLUTION" in by_grade_id(solution)[name].source
 
 
@@ -247,7 +263,7 @@ def test_the_visible_tests_accept_every_right_answer(solution):
     """What is shown to students may not be stricter than what is marked."""
     found = by_grade_id(solution)
     for exercise in exercises(solution.metadata.name):
-        [test] = [cell for name, cell in found.items() if name.startswith(f"test_{exercise.name}")]
+        test = found[f"test_{exercise.name}"]
         for source in (exercise.source, exercise.working, *(other.source for other in exercise.alternatives)):
             namespace = namespace_with(exercise, source)
             exec(_visible(test), namespace)
@@ -258,7 +274,7 @@ def test_the_visible_tests_catch_most_mistakes(solution):
     """They are there to teach: the common mistakes should not wait for the hidden checks."""
     found = by_grade_id(solution)
     for exercise in exercises(solution.metadata.name):
-        [test] = [cell for name, cell in found.items() if name.startswith(f"test_{exercise.name}")]
+        test = found[f"test_{exercise.name}"]
         caught = 0
         for mistake in exercise.mistakes:
             try:

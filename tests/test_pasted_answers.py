@@ -182,12 +182,13 @@ def required(function: Any) -> int:
 
 def could_be(thing: Any, exercise: Exercise) -> bool:
     """Whether it can be called as the exercise's answer is: a module for a module, with that many arguments."""
-    if isinstance(reference(exercise.name), type) and isinstance(thing, type) and not issubclass(thing, nn.Module):
+    known = reference(exercise.name)
+    if isinstance(known, type) and isinstance(thing, type) and not issubclass(thing, nn.Module):
         return False
-    if isinstance(thing, type) and not isinstance(reference(exercise.name), type):
+    if isinstance(thing, type) and not isinstance(known, type):
         return False
     try:
-        inspect.signature(thing).bind(*range(required(reference(exercise.name))))
+        inspect.signature(thing).bind(*range(required(known)))
     except (TypeError, ValueError):
         return False
     return True

@@ -12,6 +12,7 @@ import pytest
 from conftest import NOTEBOOKS, ROOT
 from nbclient import NotebookClient
 
+from autograder.authoring import tidy
 from autograder.grading.marker import exercise_of
 from autograder.grading.mend import grade_id
 from autograder.grading.plugins import STUB
@@ -33,6 +34,22 @@ SHORTER = {
     "09-gpt": {"STEPS, BATCH, WARMUP, PEAK = 1500": "STEPS, BATCH, WARMUP, PEAK = 40", "else 200": "else 40"},
     "11-translation": {"STEPS, BATCH, WARMUP = 900": "STEPS, BATCH, WARMUP = 40"},
 }
+
+
+def test_prose_changed_in_jupyter_needs_no_run(tmp_path):
+    """Outputs stay; what Jupyter adds goes."""
+    path = tmp_path / "05-attention.ipynb"
+    shutil.copy(ROOT / "solutions" / "05-attention" / path.name, path)
+    assert not tidy(path)
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].source += "\n\nAnother sentence."
+    wanted = nbformat.from_dict(notebook)
+    notebook.metadata.language_info = {"name": "python", "version": "3.99", "file_extension": ".py"}
+    notebook.metadata.widgets = {"state": {}}
+    notebook.cells[1].metadata.execution = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
+    nbformat.write(notebook, path)
+    assert tidy(path)
+    assert nbformat.read(path, as_version=4) == wanted
 
 
 def test_the_release_is_in_step_with_the_solutions(tmp_path):

@@ -13,8 +13,21 @@ from autograder.asked.slips import SLIPS, Slip
 
 BY_NAME = {slip.name: slip for slip in SLIPS}
 DOUBLED = 'def doubled(x):\n    """Twice x."""\n    return x * 2\n'
-CLASS = "class Doubled(nn.Module):\n    def __init__(self):\n        super().__init__()\n\n    def forward(self, x):\n        return x * 2\n"
-GUARDED = 'def root(x):\n    """The square root."""\n    if x < 0:\n        raise ValueError("x is negative")\n    return math.sqrt(x)\n'
+CLASS = """
+class Doubled(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x):
+        return x * 2
+"""
+GUARDED = """
+def root(x):
+    'The square root.'
+    if x < 0:
+        raise ValueError("x is negative")
+    return math.sqrt(x)
+"""
 EARLY = "def early(x):\n    if x.numel() == 0:\n        return x.clone()\n    return x + 1\n"
 PAIR = "def pair(x):\n    return x + 1, x / 3\n"
 NO_RETURN = "def silent(x):\n    x = x + 1\n"

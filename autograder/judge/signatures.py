@@ -27,7 +27,7 @@ import numpy as np
 import platformdirs
 import torch
 
-from ..asked import catalogue, compare, course, inputs, slips
+from ..asked import catalogue, compare, course, declare, inputs, slips
 from ..asked.declare import Check, Exercise, Wrong
 from ..inside import elsewhere, responder, wire
 from . import asking, sketch, student
@@ -123,7 +123,7 @@ def exercise_key(name: str) -> str:
 
 @functools.cache
 def _engine_files() -> bytes:
-    modules = (*DECIDING, catalogue, slips)
+    modules = (*DECIDING, catalogue, declare, slips)
     return b"\0".join(Path(str(module.__file__)).read_bytes() for module in modules)
 
 
