@@ -21,7 +21,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import platformdirs
@@ -149,9 +149,9 @@ def cached(name: str, key: str = "") -> Path:
 
 def write(found: Signatures, file: IO[bytes], key: str, letters: str = "") -> None:
     """`letters` is the letter key for which these are all versions, in the catalogue's order."""
-    arrays = {field: getattr(found, field) for field in FIELDS}
-    texts = {field: np.array(getattr(found, field), dtype=np.str_) for field in ("versions", "names")}
-    np.savez_compressed(file, key=np.array(key), letters=np.array(letters), **texts, **arrays)
+    arrays: dict[str, Any] = {field: getattr(found, field) for field in FIELDS}
+    arrays |= {field: np.array(getattr(found, field), dtype=np.str_) for field in ("versions", "names")}
+    np.savez_compressed(file, key=np.array(key), letters=np.array(letters), **arrays)
 
 
 def read(file: Path | IO[bytes], key: str = "", letters: str = "") -> Signatures:
@@ -159,8 +159,8 @@ def read(file: Path | IO[bytes], key: str = "", letters: str = "") -> Signatures
     with np.load(file) as kept:
         if str(kept["letters"] if letters else kept["key"]) != (letters or key):
             raise ValueError("these signatures are of another state of the exercise")
-        texts = (tuple(map(str, kept[field])) for field in ("versions", "names"))
-        return Signatures(*texts, *(kept[field] for field in FIELDS))
+        versions, names = (tuple(map(str, kept[field])) for field in ("versions", "names"))
+        return Signatures(versions, names, *(kept[field] for field in FIELDS))
 
 
 def load(path: Path, key: str = "", letters: str = "") -> Signatures | None:
