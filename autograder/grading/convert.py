@@ -30,6 +30,9 @@ def settings(classroom: str) -> NbGraderApp:
     os.environ["COURSE_CLASSROOM"] = classroom
     app = NbGraderApp()
     app.initialize([])
+    for handler in list(app.log.handlers):  # what it logs is kept, and shown if something stops
+        app.log.removeHandler(handler)
+    app.log.propagate = False
     return app
 
 
