@@ -120,7 +120,7 @@ square: A power or a multiple of the loss is returned: perplexity is e to the po
   return mean_nll**2
 - |
   return mean_nll**math.e
-rounded_base: e is rounded (2.718): use exp.
+rounded_base: e is rounded (2.718), which shows in the digits: use exp.
 - |
   return 2.718**mean_nll
 - |

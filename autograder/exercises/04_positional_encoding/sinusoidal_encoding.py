@@ -112,7 +112,7 @@ exponent_without_d_model: The exponent is not divided by d_model: 2i/d_model run
 - 2) / d_model => 2).float()
 other_range: The rates run from 1 to exactly 1/10000: with the exponent 2i/d_model, the last one stops short of it.
 - 2) / d_model => 2) / max(d_model - 2, 1) || 2) / (d_model - 1)
-other_base: The base is not 10000.
+other_base: The base is not 10000: the rates are 10000^(−2i/d_model).
 - 10000.0 => 1000.0 || 100000.0 || math.e || 10.0 || 1024.0 || math.exp(4)
 one_rate: All the pairs turn at the same rate: i is missing from the formula (or fixed in a loop).
 - 10000.0 ** (-torch.arange(0, d_model, 2) / d_model) => torch.ones(d_model // 2) || torch.full((d_model // 2,), 1 / 10000)

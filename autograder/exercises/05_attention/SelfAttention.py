@@ -454,7 +454,7 @@ values_from_keys: The keys are used as values too: v_proj plays no part.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, K, K, mask)
 keys_from_queries: The queries are used as keys too: k_proj plays no part, and attention becomes symmetric.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, Q, V, mask)
-mask_dropped: The mask is not passed on.
+mask_dropped: The mask is not passed on to the attention: a blocked key must get weight 0.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, K, V)
 mask_inverted: The mask is inverted on the way: here True = blocked all through.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, K, V, None if mask is None else ~mask)

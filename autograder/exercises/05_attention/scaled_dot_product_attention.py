@@ -285,7 +285,7 @@ clamped: The scores are clamped, so that large ones become equal. A stable softm
 - if mask is not None: =>
       scores = scores.clamp(max=80)
       if mask is not None:
-mask_ignored: The mask is ignored.
+mask_ignored: The mask is ignored: a key that it blocks must get a weight of exactly 0.
 - mask is not None => False
 mask_inverted: The mask is read the wrong way round: here True = blocked (F.scaled_dot_product_attention has the opposite).
 - masked_fill(mask, => masked_fill(~mask,

@@ -401,7 +401,7 @@ inverted: The answer is the wrong way round: True means that it *does* see the f
 - return True => return 0 == 1
   return False => return True
   return 0 == 1 => return False
-always_true: The answer is always True.
+always_true: The answer is always True: a causal `attend` must be recognised too.
 - |
   return True
 always_false: It never finds a leak: the answer is always False. Is the change to the input so small that it disappears in the tolerance, made where

@@ -466,7 +466,7 @@ no_softmax: There is no softmax: scores become weights that sum to 1 before they
   torch.softmax(scores, dim=-2) => scores
 mask_not_inverted: The mask reaches F.scaled_dot_product_attention as it is, but for that function True means *allowed*: pass `~mask`.
 - allowed = None if mask is None else ~mask => allowed = mask
-mask_ignored: The mask is not used.
+mask_ignored: The mask is not used: a key that it blocks must get weight 0, in every head.
 - allowed = None if mask is None else ~mask => allowed = None
 mask_of_zeros: Blocked scores are set to 0, which is a score like any other: set them to −inf before the softmax.
 - in no_softmax

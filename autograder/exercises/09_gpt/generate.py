@@ -463,9 +463,9 @@ temperature_twice: The temperature is applied twice: next_token_distribution div
 temperature_zero_divided: The logits are divided by the temperature here as well, and temperature 0 divides by zero: next_token_distribution takes
     care of it.
 - probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = next_token_distribution(logits[:, -1] / temperature, 1.0, top_k, top_p)
-top_k_ignored: top_k is not passed on.
+top_k_ignored: top_k is not passed on to next_token_distribution.
 - temperature, top_k, top_p) => temperature, None, top_p)
-top_p_ignored: top_p is not passed on.
+top_p_ignored: top_p is not passed on to next_token_distribution.
 - temperature, top_k, top_p) => temperature, top_k)
 top_k_and_top_p_ignored: top_k and top_p are not passed on.
 - temperature, top_k, top_p) => temperature)

@@ -309,7 +309,7 @@ least_likely: With temperature 0 the smallest logit wins: take the largest (argm
 - logits.argmax => logits.argmin
 logits_kept_at_zero: With temperature 0 the largest logit stays as it is: its probability is 1.
 - return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) => return torch.where(logits == logits.max(dim=-1, keepdim=True).values, logits, 0)
-top_k_ignored: top_k is ignored.
+top_k_ignored: top_k is ignored: only the k likeliest tokens keep a probability.
 - if top_k is not None and top_k < V: =>
   kth = logits.topk(top_k, dim=-1).values[..., -1:] =>
   logits = logits.masked_fill(logits < kth, float("-inf")) =>
@@ -362,7 +362,7 @@ finite_fill: The logits of excluded tokens are set to a finite number, which is 
     0.
 - kth, float("-inf")) => kth, -1e4)
 - float("-inf") => -1e4 || -100.0 || -10.0
-top_p_ignored: top_p is ignored.
+top_p_ignored: top_p is ignored: only the smallest set of tokens that reaches p keeps a probability.
 - if top_p is not None and top_p < 1: =>
   probs, order = torch.softmax(logits, dim=-1).sort(dim=-1, descending=True) =>
   likelier = probs.cumsum(dim=-1) - probs =>

@@ -278,7 +278,7 @@ eval_mode: The model is put into eval mode, so its dropout does not act while it
       optimizer.zero_grad()  # backward() adds to what is there
 no_step: optimizer.step() is missing, so the model stays as it was.
 - optimizer.step() =>
-two_steps: The optimiser makes two steps.
+two_steps: The optimiser makes two steps: one call of train_step is one update.
 - optimizer.step() =>
       optimizer.step()
       optimizer.step()

@@ -628,7 +628,7 @@ head_forgotten: The output layer is not copied: with tie_word_embeddings=False i
 - (model.lm_head.weight, hf_model.lm_head.weight) => (model.lm_head.weight, model.lm_head.weight) || (model.lm_head.weight, theirs.wte.weight)
 one_layer_for_all: All blocks get the weights of one layer: the i-th block belongs to the i-th layer.
 - zip(model.blocks, theirs.h, strict=True) => ((block, theirs.h[0]) for block in model.blocks) || ((block, theirs.h[-1]) for block in model.blocks)
-some_blocks_only: Not every block is loaded.
+some_blocks_only: Not every block is loaded: all n_layer of them have weights to copy.
 - zip(model.blocks, theirs.h, strict=True) => [(model.blocks[0], theirs.h[0])] || list(zip(model.blocks, theirs.h))[:-1]
 - zip(model.blocks, theirs.h, strict=True) => list(zip(model.blocks, theirs.h))[1:] || list(zip(model.blocks, theirs.h))[-1:]
 order_of_layers: The layers are in another order: as text, "10" comes before "2".

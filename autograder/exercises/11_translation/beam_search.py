@@ -508,7 +508,7 @@ one_too_few: The loop has one step too few: max_len counts the new tokens, bos_i
 - range(max_len) => range(max_len - 1)
 one_too_many: The loop has one step too many: at most max_len new tokens.
 - range(max_len) => range(max_len + 1)
-max_len_ignored: max_len is not kept to.
+max_len_ignored: max_len is not kept to: it counts the new tokens, without bos.
 - range(max_len) => range(50) || range(2 * source_ids.shape[1]) || range(source_ids.shape[1])
 nothing_at_zero: max_len = 0 fails: it gives an empty list.
 - tokens, _ = max(finished or beams, key=score) =>
