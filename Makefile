@@ -23,7 +23,8 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 	$(BIN)/autograder demo
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
-	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadgroup tests solutions
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile solutions
 
 check: lint ## what two minutes can say: format, style, types, imports, and the tests that are not slow
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup tests

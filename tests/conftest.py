@@ -12,7 +12,8 @@ import torch
 from autograder.asked.course import course
 from autograder.authoring import OFFLINE
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors: a second thread only costs
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors: a second thread only costs,
+torch.set_num_threads(1)  # and another order of adding up would change last digits
 os.environ.update(OFFLINE)  # for the notebooks that nbval and tests run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +25,7 @@ APART = {"test_exercises.py", "test_mutants.py", "test_pasted_answers.py", "test
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup`, a notebook's cells stay together, and so do tests that share a template process.
+    """With `--dist loadgroup`, tests of one file stay together, as those that share a template process must.
 
     The tests of the files named above need nothing of each other: they go wherever a worker is free.
     """

@@ -17,7 +17,7 @@ from conftest import ROOT
 from autograder.asked import catalogue, declare, slips
 from autograder.asked.catalogue import replaced
 from autograder.asked.course import exercise, exercises
-from autograder.judge import signatures
+from autograder.judge import learning, signatures
 from autograder.judge.signatures import FIELDS, Signatures
 from autograder.judge.sketch import sketch, verdict
 from autograder.judge.student import agree
@@ -30,9 +30,9 @@ def nothing_kept(tmp_path, monkeypatch) -> Path:
     """A machine that keeps no signatures yet, of a course that ships none."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(signatures, "shipped", lambda name: tmp_path / "shipped" / f"{name}.npz")
-    signatures.of.cache_clear()
+    learning.of.cache_clear()
     yield tmp_path
-    signatures.of.cache_clear()
+    learning.of.cache_clear()
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def asked(monkeypatch) -> list[list[int]]:
 
 def forget() -> None:
     """As a process that has just started."""
-    signatures.of.cache_clear()
+    learning.of.cache_clear()
 
 
 def forget_files() -> None:
@@ -75,7 +75,7 @@ def assert_equal(one: Signatures, other: Signatures) -> None:
 
 
 def test_signatures_say_what_each_version_answers(nothing_kept, five_versions):
-    found = signatures.of(NAME)
+    found = learning.of(NAME)
     declared = exercise(NAME)
     assert found.failed.shape == (5, len(declared.checks))
     for row, source in enumerate(five_versions):
@@ -86,42 +86,42 @@ def test_signatures_say_what_each_version_answers(nothing_kept, five_versions):
 
 
 def test_what_is_known_is_not_computed_again(nothing_kept, five_versions, asked):
-    first = signatures.of(NAME)
+    first = learning.of(NAME)
     forget()
-    assert_equal(signatures.of(NAME), first)
+    assert_equal(learning.of(NAME), first)
     assert asked == [[0, 1, 2, 3, 4]]
 
 
 def test_a_version_added_later_is_computed_alone(nothing_kept, five_versions, asked):
-    signatures.of(NAME)
+    learning.of(NAME)
     five_versions.insert(2, replaced(exercise(NAME).source, "diagonal=1", "diagonal=3"))
     forget()
-    found = signatures.of(NAME)
+    found = learning.of(NAME)
     assert asked == [[0, 1, 2, 3, 4], [2]]
     assert found.versions == tuple(map(signatures.version_key, five_versions))
     assert found.failed.shape[0] == 6
     forget()
-    signatures.of(NAME)
+    learning.of(NAME)
     assert len(asked) == 2
 
 
 def test_a_version_that_is_gone_or_stands_elsewhere_costs_nothing(nothing_kept, five_versions, asked):
-    first = signatures.of(NAME)
+    first = learning.of(NAME)
     del five_versions[1]
     five_versions.reverse()
     forget()
-    assert_equal(signatures.of(NAME), first.chosen([4, 3, 2, 0]))
+    assert_equal(learning.of(NAME), first.chosen([4, 3, 2, 0]))
     assert len(asked) == 1
 
 
 def test_signatures_of_another_state_of_the_exercise_are_never_used(nothing_kept, five_versions, asked, monkeypatch):
-    signatures.of(NAME)
+    learning.of(NAME)
     place, old = signatures.cached(NAME), signatures.exercise_key(NAME)
     in_order = signatures.cached(NAME, signatures.letter_key(NAME))
     monkeypatch.setattr(signatures, "exercise_key", lambda name: "another")
     monkeypatch.setattr(signatures, "letter_key", lambda name: "other letters")
     forget()
-    signatures.of(NAME)
+    learning.of(NAME)
     assert asked == [[0, 1, 2, 3, 4]] * 2
     assert signatures.cached(NAME) != place
     place.replace(signatures.cached(NAME))  # even where the file's name is right
@@ -131,22 +131,22 @@ def test_signatures_of_another_state_of_the_exercise_are_never_used(nothing_kept
     assert signatures.load(signatures.cached(NAME), "another") is None
     assert signatures.load(signatures.cached(NAME), old) is not None
     forget()
-    signatures.of(NAME)
+    learning.of(NAME)
     assert asked == [[0, 1, 2, 3, 4]] * 3
 
 
 def test_what_the_course_ships_is_used_and_of_an_older_course_is_not(nothing_kept, five_versions, asked, monkeypatch):
-    first = signatures.of(NAME)
+    first = learning.of(NAME)
     signatures.save(first, signatures.shipped(NAME), signatures.exercise_key(NAME))
     forget_files()
     forget()
-    assert_equal(signatures.of(NAME), first)
+    assert_equal(learning.of(NAME), first)
     assert len(asked) == 1
     assert not signatures.cached(NAME).exists()
     forget_files()
     signatures.save(first, signatures.shipped(NAME), "of an older course", "and its letters")
     forget()
-    assert_equal(signatures.of(NAME), first)
+    assert_equal(learning.of(NAME), first)
     assert len(asked) == 2
 
 
@@ -156,19 +156,19 @@ def _cut(whole: bytes) -> bytes:
 
 @pytest.mark.parametrize("broken", [_cut, lambda whole: b"", lambda whole: b"not an archive", lambda whole: whole[:-9]])
 def test_a_broken_file_is_ignored_and_replaced(nothing_kept, five_versions, asked, broken: Callable[[bytes], bytes]):
-    first = signatures.of(NAME)
+    first = learning.of(NAME)
     place = signatures.cached(NAME)
     for path in (place, signatures.cached(NAME, signatures.letter_key(NAME))):
         path.write_bytes(broken(path.read_bytes()))
     assert signatures.load(place, signatures.exercise_key(NAME)) is None
     forget()
-    assert_equal(signatures.of(NAME), first)
+    assert_equal(learning.of(NAME), first)
     assert len(asked) == 2
     assert signatures.load(place, signatures.exercise_key(NAME)) is not None
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_other(nothing_kept, five_versions, monkeypatch):
-    first = signatures.of(NAME)
+    first = learning.of(NAME)
     key, place = signatures.exercise_key(NAME), signatures.cached(NAME)
 
     def half(found: Signatures, file, key: str, letters: str) -> None:
@@ -230,7 +230,7 @@ def test_the_course_ships_signatures_of_its_present_state():
 # --- several processes ------------------------------------------------------------------------------------------------
 
 FILL = f"""
-from autograder.judge import signatures
+from autograder.judge import learning, signatures
 signatures.shipped = lambda name: signatures.Path("/nowhere")
 sources = signatures.sources_of("{NAME}")[:8]
 signatures.sources_of = lambda name: sources
@@ -239,7 +239,7 @@ def counted(name, rows):
     print(len(rows), flush=True)
     return learned(name, rows)
 signatures.learned = counted
-assert len(signatures.of("{NAME}").versions) == 8
+assert len(learning.of("{NAME}").versions) == 8
 """
 
 
@@ -270,12 +270,12 @@ def test_who_is_killed_half_way_leaves_nothing_broken_and_the_next_completes(tmp
 
 
 def test_who_is_killed_while_writing_leaves_what_was_there(nothing_kept, five_versions):
-    first = signatures.of(NAME)
+    first = learning.of(NAME)
     key, place = signatures.exercise_key(NAME), signatures.cached(NAME)
     stop = f"""
 import time
 from pathlib import Path
-from autograder.judge import signatures
+from autograder.judge import learning, signatures
 def half(found, file, key, letters):
     file.write(b"PK half of it")
     file.flush()
@@ -290,16 +290,16 @@ signatures.save(signatures.Signatures.empty(2), Path({str(place)!r}), {key!r})
     killed.communicate()
     assert signatures.load(place, key).versions == first.versions
     forget()
-    assert_equal(signatures.of(NAME), first)
+    assert_equal(learning.of(NAME), first)
 
 
 def test_workers_answer_as_this_process_does(nothing_kept, five_versions, monkeypatch):
     """Beyond a few versions, processes are started; what they find is the same."""
-    here = signatures.of(NAME)
+    here = learning.of(NAME)
     forget_files()
-    monkeypatch.setattr(signatures, "FEW", 2)
+    monkeypatch.setattr(learning, "FEW", 2)
     forget()
-    assert_equal(signatures.of(NAME), here)
+    assert_equal(learning.of(NAME), here)
 
 
 # --- sketches ---------------------------------------------------------------------------------------------------------

@@ -120,9 +120,10 @@ def _dtype_hint(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def close(got: torch.Tensor, expected: torch.Tensor, rough: bool = False) -> bool:
-    """Whether two tensors of one shape and dtype agree, NaN with NaN."""
+    """Whether two tensors of one shape agree, NaN with NaN; what dtype the first has is another question."""
     if not expected.is_floating_point():
-        return torch.equal(got, expected)
+        return got.dtype == expected.dtype and torch.equal(got, expected)
+    got = got.to(expected.dtype)
     relative, absolute = (2e-3, 1e-5) if rough else TOLERANCE.get(expected.dtype, (1e-2, 1e-2))
     scale = expected[expected.isfinite()].abs().max().item() if expected.isfinite().any() else 1.0
     return torch.allclose(got, expected, rtol=relative, atol=absolute * max(1.0, scale), equal_nan=True)

@@ -86,7 +86,7 @@ def _run_workers(todo: queue.SimpleQueue, left: dict[str, int], total: int, work
 
     def work() -> None:
         try:
-            with _Worker() as worker:
+            with Worker() as worker:
                 while not failures:
                     name, wanted = todo.get_nowait()
                     found = worker.ask(name, wanted)
@@ -119,10 +119,10 @@ def _add(name: str, new: Signatures) -> None:
         signatures.save(known.joined(new) if known is not None else new, signatures.cached(name), key)
 
 
-class _Worker:
+class Worker:
     """A process that computes signatures, asked from here."""
 
-    def __enter__(self) -> _Worker:
+    def __enter__(self) -> Worker:
         self.process = subprocess.Popen(
             [sys.executable, "-m", __name__],
             stdin=subprocess.PIPE,

@@ -60,6 +60,7 @@ def mark(name: str, student: Student, sources: Sequence[str] = (), own_parts: bo
     verdict = _run_checks(declared, student)
     if verdict.earned and declared.ban:
         found = banned_in_source(name, declared.ban, sources, stop=names_in(declared.notebook))
+        student.begin("")  # what the trial asks is none of a check's answers
         with contextlib.suppress(Wrong):  # what cannot be called has not earned anything by it
             found |= declared.ban.trial(student) & declared.ban.operations
         if found:

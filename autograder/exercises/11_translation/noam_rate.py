@@ -124,6 +124,8 @@ arguments_swapped: The parameters are not (step, d_model, warmup), in this order
 not_a_float: The result is not a plain float (a tensor, a text): optimisers and logs want a number.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return torch.tensor(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return str(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
+- return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return f"{d_model**-0.5 * min(step**-0.5, step * warmup**-1.5):.2f}"
+- return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return f"{d_model**-0.5 * min(step**-0.5, step * warmup**-1.5):.4f}"
 bad_step_accepted: A step below 1 is accepted: it should be a ValueError that names step.
 - if step < 1: => step = max(step, 1)
   raise ValueError(f"step counts from 1; got {step}") =>
