@@ -76,7 +76,8 @@ def course(folder: Path, notebook: str, stock: bool) -> None:
 
 
 def nbgrader(folder: Path, *command: str) -> None:
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COURSE_CLASSROOM": "."}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # nbgrader calls `alembic`
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "COURSE_CLASSROOM": "."}
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *command], cwd=folder, env=environment, capture_output=True, text=True
     )
