@@ -10,7 +10,7 @@ from ..asked.course import exercise
 from ..asked.declare import Exercise
 from . import learning
 from .asking import answering
-from .signatures import answer_to, sources_of
+from .signatures import answer_to
 from .sketch import Sketch, sketch, verdict
 from .student import agree
 
@@ -111,13 +111,13 @@ class _Catalogue:
             self._own[title] = sketch(self.record[title])
         decided = verdict(self._own[title], self.known.sketch(version, self.columns[title]))
         if decided is None:
-            theirs = _answers(self.exercise.name, version, self.columns[title])
+            theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
             return agree(self.record[title], theirs)
         return decided
 
 
 @functools.lru_cache(maxsize=256)
-def _answers(name: str, version: int, check: int) -> list:
+def _answers(name: str, source: str, check: int) -> list:
     """A version's own answers to one check, for the few cases that a sketch leaves open."""
     declared = exercise(name)
-    return answer_to(declared, declared.checks[check], answering(declared, sources_of(name)[version])).answers
+    return answer_to(declared, declared.checks[check], answering(declared, source)).answers

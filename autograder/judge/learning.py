@@ -48,7 +48,7 @@ def of(name: str) -> Signatures:
                 signatures.save(new if kept is None else kept.joined(new), signatures.cached(name), key)
     found = signatures.known(name, key)
     place = {version: row for row, version in enumerate(found.versions)}
-    found = found.chosen([place[signatures.version_key(source)] for source in signatures.sources_of(name)])
+    found = found.chosen([place[source] for source in signatures.sources_of(name)])
     found.names = signatures.names_of(name)
     signatures.save(found, ordered, key, letters)
     return found

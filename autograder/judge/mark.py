@@ -9,8 +9,8 @@ from typing import Any
 
 from ..asked.course import names_in, question_or_exercise, working_versions
 from ..asked.declare import UNANSWERED, Exercise, Problem, Question, Unanswered, Wrong
-from .asking import ask
 from .diagnosis import Diagnosis, Line, diagnose
+from .known import memory
 from .rules import banned_in_source, uses
 from .student import Student
 
@@ -98,7 +98,7 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
     lines: list[Line] = []
     for check in exercise.checks:
         try:
-            ask(exercise, check, student)
+            memory.ask(exercise, check, student)
         except Wrong as wrong:
             if isinstance(wrong, Unanswered) and not lines:
                 raise

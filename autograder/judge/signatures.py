@@ -14,6 +14,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import json
 import os
 import platform
 import tempfile
@@ -31,6 +32,7 @@ from ..asked import catalogue, compare, course, declare, inputs, slips
 from ..asked.declare import Check, Exercise, Wrong
 from ..inside import elsewhere, responder, wire
 from . import asking, sketch, student
+from .known import memory
 from .sketch import PROJECTIONS, Sketch
 
 DECIDING = (compare, inputs, elsewhere, responder, wire, asking, sketch, student)  # what an answer depends on
@@ -43,7 +45,7 @@ FIELDS = ("failed", "strange", "digests", "words", "single", "double")
 class Signatures:
     """Of one exercise, in the order of its catalogue: `failed` [versions, checks], and the sketches."""
 
-    versions: tuple[str, ...]  # keys of the sources
+    versions: tuple[str, ...]  # their sources
     names: tuple[str, ...]  # of their mistakes
     failed: np.ndarray  # bool [versions, checks]
     strange: np.ndarray  # bool [versions, checks]: the check stopped instead of judging
@@ -80,10 +82,6 @@ class Signatures:
 
 
 # --- keys -------------------------------------------------------------------------------------------------------------
-
-
-def version_key(source: str) -> str:
-    return hashlib.sha256(source.encode()).hexdigest()[:24]
 
 
 @functools.cache
@@ -150,7 +148,10 @@ def cached(name: str, key: str = "") -> Path:
 def write(found: Signatures, file: IO[bytes], key: str, letters: str = "") -> None:
     """`letters` is the letter key for which these are all versions, in the catalogue's order."""
     arrays: dict[str, Any] = {field: getattr(found, field) for field in FIELDS}
-    arrays |= {field: np.array(getattr(found, field), dtype=np.str_) for field in ("versions", "names")}
+    arrays["names"] = np.array(found.names, dtype=np.str_)
+    arrays["versions"] = np.frombuffer(
+        json.dumps(found.versions).encode(), np.uint8
+    )  # np.str_ takes the longest for all
     np.savez_compressed(file, key=np.array(key), letters=np.array(letters), **arrays)
 
 
@@ -159,7 +160,7 @@ def read(file: Path | IO[bytes], key: str = "", letters: str = "") -> Signatures
     with np.load(file) as kept:
         if str(kept["letters"] if letters else kept["key"]) != (letters or key):
             raise ValueError("these signatures are of another state of the exercise")
-        versions, names = (tuple(map(str, kept[field])) for field in ("versions", "names"))
+        versions, names = tuple(json.loads(kept["versions"].tobytes())), tuple(map(str, kept["names"]))
         return Signatures(versions, names, *(kept[field] for field in FIELDS))
 
 
@@ -210,7 +211,7 @@ def known(name: str, key: str) -> Signatures:
 def missing(name: str) -> list[int]:
     """The numbers of an exercise's catalogued versions that nothing is known of."""
     there = set(known(name, exercise_key(name)).versions)
-    return [row for row, source in enumerate(sources_of(name)) if version_key(source) not in there]
+    return [row for row, source in enumerate(sources_of(name)) if source not in there]
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ def learned(name: str, rows: Sequence[int]) -> Signatures:
     answers = [answers_of(exercise, source) for source in sources]
     sketches = [[sketch.sketch(line.answers) for line in lines] for lines in answers]
     return Signatures(
-        tuple(map(version_key, sources)),
+        tuple(sources),
         tuple(names_of(name)[row] for row in rows),
         np.array([[line.failed for line in lines] for lines in answers]),
         np.array([[line.strange for line in lines] for lines in answers]),
@@ -252,7 +253,7 @@ def answers_of(exercise: Exercise, source: str) -> list[Answers]:
 def answer_to(exercise: Exercise, check: Check, someone: student.Student) -> Answers:
     failed = strange = False
     try:
-        asking.ask(exercise, check, someone)
+        memory.ask(exercise, check, someone)
     except Wrong as wrong:
         failed, strange = True, wrong.__cause__ is not None
     return Answers(failed, strange, someone.record[check.title])

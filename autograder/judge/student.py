@@ -26,7 +26,7 @@ class Student:
     """
 
     def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+        self.pass_on = ask  # one request as it is sent, answered by one reply
         self.record: dict[str, list[Any]] = {}
         self.asked: set[str] = set()  # the names that checks called or built
         self._topic = ""
@@ -140,7 +140,7 @@ class Student:
 
     def _request(self, where: str, record: bool = True, **request: Any) -> dict:
         try:
-            reply = decode(self._ask(encode(request)))
+            reply = decode(self.pass_on(encode(request)))
         except WireError as error:
             reply = {"problem": {"kind": "unreadable", "text": str(error)}}
         if not isinstance(reply, dict):

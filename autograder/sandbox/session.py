@@ -290,6 +290,7 @@ class _Questions:
         self.session = session
         self.channel: Channel | None = None
         self.setup: list[Packet] = []  # requests that a new fork must hear first
+        self.asked = float("inf")  # when the last question left; a fork that fails before it was not slow but dead
         self.lost = 0
         self.refusal: dict | None = None  # said to every further question, once too many forks were lost
 
@@ -298,6 +299,7 @@ class _Questions:
             return encode({"problem": self.refusal})
         try:
             if self.channel is None:
+                self.asked = float("inf")
                 self.channel = self.session.fork()
                 for earlier in self.setup:
                     self._exchange(earlier)
