@@ -266,7 +266,7 @@ def test_who_is_killed_half_way_leaves_nothing_broken_and_the_next_completes(tmp
     assert following.communicate(timeout=120)[0].split() == ["8"]
     assert following.returncode == 0
     for path in tmp_path.rglob("*.npz"):
-        assert len(np.load(path)["names"]) == 8
+        assert len(np.load(path)["failed"]) == 8
 
 
 def test_who_is_killed_while_writing_leaves_what_was_there(nothing_kept, five_versions):
