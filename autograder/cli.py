@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -55,6 +58,61 @@ def report(
         )
     show(results, notebook, console)
     show_noticed(collect_noticed(classroom.resolve(), notebook), notebook, console)
+
+
+@app.command()
+def grade(
+    wanted: Annotated[list[str] | None, typer.Argument(help="Assignments, for example 05-attention")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All notebooks that somebody has handed in")] = False,
+    student: Annotated[str, typer.Option(help="One student only")] = "*",
+    force: Annotated[bool, typer.Option("--force", help="Mark again what has not changed")] = False,
+    workers: Annotated[int | None, typer.Option(help="Processes; one for each core if not given", min=1)] = None,
+    scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler: mark on its workers")] = "",
+    no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
+) -> None:
+    """Mark what was handed in and has changed, on all cores, and write feedback. May be stopped at any moment."""
+    from .batch.grade import Classroom, progress
+    from .batch.grade import grade as mark_all
+    from .batch.pool import pool
+
+    place = os.environ.get("COURSE_CLASSROOM", "classroom")
+    handed_in = [name for name in notebooks() if any((ROOT / place / "submitted").glob(f"*/{name}"))]
+    if not wanted and not everything:
+        there = (
+            f"; handed in: {', '.join(handed_in)}" if handed_in else f"; nothing is handed in below {place}/submitted"
+        )
+        raise typer.BadParameter(f"name an assignment, or say --all{there}")
+    failed = 0
+    with _said_plainly(), pool(scheduler, workers) as processes:
+        classroom = Classroom(place, processes, not no_sandbox)
+        try:
+            for assignment in map(_notebook, wanted or handed_in):
+                with progress(console) as bar:
+                    outcome = mark_all(classroom, assignment, student, force, bar)
+                console.print(
+                    f"{assignment}: {outcome.marked} marked, {outcome.unchanged} unchanged, "
+                    f"{len(outcome.failed)} failed, {outcome.seconds:.1f} s",
+                    highlight=False,
+                )
+                for name, why in outcome.failed.items():
+                    console.print(f"  {name}: {why} (all of it in {outcome.logs[name]})", markup=False, highlight=False)
+                failed += len(outcome.failed)
+        finally:
+            classroom.close()
+    if failed:
+        raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _said_plainly() -> Iterator[None]:
+    """What is not as it should be is said in a sentence."""
+    from .sandbox.limits import SandboxError
+
+    try:
+        yield
+    except (RuntimeError, SandboxError) as error:
+        console.print(f"[bold red]{escape(str(error))}[/]", highlight=False)
+        raise typer.Exit(1) from error
 
 
 @app.command("try")

@@ -66,12 +66,12 @@ def known(notebook: str) -> str:
 # --- rooms ------------------------------------------------------------------------------------------------------------
 
 
-def _folder(notebook: str) -> str:
+def folder_of(notebook: str) -> str:
     return known(notebook).replace("-", "_")
 
 
 def _module(notebook: str, room: str) -> ModuleType:
-    return importlib.import_module(f".{_folder(notebook)}.{room}", package().__name__)
+    return importlib.import_module(f".{folder_of(notebook)}.{room}", package().__name__)
 
 
 @functools.cache
@@ -80,20 +80,20 @@ def _rooms() -> dict[str, str]:
     return {
         path.stem: notebook
         for notebook in notebooks()
-        for path in sorted((home() / _folder(notebook)).glob("*.py"))
+        for path in sorted((home() / folder_of(notebook)).glob("*.py"))
         if path.stem not in ("__init__", "common", "questions")
     }
 
 
 def room_files(name: str) -> list[Path]:
     """The files in which an exercise is declared: its room, and what the rooms of its notebook share."""
-    folder = home() / _folder(exercise_home(name))
+    folder = home() / folder_of(exercise_home(name))
     return [path for path in (folder / f"{name}.py", folder / "common.py") if path.is_file()]
 
 
 def everything_about(notebook: str) -> bytes:
     """All that the exercises of a notebook are made of, as it stands in the files: rooms, and the code of the cells."""
-    rooms = sorted((home() / _folder(notebook)).glob("*.py"))
+    rooms = sorted((home() / folder_of(notebook)).glob("*.py"))
     cells = "\0".join(source for _, _, source in _code_cells(notebook))
     return b"\0".join([path.read_bytes() for path in rooms] + [course().imports.encode(), cells.encode()])
 
@@ -198,7 +198,7 @@ def given_in(notebook: str) -> str:
 @functools.cache
 def _given(notebook: str) -> dict[str, str]:
     """The definitions that the rooms' package names in GIVEN, and what those are built on, as the cells have them."""
-    wanted = set(getattr(importlib.import_module(f".{_folder(notebook)}", package().__name__), "GIVEN", ()))
+    wanted = set(getattr(importlib.import_module(f".{folder_of(notebook)}", package().__name__), "GIVEN", ()))
     if not wanted:
         return {}
     there: dict[str, str] = {}

@@ -1,0 +1,157 @@
+"""What was marked from what: so that a second run marks only what has changed, and a killed one goes on.
+
+Each submission has a record in `marked/<assignment>/`, written last: when marks, notebook and feedback are where they
+belong. A record counts as long as its key (of what was handed in, and of everything that marking depends on) is the
+present one and what it speaks of is there.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import stat
+import urllib.parse
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from ..asked.course import course, folder_of, home, notebooks
+
+FOLDER = "marked"
+HISTORY = "history.jsonl"
+MOST = 512 * 2**20  # bytes that one submission may hold
+LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgrader", "nbconvert", "nbformat")
+
+
+class TooLarge(Exception):
+    """A submission that is not read."""
+
+
+def files_of(folder: Path, without: Iterable[str] = ("timestamp.txt",)) -> dict[str, bytes]:
+    """The plain files of a submission by their relative paths; links, pipes and devices are none of it."""
+    found: dict[str, bytes] = {}
+    size = 0
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(place, name)
+            about = path.lstat()
+            relative = path.relative_to(folder).as_posix()
+            if not stat.S_ISREG(about.st_mode) or relative in without:
+                continue
+            size += about.st_size
+            if size > MOST:
+                raise TooLarge(f"more than {MOST // 2**20} MiB were handed in")
+            found[relative] = path.read_bytes()
+    return found
+
+
+def key_of(files: dict[str, bytes], environment: str) -> str:
+    """Of a submission and of all that its marks depend on."""
+    found = hashlib.sha256(environment.encode())
+    for name, content in sorted(files.items()):
+        found.update(f"\0{name!r} {len(content)}\0".encode())
+        found.update(content)
+    return found.hexdigest()
+
+
+@functools.cache
+def environment_of(assignment: str) -> str:
+    """Everything else: the assignment as written and as released, the exercises, the engine, the libraries."""
+    root = course().root
+    found = hashlib.sha256()
+    places = [root / "solutions" / assignment, root / "course" / assignment, root / "nbgrader_config.py"]
+    package = Path(__file__).parents[1]
+    others = {home() / folder_of(notebook) for notebook in notebooks() if notebook != assignment}
+    engine = (path for path in package.rglob("*.py") if not others & {*path.parents})
+    for path in sorted([path for place in places for path in _within(place)] + list(engine)):
+        found.update(f"\0{path.name}\0".encode())
+        found.update(path.read_bytes())
+    found.update("\n".join(f"{name} {metadata.version(name)}" for name in LIBRARIES).encode())
+    return found.hexdigest()
+
+
+def _within(place: Path) -> list[Path]:
+    return [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
+
+
+@dataclass
+class Record:
+    """That a submission was marked, from what, and what stood where afterwards."""
+
+    key: str
+    handed_in: str  # when, as its timestamp says
+    said: str  # of the marks and comments that people had given when the feedback was written
+    files: dict[str, list[int]]  # that were written: path in the classroom, size, time of change
+
+
+class Ledger:
+    """The records of one assignment."""
+
+    def __init__(self, classroom: Path, assignment: str) -> None:
+        self.classroom, self.assignment = classroom, assignment
+        self.folder = classroom / FOLDER / assignment
+
+    def of(self, student: str) -> Record | None:
+        """The last record, if there is one and what it speaks of is still there as it was."""
+        try:
+            record = Record(**json.loads(self._path(student).read_text("utf-8")))
+            there = all(seen(self.classroom / name) == what for name, what in record.files.items())
+            return record if there and record.files else None
+        except (OSError, ValueError, TypeError, AttributeError):  # none, cut off, or not ours
+            return None
+
+    def write(self, student: str, record: Record) -> None:
+        """In one step: whoever reads meanwhile, or is killed meanwhile, sees the old one or the new."""
+        path = self._path(student)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        part.write_text(json.dumps(asdict(record)), "utf-8")
+        os.replace(part, path)
+        path.with_suffix(".log").unlink(missing_ok=True)
+
+    def forget(self, student: str) -> None:
+        self._path(student).unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Take away what a killed run left half written."""
+        for part in self.folder.glob("*.part"):
+            part.unlink(missing_ok=True)
+
+    def note(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
+        """Add a line to the history of all markings."""
+        line = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "student": student,
+            "assignment": self.assignment,
+            "seconds": round(seconds, 3),
+            "earned": earned,
+            "points": points,
+        }
+        path = self.classroom / FOLDER / HISTORY
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as history:
+            history.write(json.dumps(line) + "\n")
+
+    def complain(self, student: str, why: str) -> Path:
+        """Keep what went wrong where it can be read."""
+        path = self._path(student).with_suffix(".log")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(why, "utf-8", errors="replace")
+        return path
+
+    def _path(self, student: str) -> Path:
+        return self.folder / (urllib.parse.quote(os.fsencode(student), safe="") + ".json")
+
+
+def seen(path: Path) -> list[int] | None:
+    """What tells that a file is still the one that was written."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return [about.st_size, about.st_mtime_ns]

@@ -1,0 +1,154 @@
+"""Where submissions are marked at the same time: processes of this machine, or a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Generic, TypeVar
+
+AHEAD = 2  # tasks a worker that wait in line, so that nobody waits for work, and few submissions are in memory
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+class Died(Exception):
+    """The process that worked on a task ended, twice."""
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever: it ends instead."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class Local:
+    """Processes of this machine. One that dies takes nothing with it: its task is tried again, alone."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or cores()
+        self._executor: ProcessPoolExecutor | None = None
+
+    def executor(self) -> Executor:
+        if self._executor is None:
+            context = multiprocessing.get_context("spawn")
+            self._executor = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_end_with_parent)
+        return self._executor
+
+    def broken(self) -> None:
+        """Start anew at the next task."""
+        self.close()
+
+    def close(self) -> None:
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+            self._executor = None
+
+
+class Cluster:
+    """A Dask cluster, by its scheduler's address. Its workers have a checkout of this course; Dask itself tries again."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise RuntimeError("a cluster needs Dask: pip install 'autograder[cluster]'") from None
+        try:
+            self._client = Client(address, timeout="20s", set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            raise RuntimeError(f"no Dask scheduler answers at {address}: {error}") from error
+
+    @property
+    def workers(self) -> int:
+        return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+
+    def executor(self) -> Executor:
+        return self._client.get_executor(pure=False, retries=3)
+
+    def broken(self) -> None:
+        """Dask looks after its workers."""
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class Line(Generic[Task, Result]):
+    """A line of tasks for a pool: `put` them in, `done` gives them back with their results, in any order."""
+
+    def __init__(self, pool: Local | Cluster, work: Callable[..., Result]) -> None:
+        self.pool, self.work = pool, work
+        self._running: dict[Future, tuple[Task, tuple]] = {}
+        self._alone: list[tuple[Task, tuple]] = []  # at work when a process died: one of them was the reason
+
+    def __len__(self) -> int:
+        return len(self._running) + len(self._alone)
+
+    def full(self) -> bool:
+        return len(self) >= AHEAD * self.pool.workers or bool(self._alone)
+
+    def put(self, task: Task, *arguments: Any) -> None:
+        try:
+            self._running[self.pool.executor().submit(self.work, *arguments)] = task, arguments
+        except BrokenProcessPool:
+            self._after_a_death([(task, arguments)])
+
+    def done(self, patience: float | None = None) -> Iterator[tuple[Task, Result | BaseException]]:
+        """What is finished, after waiting for something to be; what a task raised stands in its result's place."""
+        finished, _ = wait(self._running, patience, FIRST_COMPLETED)
+        victims: list[tuple[Task, tuple]] = []
+        for future in finished:
+            task, arguments = self._running.pop(future)
+            error = future.exception()
+            if isinstance(error, BrokenProcessPool):
+                victims.append((task, arguments))
+            else:
+                yield task, error if error is not None else future.result()
+        if victims:
+            self._after_a_death(victims)
+        while self._alone and not self._running:
+            task, arguments = self._alone.pop()
+            yield task, self._try_alone(arguments)
+
+    def _after_a_death(self, victims: list[tuple[Task, tuple]]) -> None:
+        self._alone += victims
+        self._alone += self._running.values()  # the pool fails them all
+        self._running.clear()
+        self.pool.broken()
+
+    def _try_alone(self, arguments: tuple) -> Result | BaseException:
+        try:
+            return self.pool.executor().submit(self.work, *arguments).result()
+        except BrokenProcessPool:
+            self.pool.broken()
+            return Died("the process that marked it ended, twice")
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            return error
+
+
+@contextlib.contextmanager
+def pool(scheduler: str = "", workers: int | None = None) -> Iterator[Local | Cluster]:
+    """Processes here, or the cluster whose scheduler has this address."""
+    found: Local | Cluster = Cluster(scheduler) if scheduler else Local(workers)
+    try:
+        yield found
+    finally:
+        found.close()

@@ -1,0 +1,112 @@
+"""The one process that writes into the gradebook.
+
+It runs nbgrader's own `Autograde`, so that marks, comments, late penalties and files are as that would have left them;
+only the marking has already been done elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import nbformat
+from nbgrader.api import BaseCell, Comment, Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
+from nbgrader.apps.nbgraderapp import NbGraderApp
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
+
+from .marking import Marked, convert, make_ready, second_half
+
+
+class _Writing(Autograde):
+    """nbgrader's `Autograde` for notebooks that are marked already."""
+
+    marked: Marked
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        name = os.path.basename(notebook_filename)
+        if name not in self.marked.notebooks:
+            raise NbGraderException(f"{name} was not marked")
+        resources = self.init_single_notebook_resources(notebook_filename)
+        resources["metadata"] = {"name": os.path.splitext(name)[0], "path": os.path.dirname(notebook_filename)}
+        self._sanitizing = False
+        try:
+            self._init_preprocessors()
+            notebook = nbformat.reads(self.marked.notebooks[name], as_version=4)
+            text, resources = self.exporter.from_notebook_node(notebook, resources)
+            self.write_single_notebook(text, resources)
+        finally:
+            self._sanitizing = True
+
+
+_Writing.__name__ = Autograde.__name__  # by which its settings are found
+
+
+class Writer:
+    """Writes one assignment's results, submission by submission."""
+
+    def __init__(self, app: NbGraderApp, assignment: str, student: str = "*") -> None:
+        self.course, self.assignment = app.coursedir, assignment
+        self.course.assignment_id, self.course.student_id = assignment, student
+        self._autograde = _Writing(coursedir=self.course, parent=app, force=True)
+        self._autograde.autograde_preprocessors = second_half(self._autograde.autograde_preprocessors)
+        self._autograde.assignments = {}
+        make_ready(self._autograde)  # its exporter takes in everybody who handed something in
+        left_out = set(self.course.student_id_exclude.split(","))
+        self.folders = {
+            folder.parent.name: folder
+            for folder in sorted(map(Path, self._autograde.assignments))
+            if folder.parent.name not in left_out
+        }
+
+    def write(self, student: str, marked: Marked) -> list[Path]:
+        """Put the marks into the gradebook and the notebooks into `autograded/`; the paths of these."""
+        self._autograde.marked = marked
+        return convert(self._autograde, self.folders[student], list(marked.notebooks))
+
+    def handed_in(self, student: str) -> str:
+        """When: the words of `timestamp.txt`, if there is one."""
+        try:
+            return (self.folders[student] / "timestamp.txt").read_text("utf-8", errors="replace")[:200]
+        except OSError:
+            return ""
+
+    def score(self, student: str) -> tuple[float | None, float | None]:
+        """What the gradebook says that was earned, after late penalties, and of how much."""
+        with self._gradebook() as gradebook:
+            try:
+                found = gradebook.find_submission(self.assignment, student)
+            except MissingEntry:
+                return None, None
+            penalty = sum(notebook.late_submission_penalty or 0 for notebook in found.notebooks)
+            return found.score - penalty, found.max_score
+
+    def said_by_people(self, student: str | None = None) -> dict[str, str]:
+        """For everybody with marks in the gradebook: a digest of the marks and comments that people gave."""
+        with self._gradebook() as gradebook:
+            wanted = [SubmittedAssignment.assignment_id == gradebook.find_assignment(self.assignment).id]
+            if student is not None:
+                wanted.append(SubmittedAssignment.student_id == student)
+            rows = defaultdict(list)
+            for kind, columns in (
+                (Grade, (Grade.manual_score, Grade.extra_credit)),
+                (Comment, (Comment.manual_comment,)),
+            ):
+                query = (
+                    gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, *columns)
+                    .select_from(kind)
+                    .join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
+                    .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+                    .join(BaseCell, kind.cell_id == BaseCell.id)
+                    .filter(*wanted)
+                )
+                for someone, *what in query:
+                    rows[someone].append(repr(what))
+        return {
+            someone: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest() for someone, found in rows.items()
+        }
+
+    def _gradebook(self) -> Gradebook:
+        return Gradebook(self.course.db_url, self.course.course_id)
