@@ -63,7 +63,7 @@ class Local:
 
 
 class Cluster:
-    """A Dask cluster, by its scheduler's address. Its workers have a checkout of this course; Dask itself tries again."""
+    """A Dask cluster, by its scheduler's address. Its workers have a checkout of this course; Dask tries again."""
 
     def __init__(self, address: str) -> None:
         try:
