@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -247,3 +250,61 @@ def test_killed_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, tmp
     while processes_of(fresh) and time.monotonic() < until:
         time.sleep(0.2)
     assert not processes_of(fresh)
+
+
+@pytest.fixture(scope="module")
+def cluster(course, tmp_path_factory):
+    """A Dask scheduler with three workers, each a process with its own home and no classroom."""
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install 'autograder[cluster]'")
+    place = tmp_path_factory.mktemp("cluster")
+    about = place / "scheduler.json"
+    processes = []
+
+    def begin(*command):
+        environment = os.environ | {"PYTHONPATH": str(course), "OMP_NUM_THREADS": "1"}
+        environment.pop("COURSE_CLASSROOM", None)
+        log = (place / f"{len(processes)}.log").open("w")
+        command = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(about)]
+        processes.append(subprocess.Popen(command, cwd=course, env=environment, stdout=log, stderr=log))
+
+    begin("scheduler", "--port", "0", "--no-dashboard")
+    for _ in range(3):
+        begin("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(place))
+    until = time.monotonic() + 60
+    while not about.is_file() and time.monotonic() < until:
+        time.sleep(0.1)
+    yield json.loads(about.read_text())["address"], processes[1:]
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def test_a_cluster_gives_the_same_marks_also_when_workers_are_killed(course, cluster, fresh, by_us):
+    address, workers = cluster
+    hand_in(fresh)
+    process = start(course, fresh, "autograder", "grade", NAME, "--scheduler", address)
+    history, until = fresh / "marked" / "history.jsonl", time.monotonic() + 120
+    while not history.is_file() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    assert process.poll() is None, process.communicate()[0]
+    for worker in workers[:2]:
+        worker.kill()
+    said, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    assert gradebook(fresh) == gradebook(by_us)
+    assert files(fresh, "autograded", "feedback") == files(by_us, "autograded", "feedback")
+    assert len(markings(fresh)) == 12
+
+
+def test_a_worker_with_another_version_marks_nobody(course, cluster, fresh):
+    address, _ = cluster
+    put(fresh, "perfect", notebook())
+    room = course / "autograder" / "exercises" / "05_attention" / "softmax.py"
+    before = room.read_text("utf-8")
+    room.write_text(before + "\nELSEWHERE = True\n", "utf-8")
+    try:
+        said = run(course, fresh, "autograder", "grade", NAME, "--scheduler", address, status=1)
+    finally:
+        room.write_text(before, "utf-8")
+    assert "this worker has another version of the course" in said
+    assert "perfect" not in gradebook(fresh)

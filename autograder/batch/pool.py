@@ -71,7 +71,7 @@ class Cluster:
         except ImportError:
             raise RuntimeError("a cluster needs Dask: pip install 'autograder[cluster]'") from None
         try:
-            self._client = Client(address, timeout="20s", set_as_default=False)
+            self._client = Client(address, timeout="5s", set_as_default=False)
         except (OSError, TimeoutError) as error:
             raise RuntimeError(f"no Dask scheduler answers at {address}: {error}") from error
 
