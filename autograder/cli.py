@@ -110,8 +110,9 @@ def _said_plainly() -> Iterator[None]:
 
     try:
         yield
-    except (RuntimeError, SandboxError) as error:
-        console.print(f"[bold red]{escape(str(error))}[/]", highlight=False)
+    except (RuntimeError, SandboxError, OSError) as error:
+        again = " Nothing is lost: once that is mended, the same command goes on." if isinstance(error, OSError) else ""
+        console.print(f"[bold red]{escape(str(error))}.{again}[/]", highlight=False)
         raise typer.Exit(1) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -12,10 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
-from classroom import BEST, FULL, NAME, copy_of_the_course, files, gradebook, notebook, processes_of, put, run, start
 from nbgrader.api import Gradebook
 
 from autograder.asked.course import exercise
+from classroom import BEST, FULL, NAME, copy_of_the_course, files, gradebook, notebook, processes_of, put, run, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grade")]
 
@@ -207,6 +208,31 @@ def test_a_submission_that_cannot_be_marked_is_named_and_the_others_are_marked(c
     assert "1 marked, 0 unchanged, 1 failed" in said
     assert "too-large: more than 512 MiB were handed in" in said
     assert gradebook(fresh)["perfect"]["score"][0] == FULL
+
+
+def test_a_full_disk_is_said_and_once_there_is_room_the_same_command_goes_on(course, tmp_path, by_us):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("only root may mount a small disk to fill up")
+    try:
+        place = disk / "class"
+        place.mkdir()
+        shutil.copy(course / "release" / "gradebook.db", place)
+        hand_in(place)
+        with contextlib.suppress(OSError), (disk / "film").open("wb") as film:
+            while film.write(b"x" * 2**16):
+                film.flush()
+        os.truncate(disk / "film", max(0, (disk / "film").stat().st_size - 400_000))
+        said = run(course, place, "autograder", "grade", NAME, status=1)
+        assert "No space left" in said or "full" in said
+        subprocess.run(["mount", "-o", "remount,size=200m", disk], check=True)
+        run(course, place, "autograder", "grade", NAME)
+        assert gradebook(place) == gradebook(by_us)
+        assert files(place, "autograded", "feedback") == files(by_us, "autograded", "feedback")
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
 
 
 KILLS = 20
