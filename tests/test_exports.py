@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -421,15 +422,19 @@ def test_the_commands_of_the_readme_work(made, tmp_path):
     (tmp_path / "autograder").symlink_to(ROOT / "autograder")
     for name in ("nbgrader_config.py", "students.example.csv"):
         shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "course").symlink_to(ROOT / "course")
     classroom = tmp_path / "classroom"
-    classroom.mkdir()
+    archive = classroom / "downloaded" / ATTENTION / "archive"
+    archive.mkdir(parents=True)
+    with zipfile.ZipFile(archive / "Course-Attention-77.zip", "w") as download:
+        download.writestr(f"Lena Late_51_assignsubmission_file_/{ATTENTION} (1).ipynb", "{}")
     shutil.copy(made, classroom / "gradebook.db")
     canvas_roster(classroom / "canvas.csv", canvas_row("Late, Lena", "4713", "late"))
     save(classroom / "worksheet.csv", [WORKSHEET_HEADER, worksheet_row("51", "Lena Late", "late@example.edu")])
     readme = [line.split("#")[0].strip() for line in (ROOT / "README.md").read_text().splitlines()]
-    starts = ("nbgrader export", "nbgrader db student import", "cp students")
+    starts = ("nbgrader export", "nbgrader db student import", "nbgrader zip_collect", "cp students")
     commands = [line for line in readme if line.startswith(starts)]
-    assert len(commands) == 5
+    assert len(commands) == 7
     environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     for command in commands:
@@ -438,6 +443,8 @@ def test_the_commands_of_the_readme_work(made, tmp_path):
     assert "Bello, PhD" in (classroom / "grades.csv").read_text()
     assert [row[5] for row in table(classroom / "grades-canvas.csv")[2:]] == ["6.5"]
     assert [row[4] for row in table(classroom / "grades-moodle.csv")[1:]] == ["6.5"]
+    submitted = {path.relative_to(classroom / "submitted").parts for path in classroom.glob("submitted/*/*/*")}
+    assert submitted == {(who, ATTENTION, f"{ATTENTION}.ipynb") for who in ("moodle-51", "late")}  # first, then known
     with Gradebook(f"sqlite:///{classroom}/gradebook.db", "transformers") as gradebook:
         assert gradebook.find_student("ngozi").lms_user_id == "20413"
     refused = subprocess.run(

@@ -32,7 +32,7 @@ from .roster import Person, Unfit
 from .unpack import UNPACKED
 
 CANVAS = re.compile(
-    r"(?:(?P<name>.*?)_)?(?:(?P<late>LATE)_)?(?P<number>\d+|anon_[A-Za-z0-9]+)_"
+    r"(?:(?P<name>.*?)_)??(?:(?P<late>LATE)_)?(?P<number>\d+|anon_[A-Za-z0-9]+)_"
     r"(?:(?P<upload>\d+)_(?P<file>.+)|(?P<page>(?:text|link)\.html))",
     re.IGNORECASE | re.DOTALL,
 )
@@ -138,9 +138,19 @@ class LmsCollector(FileNameCollectorPlugin):
             (f"{names[key]}: {student}" for key, student in unknown.items()),
             "are not known to the gradebook and were taken in under the system's number",
         )
+        earlier = {key: self._submitted("-".join(key)) for key in students}
+        self.say(
+            (f"{earlier[key]} (now {student})" for key, student in students.items() if earlier[key].is_dir()),
+            "lie where they were collected before it was known whose they are, and would be marked: delete them",
+            "submissions",
+        )
         late = dict.fromkeys(students.get((o.system, o.number)) or unknown[o.system, o.number] for o in found if o.late)
         self.say(late, "were late, says Canvas; nbgrader takes off no marks, as it does not learn how late")
         return students | unknown
+
+    def _submitted(self, student: str) -> Path:
+        settings = self.parent.coursedir
+        return Path(settings.format_path(settings.submitted_directory, student, settings.assignment_id))
 
     def _by_roster(self, known: list[Person]) -> dict[tuple[str, str], Person]:
         """Whose numbers they are, says the system's own table."""

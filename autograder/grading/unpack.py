@@ -104,7 +104,8 @@ def _stem(name: str) -> str:
 
 
 def _said(problem: BaseException) -> str:
-    return f"{type(problem).__name__}, {problem}"[:120]
+    said = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem).strip()
+    return f"{type(problem).__name__}: {said}"[:120]
 
 
 # --- archives ---------------------------------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ def _write(folder: Path, member: Member, max_bytes: float) -> Path:
     parts = [part for part in member.name.replace("\\", "/").split("/") if part not in ("", ".")]
     path = folder.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path = _free(path.with_name(_as_notebook(path.name)))
+    path = _free(path.with_name(_short(_as_notebook(path.name))))
     source = member.open()
     if source is None:
         raise ValueError("it cannot be read")
@@ -180,6 +181,14 @@ def _write(folder: Path, member: Member, max_bytes: float) -> Path:
 def _as_notebook(name: str) -> str:
     """Browsers save notebooks as 05-attention.ipynb.txt, or .json."""
     return re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", name, flags=re.IGNORECASE)
+
+
+def _short(name: str, most: int = 200) -> str:
+    """File systems take 255 bytes; what says whose it is stands in front, and what it is behind."""
+    if len(name.encode()) <= most:
+        return name
+    ending = Path(name).suffix[:20]
+    return name.encode()[:most].decode(errors="ignore") + ending
 
 
 def _free(path: Path) -> Path:
