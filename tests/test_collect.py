@@ -9,19 +9,25 @@ import logging
 import os
 import shutil
 import stat
+import subprocess
 import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pytest
+from conftest import ROOT, read
 from nbgrader.api import Gradebook
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from autograder.asked.course import exercises
 from autograder.grading.collect import is_copy, parse
+from autograder.grading.mend import grade_id
 from autograder.grading.unpack import CarefulExtractor
+from autograder.sample_class import filled_in
 
 NAME = "05-attention"
 FILE = f"{NAME}.ipynb"
@@ -421,3 +427,47 @@ def test_a_file_where_a_folder_should_be_stops_nobody(course, caplog):
     found = collect(course, {"s.zip": packed({"belloamina_4711_900_hw.zip": inner})})
     assert set(found["amina"]) == {"hw", "hw.txt", "hw.zip"}
     assert "1 files were not unpacked (FileExistsError" in caplog.text
+
+
+@pytest.mark.slow
+def test_what_was_collected_is_marked_and_nobody_is_missing(tmp_path):
+    """The two commands of the README, one after the other, on a download with everything that goes wrong."""
+    (tmp_path / "autograder").symlink_to(ROOT / "autograder")
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    for kind in ("solutions", "course"):
+        shutil.copytree(ROOT / kind / NAME, tmp_path / kind / NAME)
+    best = {e.name: e.source for e in exercises(NAME)}
+    notebooks = {}
+    for who, answers in (("best", best), ("blank", {})):
+        filled = filled_in(read("course", NAME), answers)
+        filled.cells = [cell for cell in filled.cells if grade_id(cell)]  # marking is quicker without the others
+        filled.metadata.pop("name")
+        notebooks[who] = nbformat.writes(filled)
+    archive = tmp_path / "classroom" / "downloaded" / NAME / "archive"
+    archive.mkdir(parents=True)
+    (archive / "submissions.zip").write_bytes(
+        packed(
+            {
+                f"a_1_90_{NAME}-1.ipynb": notebooks["blank"],
+                f"a_1_91_{NAME}.ipynb": notebooks["best"],
+                "b_2_92_my answers.ipynb": notebooks["best"],
+                "c_3_93_answers.pdf": b"%PDF",
+                "d_4_94_hw.zip": packed({f"hw/{FILE}": notebooks["best"], "../../out": "out"}),
+            }
+        )
+    )
+    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+    for command in ("zip_collect", "autograde"):
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrader", command, NAME],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+    full = sum(declared.points for declared in exercises(NAME))
+    with Gradebook(f"sqlite:///{tmp_path}/classroom/gradebook.db", "transformers") as gradebook:
+        marks = {submission.student_id: submission.score for submission in gradebook.assignment_submissions(NAME)}
+    assert marks == {"canvas-1": full, "canvas-2": full, "canvas-3": 0.0, "canvas-4": full}
