@@ -197,16 +197,19 @@ def test_canvas_gets_its_own_table_back_with_the_marks_filled_in(gradebook, tmp_
 
 @pytest.mark.parametrize("delimiter", [",", ";"])
 def test_students_are_found_by_number_login_or_address(gradebook, tmp_path, delimiter):
+    gradebook.add_student("canvas-77")  # whom zip_collect took in under Canvas's number
+    gradebook.add_submission(ATTENTION, "canvas-77")
     roster = canvas_roster(
         tmp_path / "canvas.csv",
         canvas_row("A", "4711", ""),
         canvas_row("B", "", "JGARCIA"),
         canvas_row("C", "", "Late@Example.edu"),
         canvas_row("D", "bare", ""),
+        canvas_row("E", "77", ""),
         delimiter=delimiter,
     )
     CanvasExport(roster=roster, assignment=[ATTENTION], to=str(tmp_path / "out.csv")).export(gradebook)
-    assert [row[5] for row in read(tmp_path / "out.csv").rows[1:]] == ["10", "7.5", "6.5", "2"]
+    assert [row[5] for row in read(tmp_path / "out.csv").rows[1:]] == ["10", "7.5", "6.5", "2", "0"]
     assert read(tmp_path / "out.csv").delimiter == delimiter
 
 
@@ -308,6 +311,18 @@ def test_moodles_worksheet_comes_back_with_its_grades_filled_in_and_all_else_as_
     assert out[0] == WORKSHEET_HEADER
     assert "are not in the gradebook and were not filled in: Sam Stranger" in heard.text
     assert "enter theirs by hand" in heard.text
+
+
+def test_marks_that_moodle_would_pass_over_are_reported(gradebook, tmp_path, heard):
+    row = worksheet_row("51", "Amina Bello", "amina@example.edu", maximum="8.00")
+    roster = save(tmp_path / "worksheet.csv", [WORKSHEET_HEADER, row])
+    exporter = MoodleExport(roster=roster, assignment=[ATTENTION], student=["amina", "late"])
+    assert written(exporter, gradebook, tmp_path / "out.csv")[1][4] == "10"
+    assert "1 students have more for 05-attention than Moodle's maximum" in heard.text
+    heard.clear()
+    exporter.scale = True
+    assert written(exporter, gradebook, tmp_path / "out.csv")[1][4] == "8"
+    assert "maximum" not in heard.text
 
 
 def test_a_worksheet_is_of_one_assignment(gradebook, tmp_path):

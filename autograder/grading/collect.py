@@ -3,7 +3,8 @@
     classroom/downloaded/05-attention/archive/submissions.zip     # put here as downloaded
     nbgrader zip_collect 05-attention                             # -> classroom/submitted/STUDENT/05-attention/
 
-How the systems name what they pack (lib/content_zipper.rb of Canvas, mod/assign/classes/downloader.php of Moodle):
+How the systems name what they pack (github.com/instructure/canvas-lms, lib/content_zipper.rb; github.com/moodle/moodle,
+mod/assign/classes/downloader.php):
 
     garcíajosé_LATE_4711_90210_05-attention-1.ipynb                         Canvas: name, user, upload, file
     José García_657737_assignsubmission_file/05-attention.ipynb             Moodle: name, participant; a folder each

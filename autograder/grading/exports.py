@@ -244,8 +244,10 @@ class LmsExport(MarksExport):
         matches = who.match(table, places, known, self.keys)
         self._report(table, places, known, {name: marks[name] for name in columns}, matches)
         for name, column in columns.items():
-            factor = self._factor(name, maxima[name], self._maximum(table, places, column))
+            maximum = self._maximum(table, places, column)
+            factor = self._factor(name, maxima[name], maximum)
             self._fill(table, column, matches, marks[name], name, factor)
+            self._above(known, marks[name], name, factor, maximum)
         return self._kept(table, set(columns.values()))
 
     def _students(self, table: Table) -> list[int]:
@@ -322,6 +324,11 @@ class LmsExport(MarksExport):
 
     def _is_settled(self, cell: str) -> bool:
         return False
+
+    def _above(
+        self, known: list[Person], marks: dict[str, Mark], name: str, factor: float, maximum: float | None
+    ) -> None:
+        """Report marks that the system does not take; Canvas takes all."""
 
     def _kept(self, table: Table, filled: set[int]) -> Table:
         """What of the table is written. Cells that nobody is found by cannot run in a spreadsheet any more."""
@@ -410,7 +417,8 @@ class MoodleExport(LmsExport):
     """For Moodle: the assignment's grading worksheet (with Identifier and Grade) or the course's grade export.
 
     The worksheet comes from the assignment's page (Download grading worksheet) and goes back there (Upload grading
-    worksheet); a grade export goes back through Grades → Import → CSV file.
+    worksheet); a grade export goes back through Grades → Import → CSV file. Moodle passes over marks that it has
+    changed since the worksheet was downloaded (Last modified), and over those above its maximum.
     """
 
     headings = Dict(help="What Moodle calls its columns in another language: {'Grade': 'Bewertung'}").tag(config=True)
@@ -466,6 +474,13 @@ class MoodleExport(LmsExport):
     def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
         found = {_number(table.cell(table.rows[place], "Maximum grade")) for place in places} - {None}
         return found.pop() if len(found) == 1 else None
+
+    def _above(
+        self, known: list[Person], marks: dict[str, Mark], name: str, factor: float, maximum: float | None
+    ) -> None:
+        shown = {p: number(marks[p.id].score * factor) for p in known if p.id in marks}
+        above = [f"{p}: {mark}" for p, mark in shown.items() if maximum is not None and float(mark) > maximum]
+        self.say(above, f"have more for {name} than Moodle's maximum, and Moodle passes over such marks in silence")
 
     def _read_back(self, table: Table) -> set[int | None]:
         return {table.column("Feedback comments"), table.column("Last modified (grade)")}

@@ -1,9 +1,10 @@
 """Who is who: the tables that Canvas and Moodle hand out, and which of the gradebook's students a row means.
 
 What the columns are called, and by which of them the systems know a student again when a table comes back:
-Canvas, "How do I import grades in the Gradebook?", and
-lib/gradebook_importer.rb of its source (ID, then SIS User ID, then SIS Login ID, then the name);
-Moodle, https://docs.moodle.org/en/Grade_import, and mod/assign/feedback/offline/importgradeslib.php (Identifier).
+Canvas, https://teaching.resources.osu.edu/toolsets/carmencanvas/guides/calculating-final-grades/import-csv-file-carmen-grades
+and its source (github.com/instructure/canvas-lms, lib/gradebook_importer.rb): ID, SIS User ID, SIS Login ID, the name;
+Moodle, https://docs.moodle.org/405/en/Grade_import (useridnumber, useremail, username; one unknown student, and the
+whole file is refused) and its source (github.com/moodle/moodle, mod/assign/feedback/offline): the worksheet's Identifier.
 """
 
 from __future__ import annotations
