@@ -102,21 +102,22 @@ class LmsCollector(FileNameCollectorPlugin):
         self.say(
             (path.relative_to(folder) for path in paths if path not in understood),
             "are named neither as Canvas nor as Moodle name them, and were left where they are",
-            "files",
+            "Files",
         )
-        released = app.coursedir.format_path(app.coursedir.release_directory, ".", app.coursedir.assignment_id)
+        release = app.coursedir.format_path(app.coursedir.release_directory, ".", app.coursedir.assignment_id)
+        released = find_all_notebooks(release)
         students = self._students(found)
         plan: dict[Path, dict[str, str]] = {}
         for student in dict.fromkeys(students.values()):
             own = [one for one in found if students[one.system, one.number] == student]
-            plan |= self._files(student, own, find_all_notebooks(released))
+            plan |= self._files(student, own, released)
         return plan
 
-    def say(self, names: Iterable[object], what: str, things: str = "students") -> None:
+    def say(self, names: Iterable[object], what: str, things: str = "Students") -> None:
         """Report by name, with the count; nothing if there is nobody."""
         listed = [str(name) for name in names]
         if listed:
-            self.log.warning("%d %s %s: %s", len(listed), things, what, "; ".join(listed))
+            self.log.warning("%s %s (%d): %s", things, what, len(listed), "; ".join(listed))
 
     # --- whose they are
 
@@ -143,7 +144,7 @@ class LmsCollector(FileNameCollectorPlugin):
         self.say(
             (f"{earlier[key]} (now {student})" for key, student in students.items() if earlier[key].is_dir()),
             "lie where they were collected before it was known whose they are, and would be marked: delete them",
-            "submissions",
+            "Submissions",
         )
         late = dict.fromkeys(students.get((o.system, o.number)) or unknown[o.system, o.number] for o in found if o.late)
         self.say(late, "were late, says Canvas; nbgrader takes off no marks, as it does not learn how late")

@@ -1,9 +1,9 @@
 """Marks in the forms that people need: nbgrader's CSV, Canvas's and Moodle's import files.
 
     nbgrader export                                                          # classroom/grades.csv
-    nbgrader export --exporter autograder.grading.exports.CanvasExport --assignment "['05-attention']" \
+    nbgrader export --exporter autograder.grading.exports.CanvasExport --assignment 05-attention \
         --CanvasExport.roster=classroom/canvas.csv
-    nbgrader export --exporter autograder.grading.exports.MoodleExport --assignment "['05-attention']" \
+    nbgrader export --exporter autograder.grading.exports.MoodleExport --assignment 05-attention \
         --MoodleExport.roster=classroom/worksheet.csv
 
 The roster is the file that the system itself hands out: Canvas's gradebook, Moodle's grading worksheet or grade
@@ -101,13 +101,13 @@ class MarksExport(ExportPlugin):
 
     def _unfinished(self, assignment: str, students: Iterable[str]) -> None:
         left = "left out" if self.leave_out_unfinished else "exported as they stand"
-        self.say(students, f"of {assignment} have still to be marked by a person ({left})", "submissions")
+        self.say(students, f"of {assignment} have still to be marked by a person ({left})", "Submissions")
 
-    def say(self, names: Iterable[object], what: str, things: str = "students") -> None:
+    def say(self, names: Iterable[object], what: str, things: str = "Students") -> None:
         """Report by name, with the count; nothing if there is nobody."""
         listed = [str(name) for name in names]
         if listed:
-            self.log.warning("%d %s %s: %s", len(listed), things, what, "; ".join(listed))
+            self.log.warning("%s %s (%d): %s", things, what, len(listed), "; ".join(listed))
 
     def _write(self, table: Table) -> None:
         path = Path(self.to) if self.to else Path(self.folder) / self.file_name
@@ -273,13 +273,13 @@ class LmsExport(MarksExport):
                 f"download the table again, or say what it is called: "
                 f"--{type(self).__name__}.titles=\"{{'{without[0]}': 'its heading'}}\"."
             )
-        self.say(without, f"have no column in {self.roster} and are not exported", "assignments")
+        self.say(without, f"have no column in {self.roster} and are not exported", "Assignments")
         return columns
 
     def _report(self, table: Table, places: list[int], known: list[Person], marks: Marks, matches: Matches) -> None:
         names = {place: table.rows[place][self._name_column(table)].strip() for place in places}
         doubtful = [f"{names[place]}: {problem}" for place, problem in matches.problems.items()]
-        self.say(doubtful, f"of {self.roster} are in doubt and were not filled in", "rows")
+        self.say(doubtful, f"of {self.roster} are in doubt and were not filled in", "Rows")
         strangers = [names[p] for p in places if p not in matches.person and p not in matches.problems]
         self.say(strangers, f"of {self.roster} are not in the gradebook and were not filled in")
         found = {person.id for person in matches.person.values()}
@@ -338,7 +338,7 @@ class LmsExport(MarksExport):
             for place in set(range(len(table.header))) - filled - self._read_back(table):
                 safe = as_key(row[place]) if place in finding else as_text(row[place])
                 if place in finding and safe != row[place]:
-                    self.say([f"{name}: {table.header[place]}"], "could be run by a spreadsheet; made a text", "cells")
+                    self.say([f"{name}: {table.header[place]}"], "could be run by a spreadsheet; made a text", "Cells")
                 row[place] = safe
         return table
 
@@ -446,7 +446,7 @@ class MoodleExport(LmsExport):
         if len(assignments) > 1:
             raise Unfit(
                 f"{self.roster} is the worksheet of one assignment, and the gradebook has {len(assignments)}. Say "
-                f"which one it is: --assignment \"['{assignments[0]}']\"."
+                f"which one it is: --assignment {assignments[0]}."
             )
         if table.column("Last modified (grade)") is None:
             raise Unfit(

@@ -4,7 +4,8 @@ What the columns are called, and by which of them the systems know a student aga
 Canvas, https://teaching.resources.osu.edu/toolsets/carmencanvas/guides/calculating-final-grades/import-csv-file-carmen-grades
 and its source (github.com/instructure/canvas-lms, lib/gradebook_importer.rb): ID, SIS User ID, SIS Login ID, the name;
 Moodle, https://docs.moodle.org/405/en/Grade_import (useridnumber, useremail, username; one unknown student, and the
-whole file is refused) and its source (github.com/moodle/moodle, mod/assign/feedback/offline): the worksheet's Identifier.
+whole file is refused), and its source (github.com/moodle/moodle, mod/assign/feedback/offline): the worksheet's
+Identifier.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class CarefulExtractor(ExtractorPlugin):
                     refused.setdefault(reason, []).append(member.name)
         for reason, names in refused.items():
             shown = ", ".join(f"“{name[:80]}”" for name in names[:5]) + (", …" if len(names) > 5 else "")
-            self.log.warning("%s: %d files were not unpacked (%s): %s", archive, len(names), reason, shown)
+            self.log.warning("%s: files were not unpacked (%d; %s): %s", archive, len(names), reason, shown)
         return written, bool(written) and not refused
 
 
