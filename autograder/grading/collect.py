@@ -20,7 +20,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from nbgrader.api import Gradebook
@@ -38,8 +38,9 @@ CANVAS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 MOODLE = re.compile(
-    r"(?P<name>.*)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?", re.IGNORECASE | re.DOTALL
+    r"(?P<name>.*?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?", re.IGNORECASE | re.DOTALL
 )
+NUMBERS = re.compile(r"(?:(?<=_)|^)\d+(?=_\d+_)")
 # What is added to a file's name when there is one of the same name: by Canvas, browsers, JupyterLab, file managers.
 COPY = re.compile(r"(?:\s*\(\d+\)|[-_ ]\d{1,2}|[-_ ]+(?:copy|kopie|copie|copia)\s*\d*|-checkpoint)$", re.IGNORECASE)
 TIMESTAMP = "timestamp.txt"  # nbgrader believes what it says about when something was handed in
@@ -56,6 +57,7 @@ class Found:
     file: str  # its name
     upload: int = 0  # a later one has a higher number
     late: bool = False
+    numbers: tuple[str, ...] = ()  # all in the name that may be the system's: students' names may hold numbers too
 
 
 def parse(path: Path, folder: Path) -> Found | None:
@@ -70,7 +72,8 @@ def parse(path: Path, folder: Path) -> Found | None:
         if canvas:
             file = (canvas["file"] or canvas["page"]) if last else path.name
             upload, late = int(canvas["upload"] or 0), bool(canvas["late"])
-            return Found(path, "canvas", canvas["number"], canvas["name"] or "", file, upload, late)
+            numbers = tuple(NUMBERS.findall(part))
+            return Found(path, "canvas", canvas["number"], canvas["name"] or "", file, upload, late, numbers)
     return None
 
 
@@ -106,7 +109,7 @@ class LmsCollector(FileNameCollectorPlugin):
         )
         release = app.coursedir.format_path(app.coursedir.release_directory, ".", app.coursedir.assignment_id)
         released = find_all_notebooks(release)
-        students = self._students(found)
+        found, students = self._students(found)
         plan: dict[Path, dict[str, str]] = {}
         for student in dict.fromkeys(students.values()):
             own = [one for one in found if students[one.system, one.number] == student]
@@ -121,14 +124,16 @@ class LmsCollector(FileNameCollectorPlugin):
 
     # --- whose they are
 
-    def _students(self, found: list[Found]) -> dict[tuple[str, str], str]:
-        """The student for each number of a system."""
+    def _students(self, found: list[Found]) -> tuple[list[Found], dict[tuple[str, str], str]]:
+        """The student for each number of a system, and the files with the numbers made sure of."""
         settings = self.parent.coursedir
         with Gradebook(settings.db_url, settings.course_id) as gradebook:
             known = who.people(gradebook)
+        told = self._by_roster(known)
+        found = [self._sure(one, told, known) for one in found]
         names = {(one.system, one.number): one.name for one in found}
         certain = {key: person for key in names if (person := _by_number(*key, known))}
-        certain |= {key: person for key, person in self._by_roster(known).items() if key in names}
+        certain |= {key: person for key, person in told.items() if key in names}
         by_name = _by_name({key: name for key, name in names.items() if key not in certain}, known)
         taken = Counter(person.id for person in certain.values())
         doubtful = {key for key, person in certain.items() if taken[person.id] > 1}
@@ -148,7 +153,20 @@ class LmsCollector(FileNameCollectorPlugin):
         )
         late = dict.fromkeys(students.get((o.system, o.number)) or unknown[o.system, o.number] for o in found if o.late)
         self.say(late, "were late, says Canvas; nbgrader takes off no marks, as it does not learn how late")
-        return students | unknown
+        return found, students | unknown
+
+    def _sure(self, one: Found, told: dict[tuple[str, str], Person], known: list[Person]) -> Found:
+        """The number of somebody who is known. Who calls themselves “x_4711” does not hand in for 4711."""
+        sure = [n for n in dict.fromkeys(one.numbers) if (one.system, n) in told or _by_number(one.system, n, known)]
+        if len(sure) > 1:
+            self.say([one.path.name], "may be of several students and were given to none", "Files")
+            return replace(one, number="_or_".join(sure), name="")
+        if not sure or sure[0] == one.number:
+            return one
+        behind = re.search(rf"(?:^|_){sure[0]}_(\d+)_(.+)$", one.path.name, re.DOTALL)
+        if behind is None or one.file == one.path.name:  # in an archive of the student's, whose name says it
+            return replace(one, number=sure[0])
+        return replace(one, number=sure[0], upload=int(behind[1]), file=behind[2])
 
     def _submitted(self, student: str) -> Path:
         settings = self.parent.coursedir
