@@ -42,6 +42,13 @@ c.CourseDirectory.db_url = (
 )
 c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
 
+# In and out: what is downloaded from a learning-management system, and tables of marks, stay where git does not look.
+c.ZipCollectApp.downloaded_directory = f"{CLASSROOM}/downloaded"
+c.ZipCollectApp.extractor_plugin = "autograder.grading.unpack.CarefulExtractor"
+c.ZipCollectApp.collector_plugin = "autograder.grading.collect.LmsCollector"
+c.ExportApp.plugin_class = "autograder.grading.exports.CsvExport"
+c.MarksExport.folder = str(ROOT / CLASSROOM)
+
 # Release: answers become stubs that say what to do, and multiple-choice answers become None.
 c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedError("{plugins.STUB}")'}
 c.GenerateAssignment.exporter_class = "autograder.grading.gradebook.ReleaseExporter"
