@@ -33,7 +33,7 @@ c.CourseDirectory.feedback_directory = f"{CLASSROOM}/feedback"
 c.CourseDirectory.solution_directory = f"{CLASSROOM}/solution"
 c.CourseDirectory.source_with_tests_directory = f"{CLASSROOM}/source_with_tests"
 c.CourseDirectory.db_url = (
-    f"sqlite:///{ROOT}/{CLASSROOM}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
+    f"sqlite:///{ROOT / CLASSROOM}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
 )
 c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
 
