@@ -10,12 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pygments.lexers import PythonLexer
-from pygments.token import Token
-
 from ..asked.course import given_in, notebooks, working_versions
+from .bare import bare
 from .class_data import Answer, Assignment, ClassData, plain
-from .mend import grade_id
 
 BINS = 10
 EXAMPLE_LINES, EXAMPLE_WIDTH = 14, 110
@@ -143,27 +140,16 @@ def misconceptions(data: ClassData) -> list[Misconception]:
             result.places.append(Place(home, exercise, students, sentence, section))
         first = result.places[0]
         answers = [answer for answer, _ in places[first.assignment, first.exercise] if answer.kind == "exercise"]
-        result.example = _example(answers, data, by_name[first.assignment], first.exercise)
+        result.example = _example(answers, data, by_name[first.assignment])
         found.append(result)
     return sorted(found, key=lambda one: (-one.students, -len(one.places), one.name))
 
 
-def _example(answers: Iterable[Answer], data: ClassData, assignment: Assignment, exercise: str) -> str:
-    stub = next((cell.source for cell in assignment.released if grade_id(cell) == exercise), "").splitlines()
-    given = {line.strip() for line in stub if not line.lstrip().startswith(("def ", "class "))}
-    codes = (_without_prose(answer.source, given) for answer in answers)
+def _example(answers: Iterable[Answer], data: ClassData, assignment: Assignment) -> str:
+    """The shortest of these answers: what they have in common shows best in it."""
+    codes = (bare(answer.source) for answer in answers)
     shortest = min((code for code in codes if code), key=lambda code: (len(code), code), default="")
     return _shortened(_without_names(shortest, data, assignment))
-
-
-def _without_prose(source: str, stub: set[str]) -> str:
-    """The code alone: comments, docstrings and the lines that were handed out are left away."""
-    own = "\n".join(line for line in source.splitlines() if line.strip() not in stub)
-    pieces = (
-        "" if kind in Token.Comment or kind in Token.Literal.String.Doc else text
-        for kind, text in PythonLexer().get_tokens(own)
-    )
-    return "\n".join(line.rstrip() for line in "".join(pieces).splitlines() if line.strip())
 
 
 def _without_names(code: str, data: ClassData, assignment: Assignment) -> str:
@@ -242,7 +228,7 @@ def time_spent(data: ClassData, assignment: Assignment) -> Time | None:
 
 def duration(seconds: float) -> str:
     """4.2 s, 3 min 20 s, 2 h 5 min."""
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -1,8 +1,8 @@
 """Answers that are alike beyond what this class's answers are: worth a look, never proof.
 
 The comparing is RapidFuzz's, the reading Pygments'. Short exercises have few right answers, and those naturally look
-alike; so an answer counts only if it is longer than a few lines and unlike the reference and its known alternatives,
-and a pair only if the two are far closer to each other than either is to the nearest quarter of the class. What then
+alike; so an answer counts only if it is longer than a few lines and unlike all that is catalogued, right or wrong, and
+a pair only if the two are far closer to each other than either is to the nearest quarter of the class. What then
 remains must add up, over all exercises that the two share, to more than one lucky coincidence.
 """
 
@@ -18,7 +18,9 @@ from pygments.token import Token
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from ..asked.course import exercise_home, exercises, names
+from ..asked.course import names, question_or_exercise
+from ..asked.declare import Exercise
+from .bare import bare
 from .class_data import Answer, Assignment
 from .mend import grade_id
 
@@ -87,13 +89,14 @@ def _nearest_quarter(distances: np.ndarray) -> float:
 
 
 def _known(exercise: str) -> list[str]:
-    """The reference, and right answers in other styles: whoever writes these needs nobody to copy from."""
+    """The catalogue, right and wrong: whoever writes what is in it needs nobody to copy from."""
     if exercise not in names():
         return []
-    for declared in exercises(exercise_home(exercise)):
-        if declared.name == exercise:
-            return [declared.source, *(alternative.source for alternative in declared.alternatives)]
-    return []
+    declared = question_or_exercise(exercise)
+    if not isinstance(declared, Exercise):
+        return []
+    wrong = (source for mistake in declared.mistakes for source in mistake.sources)
+    return [declared.source, *(alternative.source for alternative in declared.alternatives), *wrong]
 
 
 class _Reader:
@@ -105,14 +108,14 @@ class _Reader:
 
     def __init__(self, stub: str) -> None:
         self.lexer = PythonLexer()
-        self.stub = {line.strip() for line in stub.splitlines()}
+        self.stub = {line.strip() for line in bare(stub).splitlines()}
         self.characters: dict[str, str] = defaultdict(lambda: chr(0x100 + len(self.characters)))
 
     def __call__(self, source: str) -> str:
-        own = "\n".join(line for line in source.splitlines() if line.strip() not in self.stub)
+        own = "\n".join(line for line in bare(source).splitlines() if line.strip() not in self.stub)
         found, after_dot = [], False
         for kind, text in self.lexer.get_tokens(own):
-            if kind in Token.Text or kind in Token.Comment or kind in Token.Literal.String.Doc or not text.strip():
+            if kind in Token.Text or not text.strip():
                 continue
             if kind in Token.Literal.String:
                 text = "string"
