@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import functools
 import html.parser
 import itertools
 import json
@@ -11,8 +12,10 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -86,17 +89,31 @@ class Student:
     change: object = None  # what else is done to the marked notebook
 
 
-def make_class(folder, students, absent=()):
-    """A classroom as nbgrader leaves it after marking: a gradebook and the marked notebooks."""
-    folder.mkdir(exist_ok=True)
-    release = [cell for cell in read("course", NAME).cells if grade_id(cell)]
-    with Gradebook(f"sqlite:///{folder}/gradebook.db", "transformers") as gradebook:
+@functools.cache
+def _release():
+    return [cell for cell in read("course", NAME).cells if grade_id(cell)]
+
+
+@functools.cache
+def _empty_gradebook():
+    """The file of a gradebook that knows the assignment and nobody; nbgrader takes seconds to make one."""
+    with tempfile.TemporaryDirectory() as folder, Gradebook(f"sqlite:///{folder}/g.db", "transformers") as gradebook:
         gradebook.add_assignment(NAME)
         gradebook.add_notebook(NAME, NAME)
-        for cell in release:
+        for cell in _release():
             graded = cell.metadata.nbgrader
             if graded.grade:
                 gradebook.add_grade_cell(graded.grade_id, NAME, NAME, max_score=graded.points, cell_type=cell.cell_type)
+        gradebook.db.commit()
+        return (Path(folder) / "g.db").read_bytes()
+
+
+def make_class(folder, students, absent=()):
+    """A classroom as nbgrader leaves it after marking: a gradebook and the marked notebooks."""
+    folder.mkdir(exist_ok=True)
+    (folder / "gradebook.db").write_bytes(_empty_gradebook())
+    release = _release()
+    with Gradebook(f"sqlite:///{folder}/gradebook.db", "transformers") as gradebook:
         for student in absent:
             gradebook.add_student(student)
         for student, made in students.items():

@@ -115,7 +115,7 @@ class Marking:
         return self.earned / self.points if self.points else 0.0
 
 
-@dataclass
+@dataclass(eq=False)
 class Assignment:
     """One assignment of a class."""
 
@@ -304,18 +304,23 @@ def _choice(line: dict[str, Any]) -> CheckLine:
 
 
 def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
+    """What went wrong with each exercise: in its cell, and when it was marked."""
+    found: dict[str, list[str]] = {}
     for cell in cells:
-        where = plain(grade_id(cell) or "a cell of the student's own")
         if cell.metadata.get(KEY) == "notice" and FAILED in cell.source.split("\n")[0]:
             reason = " ".join(line.removeprefix("- ") for line in cell.source.split("\n")[1:] if line.strip())
             yield Trouble(student, "the whole notebook", plain(reason))
             return
-        for output in cell.get("outputs", []):
-            if what := _ending(output, cell):
-                yield Trouble(student, where, plain(what))
+        here = [what for output in cell.get("outputs", []) if (what := _ending(output, cell))]
         verdict = verdict_in(cell)
         if verdict and verdict["remark"] and verdict["remark"] != UNANSWERED:
-            yield Trouble(student, where, plain(verdict["remark"]))
+            here.append(verdict["remark"])
+        name = grade_id(cell)
+        where = name.removeprefix("test_") if name else "a cell of the student's own"
+        found.setdefault(where, []).extend(here)
+    for where, whats in found.items():
+        if whats:
+            yield Trouble(student, plain(where), plain(" ".join(dict.fromkeys(whats))))
 
 
 def _ending(output: NotebookNode, cell: NotebookNode) -> str:

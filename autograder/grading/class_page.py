@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from .class_summary import distribution, duration, misconceptions, progress, rat
 from .similar import similar_pairs
 
 TEMPLATE = "class_report.html.j2"
+STRESSED = re.compile(r"(?<![\w*])\*(\w[^*<>]*\w|\w)\*(?![\w*])")
 
 
 def page(data: ClassData, anonymous: bool = False, made: datetime | None = None) -> str:
@@ -56,6 +58,11 @@ def named(mistake: str) -> str:
     return mistake.replace("_", " ")
 
 
+def _in_prose(text: str) -> Markup:
+    """A sentence with its `code` and its *stress*."""
+    return Markup(STRESSED.sub(r"<em>\1</em>", prose(text)))
+
+
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -66,7 +73,7 @@ def _environment() -> Environment:
         "named": named,
         "points": number,
         "duration": duration,
-        "prose": lambda text: Markup(prose(text)),
+        "prose": _in_prose,
         "bin_of": lambda index: f"{10 * index} to {10 * index + 10} %",
     }
     return environment

@@ -131,6 +131,7 @@ def misconceptions(data: ClassData) -> list[Misconception]:
             for one in answer.diagnosed:
                 holders[one.name][assignment.name, answer.exercise].append((answer, one.sentence))
     found = []
+    names: dict[str, re.Pattern[str]] = {}
     for name, places in holders.items():
         result = Misconception(name, len({answer.student for held in places.values() for answer, _ in held}))
         for (home, exercise), held in sorted(places.items(), key=lambda item: -len(item[1])):
@@ -140,31 +141,30 @@ def misconceptions(data: ClassData) -> list[Misconception]:
             result.places.append(Place(home, exercise, students, sentence, section))
         first = result.places[0]
         answers = [answer for answer, _ in places[first.assignment, first.exercise] if answer.kind == "exercise"]
-        result.example = _example(answers, data, by_name[first.assignment])
+        if first.assignment not in names:
+            names[first.assignment] = _names(data, by_name[first.assignment])
+        result.example = _example(answers, names[first.assignment])
         found.append(result)
     return sorted(found, key=lambda one: (-one.students, -len(one.places), one.name))
 
 
-def _example(answers: Iterable[Answer], data: ClassData, assignment: Assignment) -> str:
+def _example(answers: Iterable[Answer], names: re.Pattern[str]) -> str:
     """The shortest of these answers: what they have in common shows best in it."""
     codes = (bare(answer.source) for answer in answers)
     shortest = min((code for code in codes if code), key=lambda code: (len(code), code), default="")
-    return _shortened(_without_names(shortest, data, assignment))
+    return _shortened(names.sub(HIDDEN, shortest))
 
 
-def _without_names(code: str, data: ClassData, assignment: Assignment) -> str:
-    """Nobody's id or name may be read in it, unless it is a word of the course's own, which tells nothing."""
+def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
+    """Everybody's id and name, and their parts; but for words of the course's own, which tell nothing."""
     common = {word.lower() for word in WORD.findall(_own_words(assignment))}
     common |= {word.lower() for word in (*keyword.kwlist, *dir(builtins))}
     everybody = set(data.names) | {sheet.student for a in data.assignments for sheet in a.sheets}
     named = {part for who in everybody for text in (who, data.names.get(who, "")) for part in (text, *_parts(text))}
     secrets = sorted({text for text in named if len(text) > 1 and text.lower() not in common}, key=len, reverse=True)
-    for secret in secrets:
-        pattern = re.escape(secret)
-        if len(secret) < 4:  # too short to look for inside of words
-            pattern = rf"(?<![^\W_]){pattern}(?![^\W_])"
-        code = re.sub(pattern, HIDDEN, code, flags=re.IGNORECASE)
-    return code
+    within = [re.escape(text) for text in secrets if len(text) > 3]
+    whole = [rf"(?<![^\W_]){re.escape(text)}(?![^\W_])" for text in secrets if len(text) <= 3]
+    return re.compile("|".join([*within, *whole]) or r"(?!)", re.IGNORECASE)
 
 
 def _parts(text: str) -> list[str]:

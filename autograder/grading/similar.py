@@ -8,6 +8,7 @@ remains must add up, over all exercises that the two share, to more than one luc
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -44,6 +45,7 @@ class Pair:
         return min(self.exercises.values())
 
 
+@functools.lru_cache(maxsize=64)
 def similar_pairs(assignment: Assignment) -> list[Pair]:
     """The pairs of students worth a look, those with most in common first."""
     given = {grade_id(cell): cell.source for cell in assignment.released}
