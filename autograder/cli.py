@@ -38,7 +38,7 @@ def main(version: Annotated[bool, typer.Option("--version", callback=_version, i
 @app.command()
 def report(
     wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="[NOTEBOOK]...", help="All marked ones if none is named")
+        list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")
     ] = None,
     classroom: Annotated[Path, typer.Option(help="Folder with the term's data")] = ROOT / "classroom",
     db_url: Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")] = None,
@@ -60,18 +60,21 @@ def report(
         raise typer.BadParameter("--anonymous is about the page: say with --html where to write it")
     try:
         data = collect_class(classroom.resolve(), wanted or [], db_url)
-        show(data, console)
+    except NoClass as reason:
+        raise typer.BadParameter(str(reason)) from None
+    show(data, console)
+    try:
         if html is not None:
             html.write_text(page(data, anonymous), encoding="utf-8")
+            console.print(f"the report is in {html}", highlight=False, markup=False, soft_wrap=True)
         for path, write in ((csv, write_csv), (parquet, write_parquet)):
             if path is not None:
-                console.print(f"{write(data, path)} rows in {path}", highlight=False, markup=False, soft_wrap=True)
-    except (NoClass, NoParquet) as reason:
+                count = write(data, path)
+                console.print(f"{count} rows are in {path}", highlight=False, markup=False, soft_wrap=True)
+    except NoParquet as reason:
         raise typer.BadParameter(str(reason)) from None
     except OSError as error:
         raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
-    if html is not None:
-        console.print(f"the report is in {html}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command("try")

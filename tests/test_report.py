@@ -38,6 +38,7 @@ from autograder.grading.plugins import _about_this_submission
 from autograder.grading.similar import similar_pairs
 from autograder.judge.diagnosis import Diagnosis, Line
 from autograder.judge.mark import Verdict, mark_choice, zero
+from autograder.judge.report import MIME
 
 NAME = "06-masking"
 POINTS = 30.0
@@ -684,6 +685,25 @@ def test_a_database_that_is_no_gradebook_is_refused(tmp_path):
     with pytest.raises(NoClass, match="cannot be opened"):
         read_marks(url(tmp_path))
     assert (tmp_path / "gradebook.db").stat().st_size < 100
+
+
+@pytest.mark.parametrize(
+    "verdict", [7, {}, {"exercise": "causal_mask"}, {"lines": [1]}, {"diagnoses": [{}]}, {"lines": [{"weight": "a"}]}]
+)
+def test_a_marked_notebook_that_was_edited_spoils_no_report(tmp_path, verdict):
+    def edit(notebook):
+        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "test_causal_mask"]
+        whole = cell.outputs[0]["data"][MIME]
+        broken = whole | verdict if isinstance(verdict, dict) and len(verdict) == 1 else verdict
+        cell.outputs[0]["data"][MIME] = {} if broken == whole else broken
+
+    data = collected(make_class(tmp_path / "term", {"s01": Student(change=edit), "s02": Student()}))
+    assert {sheet.student: sheet.total for sheet in data.assignments[0].sheets} == {"s01": 27.0, "s02": 27.0}
+    assert "causal_mask" in page(data)
+
+
+def test_the_table_follows_the_notebook(small):
+    assert list(dict.fromkeys(row["exercise"] for row in rows(collected(small)))) == [*MARKED, WRITTEN]
 
 
 def test_passwords_of_databases_are_not_told(tmp_path):

@@ -21,6 +21,8 @@ from nbformat import NotebookNode
 
 from ..asked.course import course, names, notebooks, question_or_exercise
 from ..asked.declare import UNANSWERED, Exercise
+from ..judge.diagnosis import Diagnosis, Line
+from ..judge.mark import Verdict
 from .class_marks import Marks, NoClass, Sheet, gradebook_url, read_marks
 from .marker import RESTARTED, STALLED, TIME_UP, TOO_OFTEN, verdict_in
 from .mend import KEY, grade_id
@@ -196,6 +198,8 @@ def _assignment(classroom: Path, name: str, marks: Marks) -> Assignment:
         result.answers += _answers(sheet, cells)
         result.troubles += _troubles(sheet.student, cells)
         result.signs += [(sheet.student, sign) for notebook in marked for sign in _signs(notebook)]
+    order = {name: place for place, name in enumerate(result.exercises)}
+    result.answers.sort(key=lambda answer: (answer.student, order[answer.exercise]))
     here = {sheet.student for sheet in result.sheets}
     handed_in = {plain(path.parent.name) for path in classroom.glob(f"submitted/*/{name}") if path.is_dir()}
     result.unmarked = sorted(handed_in - here)
@@ -253,7 +257,7 @@ def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
     by_id = {grade_id(cell): cell for cell in cells}
     for mark in sheet.cells:
         cell = by_id.get(mark.cell)
-        verdict = verdict_in(cell) if cell is not None else None
+        verdict = _verdict(cell) if cell is not None else None
         if verdict is not None:
             own = by_id.get(verdict["exercise"])
             answer = _judged(sheet.student, verdict, plain(own.source) if own is not None else "")
@@ -266,6 +270,20 @@ def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
             answer.lines = [CheckLine(BY_HAND, 1.0, None if kind == "written" else passed)]
         answer.waits = mark.waits
         yield answer
+
+
+def _verdict(cell: NotebookNode) -> dict[str, Any] | None:
+    """The verdict in a cell, if it is whole: a marked notebook may have been edited since."""
+    found: Any = verdict_in(cell)
+    try:
+        Verdict(**found)  # has all parts, and no others
+        lines = [Line(**line) for line in found["lines"]]
+        diagnoses = [Diagnosis(**one) for one in found["diagnoses"]]
+        weights = sum(line.weight for line in lines)
+        whole = isinstance(found["exercise"], str) and isinstance(found["remark"], str) and weights >= 0
+        return found if whole and all(isinstance(one.checks, list) for one in diagnoses) else None
+    except (TypeError, KeyError):
+        return None
 
 
 def _is_answer(cell: NotebookNode) -> bool:
@@ -312,7 +330,7 @@ def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
             yield Trouble(student, "the whole notebook", plain(reason))
             return
         here = [what for output in cell.get("outputs", []) if (what := _ending(output, cell))]
-        verdict = verdict_in(cell)
+        verdict = _verdict(cell)
         if verdict and verdict["remark"] and verdict["remark"] != UNANSWERED:
             here.append(verdict["remark"])
         name = grade_id(cell)

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, create_engine, inspect, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import Session
-from traitlets.config.loader import PyFileConfigLoader
+from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
 
 from ..asked.course import course
 
@@ -82,12 +82,15 @@ def gradebook_url(classroom: Path) -> str:
     os.environ["COURSE_CLASSROOM"] = str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
     try:
         config = PyFileConfigLoader(SETTINGS, path=str(root)).load_config()
+    except ConfigFileNotFound:
+        raise NoClass(f"there is no {SETTINGS} in {root} to name the gradebook; name it with --db-url") from None
     finally:
         if before is None:
             del os.environ["COURSE_CLASSROOM"]
         else:
             os.environ["COURSE_CLASSROOM"] = before
-    return config.CourseDirectory.db_url
+    named = config.CourseDirectory.db_url
+    return named if isinstance(named, str) else f"sqlite:///{folder}/gradebook.db"  # what is not set is no string
 
 
 def read_marks(db_url: str) -> Marks:

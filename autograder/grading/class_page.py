@@ -29,6 +29,7 @@ def page(data: ClassData, anonymous: bool = False, made: datetime | None = None)
             anonymous=anonymous,
             made=made or datetime.now(),
             students=students(data),
+            marked=len({sheet.student for assignment in here for sheet in assignment.sheets}),
             sheets={assignment.name: {sheet.student: sheet for sheet in assignment.sheets} for assignment in here},
             spreads={assignment.name: distribution(assignment) for assignment in here},
             rates={assignment.name: rates(assignment) for assignment in here},
@@ -54,8 +55,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def named(mistake: str) -> str:
-    """A mistake's name as a heading has it."""
-    return mistake.replace("_", " ")
+    """A mistake's name as a heading has it; a question's number stays whole."""
+    return re.sub(r"_(?!\d)", " ", mistake)
 
 
 def _in_prose(text: str) -> Markup:
