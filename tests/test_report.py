@@ -195,6 +195,13 @@ def test_marks_are_nbgraders_with_what_waits_and_what_was_taken_off(small):
             assert sheet.penalty == theirs.late_submission_penalty
 
 
+def test_a_penalty_for_handing_in_late_is_taken_off_and_never_below_zero(tmp_path):
+    students = {"s01": Student(penalty=2.0, written=3.0), "s02": Student(penalty=99.0)}
+    assignment = the_only(make_class(tmp_path / "term", students))
+    assert [(sheet.raw, sheet.total) for sheet in assignment.sheets] == [(30.0, 28.0), (27.0, 0.0)]
+    assert distribution(assignment).shares == (28 / 30, 0.0)
+
+
 def test_reading_the_gradebook_leaves_it_as_it_was(small):
     before = (small / "gradebook.db").read_bytes()
     collected(small)
