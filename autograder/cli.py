@@ -58,9 +58,16 @@ def report(
     from .grading.class_marks import NoClass
     from .grading.class_page import page
     from .grading.class_report import show
+    from .grading.exports import published_by_git
 
     if anonymous and html is None:
         raise typer.BadParameter("--anonymous is about the page: say with --html where to write it")
+    for path in (None if anonymous else html, csv, parquet):
+        if path is not None and published_by_git(path):
+            raise typer.BadParameter(
+                f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
+                "commit. Name a file below classroom/ or outside of the repository."
+            )
     try:
         data = collect_class(classroom.resolve(), wanted or [], db_url)
     except NoClass as reason:

@@ -805,3 +805,12 @@ def test_a_notebook_that_the_judge_has_marked_is_reported_as_marked(tmp_path, te
     assert found["SelfAttention"].remark == UNANSWERED
     assert [one.name for one in misconceptions(data)] == [exercise("simple_attention").mistakes[0].name]
     assert KEY not in notebook.metadata
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv"])
+def test_marks_are_not_written_where_git_would_publish_them(small, option):
+    place = ROOT / "report-of-a-test"
+    done = run("--classroom", small, option, place)
+    assert done.exit_code == 2
+    assert "would be published" in " ".join(done.output.replace("│", " ").split())
+    assert not place.exists()
