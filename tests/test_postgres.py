@@ -23,6 +23,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 from test_two_at_once import STUDENTS, both
 
+import classroom
 from autograder.asked.course import exercises, in_notebook, questions
 from autograder.grading import gradebook as ours
 from autograder.grading.mend import grade_id
@@ -271,3 +272,19 @@ def test_marking_anew_changes_nothing(marked):
 def test_a_connection_is_not_kept_when_a_command_is_done(marked):
     database = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'marks' AND pid <> pg_backend_pid()"
     assert ask(marked[1], database) == [(0,)]
+
+
+def test_a_class_is_graded_and_reported_from_it(database, tmp_path):
+    url = database("graded")
+    root = classroom.copy_of_the_course(tmp_path / "course", f"c.CourseDirectory.db_url = {url!r}\n")
+    place = tmp_path / "class"
+    for student, answers in (("perfect", classroom.BEST), ("José 张", classroom.BEST), ("blank", {})):
+        classroom.put(place, student, classroom.notebook(answers))
+    assert "3 marked" in classroom.run(root, place, "autograder", "grade", classroom.NAME)
+    with Gradebook(url, "transformers") as gradebook:
+        scores = {s.student.id: s.score for s in gradebook.assignment_submissions(classroom.NAME)}
+    assert scores == {"perfect": classroom.FULL, "José 张": classroom.FULL, "blank": 0.0}
+    assert "3 unchanged" in classroom.run(root, place, "autograder", "grade", classroom.NAME)
+    said = classroom.run(root, place, "autograder", "report", "--classroom", str(place), "--db-url", url)
+    assert "José 张" in said
+    assert not list(place.glob("gradebook.db"))

@@ -115,8 +115,8 @@ class _Run:
         self.outcome = Outcome()
         self.ledger = Ledger(classroom.folder, assignment)
         self.ledger.tidy()
+        self.writer = Writer(classroom.app, assignment, student)  # which releases what the gradebook does not know yet
         self.environment = ledger.environment_of(assignment)
-        self.writer = Writer(classroom.app, assignment, student)
         self.bar = bar or Progress(disable=True)
         self.marking: Line[str, Marked] = Line(classroom.workers, marking.mark)
         self.paging: Line[str, list[str]] = Line(classroom.pages, feedback.write)
