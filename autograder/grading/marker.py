@@ -20,6 +20,7 @@ from ..judge.report import MIME, bundle, number
 from ..judge.rules import defined_in, needed_by, uses
 from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
+from .apart import Hearing, Postponed, next_of, without_unheard
 from .mend import GIVEN
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,8 @@ class NotebookMarker:
         self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
         self._restarts = self._count = 0
         self._session: Session | None = None
+        self._postponed: list[Postponed] = []
+        self._all_gone = True  # whether nothing is left of the sessions that were ended
         try:
             for index, cell in enumerate(self.notebook.cells):
                 if cell.cell_type != "code":
@@ -85,6 +88,7 @@ class NotebookMarker:
                     self._catch_up(needed_by(cell.source))
                     self._run(index, cell)
             self._ask_again()
+            self._ask_apart()
         finally:
             if self._session is not None:
                 self._session.close()
@@ -96,7 +100,9 @@ class NotebookMarker:
         return self.limits.notebook - self._spent - sum(session.busy for session in running.values())
 
     def _end(self, session: Session) -> None:
-        session.close()
+        if not session.end():
+            log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
+            self._all_gone = False
         self._spent += session.busy
         if session is self._session:
             self._session = None
@@ -191,37 +197,58 @@ class NotebookMarker:
         used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
         self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
         session = self._alive(index)
-        self._write(cell, self._ask(session, name, index) if session.alive else zero(name, TOO_OFTEN))
+        self._write(cell, self._ask(session, cell, name, index) if session.alive else zero(name, TOO_OFTEN))
 
-    def _ask(self, session: Session, name: str, index: int) -> Verdict:
-        """The better of two verdicts: with the student's own versions of the other exercises, and with working ones.
+    def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
+        """The verdict with the student's own versions of the other exercises; with working ones it is asked later.
 
-        Their own may fit together where ours do not. Ours are never shown to the session that goes on: code that is
-        being asked could keep them for a later cell to hand in. They go into a session of their own, which ends with
-        the asking.
+        Their own may fit together where ours do not, so the better of the two counts. Ours are never shown to a process
+        of which something is still to be marked: see `apart`.
         """
         declared = question_or_exercise(name)
         if isinstance(declared, Question):  # a letter can be seen without a fork
             seen = session.peek(name)
             if seen["peek"] == "plain":
                 return mark_choice(declared, seen.get("value"))
-        sources = [cell.source for cell in _answer_cells(self.notebook)]
+        sources = [answer.source for answer in _answer_cells(self.notebook)]
         with session.questions() as ask:
-            student = Student(ask)
+            hearing = Hearing(ask)
+            student = Student(hearing.ask)
             verdict = mark(name, student, sources, own_parts=True)
-        if verdict.full or not follow_through(name, sources, student.asked) or self._remaining() < 0:
-            return verdict
+        if not verdict.full and follow_through(name, sources, student.asked):
+            needs = frozenset(uses(name, sources) | student.asked)
+            self._postponed.append(Postponed(cell, name, index, needs, verdict, frozenset(hearing.heard)))
+        return verdict
+
+    def _ask_apart(self) -> None:
+        """Ask again, with working versions in the place of the others, what was not right with the student's own.
+
+        First the student's own process and all that it started must be gone. Then one exercise at a time, each in a
+        process of its own, with working versions of those exercises only that will not be asked any more.
+        """
+        if self._postponed and self._session is not None:
+            self._end(self._session)
+        while self._postponed and self._all_gone and self._remaining() > 0:
+            chosen = next_of(self._postponed)
+            self._postponed.remove(chosen)
+            bound = self._asked_apart(chosen)
+            if bound is not None and bound.earned >= chosen.verdict.earned:
+                self._write(chosen.cell, bound)
+
+    def _asked_apart(self, chosen: Postponed) -> Verdict | None:
+        open_still = {other.name for other in self._postponed}
+        sources = [answer.source for answer in _answer_cells(self.notebook)]
         apart = Session(self.template, self.files, self.limits)
         try:
-            self._replay(apart, index, uses(name, sources) | {name})
-            if apart.alive:
-                with apart.questions() as ask:
-                    bound = mark(name, Student(ask), sources)
-                if bound.earned >= verdict.earned:
-                    return bound
+            self._replay(apart, chosen.index, uses(chosen.name, sources) | {chosen.name})
+            if not apart.alive:
+                return None
+            with apart.questions() as ask:
+                hearing = Hearing(ask)
+                verdict = mark(chosen.name, Student(hearing.ask), sources, keep=open_still)
+            return without_unheard(verdict, hearing.heard - chosen.heard, sources)
         finally:
             self._end(apart)
-        return verdict
 
     def _ask_again(self) -> None:
         """An answer that stands below its test cell is found at the end."""
@@ -231,7 +258,8 @@ class NotebookMarker:
                 continue
             before = self.verdicts[cell.metadata.nbgrader.grade_id]
             if not before.earned and not before.lines and before.remark:
-                after = self._ask(self._session, name, len(self.notebook.cells))
+                self._postponed = [one for one in self._postponed if one.cell is not cell]
+                after = self._ask(self._session, cell, name, len(self.notebook.cells))
                 if after.earned > before.earned:
                     self._write(cell, after)
 

@@ -262,17 +262,34 @@ class Session:
             self._leash.send(INTERRUPT)
 
     def kill(self) -> None:
-        """End the child and everything it started: its monitor does that when the leash closes."""
+        """End the child and everything it started: its monitor does that when the trusted side lets go of the leash."""
         if self.alive:
             self.alive = False
             self._channel.close()
             self._leash.setblocking(False)
             with contextlib.suppress(OSError):
                 self.reason = self._leash.recv(16).decode("ascii", "replace")
-            self._leash.close()
+            with contextlib.suppress(OSError):
+                self._leash.shutdown(socket.SHUT_WR)
+
+    def end(self, patience: float = 10.0) -> bool:
+        """End it and wait until nothing of it is left. Whether that was so before the patience ran out.
+
+        The monitor goes last, and nobody else holds the other end of the leash.
+        """
+        self.kill()
+        until = time.monotonic() + patience
+        gone = self._leash.fileno() < 0
+        with contextlib.suppress(OSError):
+            while not gone and (left := until - time.monotonic()) > 0:
+                self._leash.settimeout(left)
+                gone = not self._leash.recv(16)
+        self.close()
+        return gone
 
     def close(self) -> None:
         self.kill()
+        self._leash.close()
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
