@@ -250,6 +250,8 @@ CHANGES = {
     "io_uring": "check(libc.syscall(425, 8, None))",
     "bpf": "check(libc.syscall(321, 0, None, 0))",
     "perf": "check(libc.syscall(298, None, 0, 0, 0, 0))",
+    "cached pages": "check(libc.syscall(451, 0, None, None, 0))",
+    "a system call of the next kernel": "check(libc.syscall(480, 0, 0, 0))",
     "keys": "check(libc.syscall(250, 0, -3, 0))",
     "memory without a limit": "os.memfd_create('x')",
     "System V shared memory": "check(libc.shmget(0, 4096, 0o1600))",
