@@ -16,6 +16,7 @@ from ..asked.course import given_names, names, question_or_exercise
 from ..asked.declare import Question
 from ..judge.effects import Effects
 from ..judge.mark import Verdict, follow_through, mark, mark_choice, zero
+from ..judge.reading import too_much
 from ..judge.report import MIME, bundle, number
 from ..judge.rules import defined_in, needed_by, uses
 from ..judge.student import Student
@@ -113,6 +114,11 @@ class NotebookMarker:
         cell.outputs, cell.execution_count = [], None
         if not cell.source.strip():
             return CellResult()
+        unread = too_much(cell.source)
+        if unread is not None:
+            cell.outputs = [_notice(unread)]
+            self._left_out.add(index)
+            return CellResult(ending="error")
         if self._remaining() < 0:
             cell.outputs = [_notice(TIME_UP)]
             return CellResult(ending="time")

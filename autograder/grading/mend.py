@@ -18,6 +18,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from ..judge.reading import parse_cell
+
 MAX_BYTES = 256 * 2**20
 KEY = "autograder"  # under this key of the notebook's metadata: what happened to the submission
 
@@ -228,9 +230,8 @@ def _squeezed(source: str) -> str:
 
 
 def _defines(source: str) -> set[str]:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_cell(source)
+    if tree is None:
         return set()
     names: set[str] = set()
     for statement in tree.body:
