@@ -9,9 +9,12 @@ BeautifulSoup reads, an empty element stands for it.
 from __future__ import annotations
 
 import functools
+import os
 import re
 import secrets
 from collections.abc import Callable
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from bs4 import BeautifulSoup
@@ -63,6 +66,20 @@ class FeedbackExporter(HTMLExporter):
         self._tag = f"x-{secrets.token_hex(8)}"  # that of the elements that stand for pieces; nobody can know it
         self._highlighted, self._rendered = _remembering(self._highlight), _remembering(self._render)
         super().__init__(**kwargs)
+        if hasattr(self.parent, "assignments"):
+            self._take_in_everybody()
+
+    def _take_in_everybody(self) -> None:
+        """nbgrader lists by patterns, which miss students whose names have brackets or begin with a dot."""
+        converter: Any = self.parent
+        settings = converter.coursedir
+        top = Path(settings.format_path(settings.autograded_directory, "x", "y")).parents[1]
+        for student in sorted(os.listdir(top)) if top.is_dir() else []:
+            folder = top / student / settings.assignment_id
+            if folder.is_dir() and (student == settings.student_id or fnmatchcase(student, settings.student_id)):
+                marked = [str(path) for path in sorted(folder.iterdir()) if path.suffix == ".ipynb"]
+                if marked:
+                    converter.assignments.setdefault(str(folder), marked)
 
     def from_notebook_node(
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kwargs: Any
