@@ -21,14 +21,20 @@ from ..judge.report import MIME, bundle, number
 from ..judge.rules import defined_in, needed_by, uses
 from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
+from . import sanitised
 from .apart import Hearing, Postponed, next_of, without_unheard
 from .mend import GIVEN
+from .sanitised import printable
 
 log = logging.getLogger(__name__)
 
 CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
 MAX_RESTARTS = 4  # a notebook may kill or stall its process so often before the rest of its cells is left out
 
+MAX_OUTPUTS = 300  # of one cell
+MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
+
+LEFT_OUT = "There are more outputs here than are shown."
 TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
 RESTARTED = (
     "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
@@ -65,6 +71,7 @@ class NotebookMarker:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
     def run(self) -> dict[str, Verdict]:
+        self._shown = 0  # characters of outputs
         self._spent = 0.0  # seconds that ended sessions were busy
         self._left_out: set[int] = set()
         self._passed_over: list[int] = []
@@ -128,7 +135,7 @@ class NotebookMarker:
         limit = min(self.limits.cell, max(self._remaining(), 1.0))
         result = self._alive(index).run(cell.source, limit)
         cell.execution_count = self._count = self._count + 1
-        cell.outputs = [clean for output in result.outputs for clean in _cleaned(output, cell.execution_count)]
+        cell.outputs = self._shown_of(result.outputs, cell.execution_count)
         if result.ending == "time":
             cell.outputs.append(_notice(STALLED.format(limit=limit)))
             self._left_out.add(index)
@@ -136,6 +143,18 @@ class NotebookMarker:
             cell.outputs.append(_notice(RESTARTED))
             self._left_out.add(index)
         return result
+
+    def _shown_of(self, outputs: list[dict], count: int) -> list[NotebookNode]:
+        """What of a cell's outputs is shown; of very many, or very large ones, the first."""
+        shown: list[NotebookNode] = []
+        for output in outputs:
+            if len(shown) >= MAX_OUTPUTS or self._shown > MAX_SHOWN:
+                shown.append(_notice(LEFT_OUT))
+                break
+            for clean in _cleaned(output, count):
+                shown.append(clean)
+                self._shown += len(str(clean))
+        return shown
 
     def _pass_over(self, index: int, cell: NotebookNode) -> None:
         cell.outputs, cell.execution_count = [_notice(PASSED_OVER)], None
@@ -276,7 +295,7 @@ class NotebookMarker:
 
 def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
     """Put the rubric and the mark into a test cell's outputs: these are the grader's words, not the student's."""
-    cell.outputs = [new_output("display_data", data=bundle(verdict))]
+    cell.outputs = [new_output("display_data", data=sanitised.all_printable(bundle(verdict)))]
     points = float(cell.metadata.nbgrader["points"])
     share = verdict.earned / verdict.points if verdict.points else 0.0
     _set_mark(cell, points if verdict.full else min(round(points * share, 2), points))
@@ -335,18 +354,13 @@ def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:
         return
     kind = output.get("output_type")
     if kind == "stream" and output.get("name") in ("stdout", "stderr") and isinstance(output.get("text"), str):
-        yield new_output("stream", name=output["name"], text=output["text"])
+        yield new_output("stream", name=output["name"], text=printable(output["text"]))
     elif kind == "error":
         trace = output.get("traceback")
-        lines = [line for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
-        name, value = str(output.get("ename")), str(output.get("evalue"))
+        lines = [printable(line) for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
+        name, value = printable(str(output.get("ename"))), printable(str(output.get("evalue")))
         yield new_output("error", ename=name, evalue=value, traceback=lines or [f"{name}: {value}"])
     elif kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
-        data = {
-            str(mime): value if isinstance(value, str) or "json" in str(mime) else str(value)
-            for mime, value in output["data"].items()
-            if mime != MIME
-        }
-        metadata = output.get("metadata") if isinstance(output.get("metadata"), dict) else {}
+        data = sanitised.bundle(output["data"])
         extra = {"execution_count": count} if kind == "execute_result" else {}
-        yield new_output(kind, data=data, metadata=metadata, **extra)
+        yield new_output(kind, data=data, metadata=sanitised.about(output.get("metadata"), data), **extra)
