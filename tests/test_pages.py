@@ -215,7 +215,8 @@ def test_no_kind_of_output_runs(data):
 def test_what_honest_students_show_is_there():
     table = (
         '<div>\n<style scoped>td { color: red }</style><table border="1" class="dataframe">\n'
-        '<thead><tr style="text-align: right;"><th></th><th>loss</th></tr></thead><tbody><tr><th>0</th><td>2.5</td></tr></tbody></table></div>'
+        '<thead><tr style="text-align: right;"><th></th><th>loss</th></tr></thead>'
+        "<tbody><tr><th>0</th><td>2.5</td></tr></tbody></table></div>"
     )
     outputs = [
         new_output("display_data", data={"text/html": table, "text/plain": "t"}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,7 @@ MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
 
 LEFT_OUT = "There are more outputs here than are shown."
 TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
+TIME_UP_ASKING = "The time for the whole notebook was used up before this exercise, so it was not marked."
 RESTARTED = (
     "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
 )
@@ -71,6 +73,7 @@ class NotebookMarker:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
     def run(self) -> dict[str, Verdict]:
+        self._started = time.process_time()
         self._shown = 0  # characters of outputs
         self._spent = 0.0  # seconds that ended sessions were busy
         self._left_out: set[int] = set()
@@ -103,9 +106,18 @@ class NotebookMarker:
         return self.verdicts
 
     def _remaining(self, other: Session | None = None) -> float:
-        """Seconds that the student's code may still take; the grader's own work is not charged to it."""
+        """Seconds that the student's code may still take; the grader's own work has a budget of its own."""
         running = {id(session): session for session in (self._session, other) if session is not None}
-        return self.limits.notebook - self._spent - sum(session.busy for session in running.values())
+        left = self.limits.notebook - self._spent - sum(session.busy for session in running.values())
+        return left if self._works() else -1.0
+
+    def _works(self) -> bool:
+        """Whether the trusted side may still work for this notebook."""
+        return time.process_time() - self._started < self.limits.work
+
+    def _may_ask(self) -> bool:
+        """What has been run is still asked when the notebook's time is up, but not for as long again."""
+        return self._works() and self._remaining() > -self.limits.notebook
 
     def _end(self, session: Session) -> None:
         if not session.end():
@@ -222,7 +234,10 @@ class NotebookMarker:
         used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
         self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
         session = self._alive(index)
-        self._write(cell, self._ask(session, cell, name, index) if session.alive else zero(name, TOO_OFTEN))
+        if not self._may_ask():
+            self._write(cell, zero(name, TIME_UP_ASKING))
+        else:
+            self._write(cell, self._ask(session, cell, name, index) if session.alive else zero(name, TOO_OFTEN))
 
     def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
         """The verdict with the student's own versions of the other exercises; with working ones it is asked later.
@@ -279,7 +294,7 @@ class NotebookMarker:
         """An answer that stands below its test cell is found at the end."""
         for cell in self.notebook.cells:
             name = exercise_of(cell)
-            if name is None or self._session is None or not self._session.alive:
+            if name is None or self._session is None or not self._session.alive or not self._may_ask():
                 continue
             before = self.verdicts[cell.metadata.nbgrader.grade_id]
             if not before.earned and not before.lines and before.remark:

@@ -266,6 +266,9 @@ class Judge(NbGraderPreprocessor):
     cell_timeout = Float(120.0, help="Seconds that one cell may take").tag(config=True)
     question_timeout = Float(10.0, help="Seconds that one question of the judge may take").tag(config=True)
     notebook_timeout = Float(900.0, help="Seconds that one notebook may take").tag(config=True)
+    work_timeout = Float(900.0, help="Seconds of a processor that the judge itself may spend on one notebook").tag(
+        config=True
+    )
     memory = Integer(8 * 2**30, help="Bytes of address space that one notebook may use").tag(config=True)
 
     sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
@@ -301,7 +304,11 @@ class Judge(NbGraderPreprocessor):
             Judge._template = Template(self.sandbox, course().preload)
             self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
         limits = Limits(
-            cell=self.cell_timeout, question=self.question_timeout, notebook=self.notebook_timeout, memory=self.memory
+            cell=self.cell_timeout,
+            question=self.question_timeout,
+            notebook=self.notebook_timeout,
+            work=self.work_timeout,
+            memory=self.memory,
         )
         try:
             NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits).run()
