@@ -88,3 +88,8 @@ c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
+
+# Formgrader shows students' notebooks in pages of the Jupyter server. Their outputs were cleaned when they were marked;
+# this cleans their text. Feedback pages have it built in.
+c.HTMLExporter.filters = {"markdown2html": "autograder.grading.sanitised.markdown2html"}
+c.FeedbackExporter.filters = {}

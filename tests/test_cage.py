@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -250,6 +251,8 @@ CHANGES = {
     "io_uring": "check(libc.syscall(425, 8, None))",
     "bpf": "check(libc.syscall(321, 0, None, 0))",
     "perf": "check(libc.syscall(298, None, 0, 0, 0, 0))",
+    "cached pages": "check(libc.syscall(451, 0, None, None, 0))",
+    "a system call of the next kernel": "check(libc.syscall(480, 0, 0, 0))",
     "keys": "check(libc.syscall(250, 0, -3, 0))",
     "memory without a limit": "os.memfd_create('x')",
     "System V shared memory": "check(libc.shmget(0, 4096, 0o1600))",
@@ -530,3 +533,43 @@ def test_without_root_there_is_the_same_cage():
     assert done.returncode == 0, done.stderr
     assert "in a user namespace" in done.stdout
     assert "BlockingIOError\ntime\ndied memory\n" in done.stdout
+
+
+GRADER = """
+import sys
+from pathlib import Path
+from autograder.sandbox.session import Session, Template
+
+template = Template(preload=[sys.argv[1]])
+print("started", flush=True)
+while True:
+    with Session(template) as session:
+        session.run("import os, time\\nif not os.fork():\\n    os.setsid()\\n    time.sleep(600)")
+        session.run("x = sum(range(10**6))")
+"""
+
+
+def named(token):
+    """The processes on whose command line a word stands."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if token.encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(10))
+def test_nothing_outlives_a_grader_that_is_killed(template, number):
+    """At moments from the start of the template to the middle of notebooks."""
+    token = f"no_module_{os.getpid()}_{number}"
+    grader = subprocess.Popen([sys.executable, "-c", GRADER, token], stdout=subprocess.PIPE, cwd=ROOT)
+    assert grader.stdout.readline() == b"started\n"
+    assert wait_for(lambda: len(named(token)) > 1, 20)
+    time.sleep(random.Random(number).uniform(0, 6 if number % 2 else 1.5))
+    before = named(token)
+    grader.kill()
+    grader.communicate()
+    assert len(before) > 1
+    assert wait_for(lambda: not named(token), 0.5), named(token)

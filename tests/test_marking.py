@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import time
+from dataclasses import replace
 
 import nbformat
 import pytest
@@ -173,6 +174,45 @@ def test_a_stalled_notebook_gets_its_reason(template, short):
     assert verdicts["softmax"].earned == 0
     text = str([cell.outputs for cell in notebook.cells if cell.cell_type == "code"])
     assert "used up" in text
+
+
+def test_the_judges_own_work_has_a_budget(template, short):
+    notebook, verdicts = mark(template, short, ANSWERS, limits=replace(LIMITS, work=0.0))
+    assert set(earned(verdicts).values()) == {0.0}
+    assert all("used up" in verdict.remark for verdict in verdicts.values())
+    assert {name: mark_in(notebook, name) for name in POINTS} == dict.fromkeys(POINTS, 0.0)
+
+
+def test_exercises_are_asked_when_the_notebooks_time_is_up_after_them(template, short):
+    limits = Limits(cell=30, question=2, grace=1, notebook=4)
+    _, verdicts = mark(template, short, ANSWERS, extra={"SelfAttention": "import time\ntime.sleep(60)"}, limits=limits)
+    assert earned(verdicts) == POINTS | {"SelfAttention": 0.0, "q6_3": 0.0}  # the last is answered behind it
+
+
+FLOODS = {
+    "thousands of outputs": "from IPython.display import display\nfor i in range(20_000):\n    display(i)",
+    "messages that are none": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send({'x': 1})",
+    "large messages": "channel = get_ipython().outputs.channel\nwhile True:\n    channel.send([[]] * 5_000_000)",
+    "large pictures": (
+        "from IPython.display import display\nfor _ in range(9):\n    display({'image/png': 'A' * 400_000}, raw=True)"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", FLOODS.values(), ids=FLOODS)
+def test_a_flood_of_outputs_costs_the_grader_little(template, short, source):
+    started = time.process_time()
+    notebook, verdicts = mark(template, short, ANSWERS, extra={"scaled_dot_product_attention": source})
+    assert earned(verdicts) == POINTS
+    assert time.process_time() - started < 10
+    assert len(str(notebook)) < 6 * 2**20
+    assert max(len(cell.get("outputs", [])) for cell in notebook.cells) <= 301
+
+
+def test_a_reply_of_text_only_is_bounded(template, short):
+    long = "def softmax(scores, dim=-1):\n    return ['x' * 1000] * 50_000"
+    _, verdicts = mark(template, short, ANSWERS | {"softmax": long})
+    assert earned(verdicts) == POINTS | {"softmax": 0.0}
 
 
 def test_the_template_is_started_again_when_it_dies(template):

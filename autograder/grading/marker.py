@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,18 +17,27 @@ from ..asked.course import given_names, names, question_or_exercise
 from ..asked.declare import Question
 from ..judge.effects import Effects
 from ..judge.mark import Verdict, follow_through, mark, mark_choice, zero
+from ..judge.reading import too_much
 from ..judge.report import MIME, bundle, number
 from ..judge.rules import defined_in, needed_by, uses
 from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
+from . import sanitised
+from .apart import Hearing, Postponed, next_of, without_unheard
 from .mend import GIVEN
+from .sanitised import printable
 
 log = logging.getLogger(__name__)
 
 CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
 MAX_RESTARTS = 4  # a notebook may kill or stall its process so often before the rest of its cells is left out
 
+MAX_OUTPUTS = 300  # of one cell
+MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
+
+LEFT_OUT = "There are more outputs here than are shown."
 TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
+TIME_UP_ASKING = "The time for the whole notebook was used up before this exercise, so it was not marked."
 RESTARTED = (
     "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
 )
@@ -63,12 +73,16 @@ class NotebookMarker:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
     def run(self) -> dict[str, Verdict]:
+        self._started = time.process_time()
+        self._shown = 0  # characters of outputs
         self._spent = 0.0  # seconds that ended sessions were busy
         self._left_out: set[int] = set()
         self._passed_over: list[int] = []
         self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
         self._restarts = self._count = 0
         self._session: Session | None = None
+        self._postponed: list[Postponed] = []
+        self._all_gone = True  # whether nothing is left of the sessions that were ended
         try:
             for index, cell in enumerate(self.notebook.cells):
                 if cell.cell_type != "code":
@@ -85,18 +99,30 @@ class NotebookMarker:
                     self._catch_up(needed_by(cell.source))
                     self._run(index, cell)
             self._ask_again()
+            self._ask_apart()
         finally:
             if self._session is not None:
                 self._session.close()
         return self.verdicts
 
     def _remaining(self, other: Session | None = None) -> float:
-        """Seconds that the student's code may still take; the grader's own work is not charged to it."""
+        """Seconds that the student's code may still take; the grader's own work has a budget of its own."""
         running = {id(session): session for session in (self._session, other) if session is not None}
-        return self.limits.notebook - self._spent - sum(session.busy for session in running.values())
+        left = self.limits.notebook - self._spent - sum(session.busy for session in running.values())
+        return left if self._works() else -1.0
+
+    def _works(self) -> bool:
+        """Whether the trusted side may still work for this notebook."""
+        return time.process_time() - self._started < self.limits.work
+
+    def _may_ask(self) -> bool:
+        """What has been run is still asked when the notebook's time is up, but not for as long again."""
+        return self._works() and self._remaining() > -self.limits.notebook
 
     def _end(self, session: Session) -> None:
-        session.close()
+        if not session.end():
+            log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
+            self._all_gone = False
         self._spent += session.busy
         if session is self._session:
             self._session = None
@@ -107,6 +133,11 @@ class NotebookMarker:
         cell.outputs, cell.execution_count = [], None
         if not cell.source.strip():
             return CellResult()
+        unread = too_much(cell.source)
+        if unread is not None:
+            cell.outputs = [_notice(unread)]
+            self._left_out.add(index)
+            return CellResult(ending="error")
         if self._remaining() < 0:
             cell.outputs = [_notice(TIME_UP)]
             return CellResult(ending="time")
@@ -116,7 +147,7 @@ class NotebookMarker:
         limit = min(self.limits.cell, max(self._remaining(), 1.0))
         result = self._alive(index).run(cell.source, limit)
         cell.execution_count = self._count = self._count + 1
-        cell.outputs = [clean for output in result.outputs for clean in _cleaned(output, cell.execution_count)]
+        cell.outputs = self._shown_of(result.outputs, cell.execution_count)
         if result.ending == "time":
             cell.outputs.append(_notice(STALLED.format(limit=limit)))
             self._left_out.add(index)
@@ -124,6 +155,18 @@ class NotebookMarker:
             cell.outputs.append(_notice(RESTARTED))
             self._left_out.add(index)
         return result
+
+    def _shown_of(self, outputs: list[dict], count: int) -> list[NotebookNode]:
+        """What of a cell's outputs is shown; of very many, or very large ones, the first."""
+        shown: list[NotebookNode] = []
+        for output in outputs:
+            if len(shown) >= MAX_OUTPUTS or self._shown > MAX_SHOWN:
+                shown.append(_notice(LEFT_OUT))
+                break
+            for clean in _cleaned(output, count):
+                shown.append(clean)
+                self._shown += len(str(clean))
+        return shown
 
     def _pass_over(self, index: int, cell: NotebookNode) -> None:
         cell.outputs, cell.execution_count = [_notice(PASSED_OVER)], None
@@ -191,47 +234,72 @@ class NotebookMarker:
         used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
         self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
         session = self._alive(index)
-        self._write(cell, self._ask(session, name, index) if session.alive else zero(name, TOO_OFTEN))
+        if not self._may_ask():
+            self._write(cell, zero(name, TIME_UP_ASKING))
+        else:
+            self._write(cell, self._ask(session, cell, name, index) if session.alive else zero(name, TOO_OFTEN))
 
-    def _ask(self, session: Session, name: str, index: int) -> Verdict:
-        """The better of two verdicts: with the student's own versions of the other exercises, and with working ones.
+    def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
+        """The verdict with the student's own versions of the other exercises; with working ones it is asked later.
 
-        Their own may fit together where ours do not. Ours are never shown to the session that goes on: code that is
-        being asked could keep them for a later cell to hand in. They go into a session of their own, which ends with
-        the asking.
+        Their own may fit together where ours do not, so the better of the two counts. Ours are never shown to a process
+        of which something is still to be marked: see `apart`.
         """
         declared = question_or_exercise(name)
         if isinstance(declared, Question):  # a letter can be seen without a fork
             seen = session.peek(name)
             if seen["peek"] == "plain":
                 return mark_choice(declared, seen.get("value"))
-        sources = [cell.source for cell in _answer_cells(self.notebook)]
+        sources = [answer.source for answer in _answer_cells(self.notebook)]
         with session.questions() as ask:
-            student = Student(ask)
+            hearing = Hearing(ask)
+            student = Student(hearing.ask)
             verdict = mark(name, student, sources, own_parts=True)
-        if verdict.full or not follow_through(name, sources, student.asked) or self._remaining() < 0:
-            return verdict
+        if not verdict.full and follow_through(name, sources, student.asked):
+            needs = frozenset(uses(name, sources) | student.asked)
+            self._postponed.append(Postponed(cell, name, index, needs, verdict, frozenset(hearing.heard)))
+        return verdict
+
+    def _ask_apart(self) -> None:
+        """Ask again, with working versions in the place of the others, what was not right with the student's own.
+
+        First the student's own process and all that it started must be gone. Then one exercise at a time, each in a
+        process of its own, with working versions of those exercises only that will not be asked any more.
+        """
+        if self._postponed and self._session is not None:
+            self._end(self._session)
+        while self._postponed and self._all_gone and self._remaining() > 0:
+            chosen = next_of(self._postponed)
+            self._postponed.remove(chosen)
+            bound = self._asked_apart(chosen)
+            if bound is not None and bound.earned >= chosen.verdict.earned:
+                self._write(chosen.cell, bound)
+
+    def _asked_apart(self, chosen: Postponed) -> Verdict | None:
+        open_still = {other.name for other in self._postponed}
+        sources = [answer.source for answer in _answer_cells(self.notebook)]
         apart = Session(self.template, self.files, self.limits)
         try:
-            self._replay(apart, index, uses(name, sources) | {name})
-            if apart.alive:
-                with apart.questions() as ask:
-                    bound = mark(name, Student(ask), sources)
-                if bound.earned >= verdict.earned:
-                    return bound
+            self._replay(apart, chosen.index, uses(chosen.name, sources) | {chosen.name})
+            if not apart.alive:
+                return None
+            with apart.questions() as ask:
+                hearing = Hearing(ask)
+                verdict = mark(chosen.name, Student(hearing.ask), sources, keep=open_still)
+            return without_unheard(verdict, hearing.heard - chosen.heard, sources)
         finally:
             self._end(apart)
-        return verdict
 
     def _ask_again(self) -> None:
         """An answer that stands below its test cell is found at the end."""
         for cell in self.notebook.cells:
             name = exercise_of(cell)
-            if name is None or self._session is None or not self._session.alive:
+            if name is None or self._session is None or not self._session.alive or not self._may_ask():
                 continue
             before = self.verdicts[cell.metadata.nbgrader.grade_id]
             if not before.earned and not before.lines and before.remark:
-                after = self._ask(self._session, name, len(self.notebook.cells))
+                self._postponed = [one for one in self._postponed if one.cell is not cell]
+                after = self._ask(self._session, cell, name, len(self.notebook.cells))
                 if after.earned > before.earned:
                     self._write(cell, after)
 
@@ -242,7 +310,7 @@ class NotebookMarker:
 
 def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
     """Put the rubric and the mark into a test cell's outputs: these are the grader's words, not the student's."""
-    cell.outputs = [new_output("display_data", data=bundle(verdict))]
+    cell.outputs = [new_output("display_data", data=sanitised.all_printable(bundle(verdict)))]
     points = float(cell.metadata.nbgrader["points"])
     share = verdict.earned / verdict.points if verdict.points else 0.0
     _set_mark(cell, points if verdict.full else min(round(points * share, 2), points))
@@ -301,18 +369,13 @@ def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:
         return
     kind = output.get("output_type")
     if kind == "stream" and output.get("name") in ("stdout", "stderr") and isinstance(output.get("text"), str):
-        yield new_output("stream", name=output["name"], text=output["text"])
+        yield new_output("stream", name=output["name"], text=printable(output["text"]))
     elif kind == "error":
         trace = output.get("traceback")
-        lines = [line for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
-        name, value = str(output.get("ename")), str(output.get("evalue"))
+        lines = [printable(line) for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
+        name, value = printable(str(output.get("ename"))), printable(str(output.get("evalue")))
         yield new_output("error", ename=name, evalue=value, traceback=lines or [f"{name}: {value}"])
     elif kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
-        data = {
-            str(mime): value if isinstance(value, str) or "json" in str(mime) else str(value)
-            for mime, value in output["data"].items()
-            if mime != MIME
-        }
-        metadata = output.get("metadata") if isinstance(output.get("metadata"), dict) else {}
+        data = sanitised.bundle(output["data"])
         extra = {"execution_count": count} if kind == "execute_result" else {}
-        yield new_output(kind, data=data, metadata=metadata, **extra)
+        yield new_output(kind, data=data, metadata=sanitised.about(output.get("metadata"), data), **extra)

@@ -12,6 +12,9 @@ import copy
 import itertools
 import json
 import re
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -20,7 +23,17 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from ..judge.reading import parse_cell
+from . import handed_in
+
 MAX_BYTES = 256 * 2**20
+MAX_READ = 8 * 2**20  # bytes of JSON that are read here; of more, another process takes out the outputs first
+SLIMMING = (3 * 2**30, 60, MAX_READ)  # bytes, seconds, bytes that may be left
+SLIM = Path(__file__).with_name("slim.py")
+MAX_CELLS = 1_000  # that are the student's own
+MAX_COPIES = 10  # of each of the release's
+MAX_TEXT = 200_000  # characters of a cell of text
+MAX_TEXTS = 2_000_000  # characters of all of them
 KEY = "autograder"  # under this key of the notebook's metadata: what happened to the submission
 
 ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what nbformat takes for a cell's id
@@ -35,6 +48,7 @@ class Kind(StrEnum):
     CLAIMED = "claimed"  # cells came back with settings or tags that they were not handed out with
     COPIED = "copied"
     MISSING = "missing"
+    CUT = "cut"  # there was more than is read
 
 
 @dataclass(frozen=True)
@@ -49,9 +63,12 @@ class Unreadable(Exception):
     """The file holds nothing that can be marked; the sentence tells the student why and what to do."""
 
 
-def load(path: Path, release: NotebookNode) -> NotebookNode:
-    """The submission at `path`, mended; if nothing can be read, the blank release with the reason in its metadata."""
-    notes: list[Note] = []
+def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> NotebookNode:
+    """The submission at `path`, mended; if nothing can be read, the blank release with the reason in its metadata.
+
+    `left_out` are sentences about files of the submission that were not taken.
+    """
+    notes = [Note(Kind.CUT, sentence) for sentence in left_out]
     try:
         found = _locate(path, notes)
         mended = mend(_read(found), release, notes)
@@ -78,11 +95,11 @@ def blank(release: NotebookNode, problem: str) -> NotebookNode:
 
 def _locate(path: Path, notes: list[Note]) -> Path:
     """The file itself, or the one notebook that was handed in under another name."""
-    if path.is_file():
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
         return path
     if path.is_dir():
         raise Unreadable(f"“{path.name}” is a folder, not a notebook file. Hand in the file {path.name} itself.")
-    others = sorted(p for p in path.parent.glob("*") if p.is_file() and p.suffix.lower() == ".ipynb")
+    others = sorted(p for p in path.parent.glob("*") if p.suffix.lower() == ".ipynb" and handed_in.is_file(p))
     if len(others) == 1:
         text = f"The notebook was named “{others[0].name}”; it was marked as {path.name}. Please keep the name."
         notes.append(Note(Kind.RENAMED, text))
@@ -98,17 +115,20 @@ def _locate(path: Path, notes: list[Note]) -> Path:
 
 def _read(path: Path) -> NotebookNode:
     again = "Open your notebook in JupyterLab, save it, and hand in the saved file."
-    if path.stat().st_size > MAX_BYTES:
-        size = path.stat().st_size / 2**20
+    size = path.lstat().st_size / 2**20
+    if size > MAX_BYTES / 2**20:
         raise Unreadable(
             f"The file is {size:.0f} MiB large, more than the {MAX_BYTES // 2**20} that are read. Clear all outputs "
             "(Edit → Clear Outputs of All Cells), save, and hand it in again."
         )
-    raw = path.read_bytes()
+    try:
+        raw = handed_in.read(path, MAX_BYTES)
+    except handed_in.NotAFile as reason:
+        raise Unreadable(f"{reason} {again}") from None
     if not raw.strip():
         raise Unreadable(f"The file is empty. {again}")
     try:
-        data = json.loads(raw)
+        data = json.loads(raw if len(raw) <= MAX_READ else _slim(raw))
     except (ValueError, RecursionError):
         raise Unreadable(f"The file is not a notebook: its content is not JSON, or it was cut off. {again}") from None
     if not isinstance(data, dict) or not ("cells" in data or "worksheets" in data):
@@ -123,6 +143,24 @@ def _read(path: Path) -> NotebookNode:
         raise Unreadable(
             f"The file says it is a notebook of version {version}, which cannot be read. {again}"
         ) from None
+
+
+def _slim(raw: bytes) -> bytes:
+    """The JSON of a notebook without its outputs."""
+    command = [sys.executable, "-I", "-S", str(SLIM), *map(str, SLIMMING)]
+    try:
+        done = subprocess.run(command, input=raw, capture_output=True, timeout=4 * SLIMMING[1], check=False)
+    except subprocess.TimeoutExpired:
+        done = None
+    if done is None or done.returncode:
+        why = done.stderr.decode("utf-8", "replace") if done else ""
+        if "JSONDecodeError" in why or "UnicodeDecodeError" in why or "RecursionError" in why:
+            raise ValueError("not JSON")
+        raise Unreadable(
+            f"There is more in the file than is read, even without its outputs ({len(raw) / 2**20:.0f} MiB). Take out "
+            "what is not yours to hand in, such as data pasted into cells, save, and hand it in again."
+        )
+    return done.stdout
 
 
 def _cells(cells: object) -> list[NotebookNode]:
@@ -171,6 +209,7 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> N
     """The submitted cells in their order, each released cell with an identity among them exactly once."""
     wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
     cells = submitted.cells
+    _cut(cells, wanted, notes)
     _recognise(cells, wanted)
     telling = {
         name
@@ -191,6 +230,33 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> N
     notebook.cells = result
     _unique_ids(result)
     return notebook
+
+
+def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
+    """Leave out what is more than any notebook has: cells of the student's own, and text."""
+    copies: Counter[str] = Counter()
+    own = []
+    for cell in reversed(cells):
+        if cell.grade_id not in wanted or copies[cell.grade_id] >= MAX_COPIES:
+            own.append(cell)
+        else:
+            copies[cell.grade_id] += 1
+    if len(own) > MAX_CELLS:
+        left_out = {id(cell) for cell in own[:-MAX_CELLS]}
+        cells[:] = [cell for cell in cells if id(cell) not in left_out]
+        text = f"There are {len(own):,} cells of your own; the first {MAX_CELLS:,} were read."
+        notes.append(Note(Kind.CUT, text))
+    room, shortened = MAX_TEXTS, False
+    for cell in cells:
+        if cell.cell_type != "code":
+            allowed = min(MAX_TEXT, room)
+            shortened = shortened or len(cell.source) > allowed
+            cell.source = cell.source[:allowed]
+            room -= len(cell.source)
+    if shortened:
+        most = f"{MAX_TEXT:,} characters in one, {MAX_TEXTS:,} in all"
+        text = f"Cells of text hold more than is shown ({most}); they were cut."
+        notes.append(Note(Kind.CUT, text))
 
 
 def _recognise(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
@@ -233,9 +299,8 @@ def _squeezed(source: str) -> str:
 
 
 def _defines(source: str) -> set[str]:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_cell(source)
+    if tree is None:
         return set()
     names: set[str] = set()
     for statement in tree.body:

@@ -5,12 +5,15 @@ nbgrader stays unpatched. These classes stand where its configuration takes clas
 
 from __future__ import annotations
 
+import fnmatch
 import functools
-import glob
 import logging
 import os
 import re
 import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +29,7 @@ from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor, Overwri
 from traitlets import Bool, Float, Integer, List, Unicode
 
 from ..asked.course import course
-from . import mend, noticed
+from . import handed_in, mend, noticed
 from .gradebook import alone, is_released, make_ready
 
 if TYPE_CHECKING:
@@ -78,6 +81,9 @@ class SubmissionExporter(NotebookExporter):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._refused: dict[tuple[str, str, str], str] = {}  # by student, assignment, notebook: why it was not opened
+        self._troubles: dict[str, list[str]] = {}  # by folder of a submission: what was left out of it
+        self._unlisted: list[str] = []
         if hasattr(self.parent, "_sanitizing"):
             self._take_in_everybody()
 
@@ -87,26 +93,99 @@ class SubmissionExporter(NotebookExporter):
         return self.parent
 
     def _take_in_everybody(self) -> None:
-        """Let nbgrader know of submissions without a notebook of the right name, and of half-finished markings."""
+        """Let nbgrader know of submissions that it does not list, and of half-finished markings.
+
+        It lists by patterns: a notebook of another name is not found, nor a student whose name has brackets. What it
+        cannot have at all is named at the end, and the command then fails.
+        """
         converter, settings = self.converter, self.converter.coursedir
+        found = list(self._handed_in())
+        if any(one.troubles for one in found):
+            self._show_copies(found)
         students = set()
-        for folder in glob.glob(converter._format_source(settings.assignment_id, settings.student_id)):
-            match = re.match(converter._format_source("(?P<a>.*)", "(?P<s>.*)", escape=True), folder)
-            if not match or not os.path.isdir(folder):
-                continue
-            students.add(match["s"])
-            expected = [os.path.join(folder, path.name) for path in self._released(match["a"])]
+        for one in found:
+            assignment = one.folder.name
+            students.add(one.student)
+            folder = converter._format_source(assignment, one.student)
+            self._troubles[folder] = one.troubles
+            names = [path.name for path in self._released(assignment)]
+            expected = [os.path.join(folder, name) for name in names]
             known = converter.assignments.setdefault(folder, [])
             known.extend(path for path in expected if path not in known)
-            done = Path(settings.format_path(settings.autograded_directory, match["s"], match["a"]))
-            if any(_half_finished(done / Path(path).name) for path in expected):
-                self.log.warning("Marking of %s was interrupted; it starts anew", folder)
+            for name in names:
+                problem = one.whole or one.refused.get(name)
+                if problem is not None:
+                    self._refused[one.student, assignment, name] = problem
+            done = Path(settings.format_path(settings.autograded_directory, one.student, assignment))
+            if any(_half_finished(done / name) for name in names):
+                self.log.warning("Marking of %s was interrupted; it starts anew", one.folder)
                 shutil.rmtree(done)
+        self._then_tell(converter)
         with alone(settings.db_url):
             if converter.create_student:
                 make_ready(settings.db_url, settings.course_id, students - set(settings.student_id_exclude.split(",")))
-            for assignment in {Path(folder).name for folder in converter.assignments}:
+            for assignment in {one.folder.name for one in found}:
                 self._know(assignment)
+
+    def _handed_in(self) -> Iterator[handed_in.Submission]:
+        """What lies in the folder of submissions and is meant: for this assignment, and by these students."""
+        converter, settings = self.converter, self.converter.coursedir
+        top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
+        for name in sorted(os.listdir(top)) if top.is_dir() else []:
+            if not _matches(name, settings.student_id):
+                continue
+            for folder in self._folders(top / name):
+                converter.assignments.pop(str(folder), None)
+                problem = handed_in.unlistable(name)
+                if problem is not None:
+                    self._unlisted.append(f"“{handed_in.shown(name)}” has no mark: {problem}. Rename the folder.")
+                    continue
+                one = handed_in.look(name, folder)
+                for trouble in one.troubles:
+                    self.log.warning("%s: %s", one.folder, trouble)
+                yield one
+
+    def _folders(self, student: Path) -> list[Path]:
+        """A student's folders for the assignment that is marked, or assignments, if a pattern says so."""
+        wanted = self.converter.coursedir.assignment_id
+        if student.is_symlink() or not student.is_dir():
+            return [student / wanted]
+        return [student / name for name in sorted(os.listdir(student)) if _matches(name, wanted)]
+
+    def _show_copies(self, found: list[handed_in.Submission]) -> None:
+        """Let nbgrader read from a folder of our own, in which nothing but files lies."""
+        converter, settings = self.converter, self.converter.coursedir
+        top = Path(tempfile.mkdtemp(prefix="handed-in-"))
+        weakref.finalize(self, shutil.rmtree, top, ignore_errors=True)
+        own = CourseDirectory(parent=settings.parent)
+        own.update_config(settings.config)
+        for name in settings.trait_names(config=True):
+            setattr(own, name, getattr(settings, name))
+        own.submitted_directory = str(top)
+        converter.coursedir = own
+        converter.assignments = {}
+        for one in found:
+            goal = Path(own.format_path(own.submitted_directory, one.student, one.folder.name))
+            if one.troubles:
+                handed_in.copy(one, goal)
+            else:
+                goal.parent.mkdir(parents=True)
+                goal.symlink_to(one.folder)
+
+    def _then_tell(self, converter: Any) -> None:
+        """After the last submission: who has no mark, and why."""
+        convert = converter.convert_notebooks
+
+        def convert_and_tell() -> None:
+            try:
+                convert()
+            finally:
+                for sentence in self._unlisted:
+                    self.log.error(sentence)
+            if self._unlisted:
+                raise NbGraderException(f"{len(self._unlisted)} submissions could not be listed.")
+
+        converter.convert_notebooks = convert_and_tell
 
     def _know(self, assignment: str) -> None:
         """A new gradebook knows no assignment until it is released: release it, as the instructor would have to."""
@@ -132,8 +211,13 @@ class SubmissionExporter(NotebookExporter):
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
         [released] = [p for p in self._released(resources["nbgrader"]["assignment"]) if p.name == path.name]
         release = _read_release(released, released.stat().st_mtime_ns)
+        about = resources["nbgrader"]
+        refused = self._refused.get((about["student"], about["assignment"], path.name))
+        if refused is not None:
+            return self.from_notebook_node(mend.blank(release, refused), resources)
         try:
-            return self.from_notebook_node(mend.load(path, release), resources)
+            left_out = self._troubles.get(str(path.parent), [])
+            return self.from_notebook_node(mend.load(path, release, left_out), resources)
         except sqlalchemy.exc.OperationalError:
             raise
         except Exception:
@@ -144,6 +228,10 @@ class SubmissionExporter(NotebookExporter):
     def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Read without validation what was validated and written a moment ago."""
         return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
+
+
+def _matches(name: str, wanted: str) -> bool:
+    return name == wanted or fnmatch.fnmatchcase(name, wanted)
 
 
 @functools.lru_cache(maxsize=16)
@@ -179,6 +267,9 @@ class Judge(NbGraderPreprocessor):
     cell_timeout = Float(120.0, help="Seconds that one cell may take").tag(config=True)
     question_timeout = Float(10.0, help="Seconds that one question of the judge may take").tag(config=True)
     notebook_timeout = Float(900.0, help="Seconds that one notebook may take").tag(config=True)
+    work_timeout = Float(900.0, help="Seconds of a processor that the judge itself may spend on one notebook").tag(
+        config=True
+    )
     memory = Integer(8 * 2**30, help="Bytes of address space that one notebook may use").tag(config=True)
 
     sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
@@ -214,7 +305,11 @@ class Judge(NbGraderPreprocessor):
             Judge._template = Template(self.sandbox, course().preload)
             self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
         limits = Limits(
-            cell=self.cell_timeout, question=self.question_timeout, notebook=self.notebook_timeout, memory=self.memory
+            cell=self.cell_timeout,
+            question=self.question_timeout,
+            notebook=self.notebook_timeout,
+            work=self.work_timeout,
+            memory=self.memory,
         )
         try:
             NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits).run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -40,16 +40,24 @@ def zero(name: str, remark: str) -> Verdict:
     return Verdict(name, declared.points, 0.0, remark=remark)
 
 
-def mark(name: str, student: Student, sources: Sequence[str] = (), own_parts: bool = False) -> Verdict:
+def mark(
+    name: str,
+    student: Student,
+    sources: Sequence[str] = (),
+    own_parts: bool = False,
+    keep: Collection[str] = (),
+) -> Verdict:
     """The verdict on one exercise or question.
 
     `sources` are the student's code cells, for rules about the source. With `own_parts` the other exercises' names keep
-    the student's versions; otherwise they are bound to working ones, so that one mistake is not marked twice.
+    the student's versions; otherwise they are bound to working ones, so that one mistake is not marked twice; all but
+    those in `keep`.
     """
     declared = question_or_exercise(name)
     if isinstance(declared, Question):
         return _mark_question(declared, student)
-    others = {other: text for other, text in working_versions(declared.notebook).items() if other != name}
+    working = working_versions(declared.notebook)
+    others = {other: text for other, text in working.items() if other != name and other not in keep}
     try:
         if not student.has(name):
             return zero(name, f"`{name}` is not defined: is the name unchanged, and did its cell run without an error?")

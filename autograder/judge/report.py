@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 
 from .mark import Verdict
+from .mime import MIME
 
-MIME = "application/vnd.autograder.verdict+json"  # the verdict as data, beside its two readable forms
+__all__ = ["MIME", "bundle", "html", "number", "plain"]
 
 _STYLE = "border-collapse:collapse;border:0;margin:.3em 0"
 _CELL = "text-align:left;vertical-align:top;border:0;padding:.15em .8em .15em 0"

@@ -5,33 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 import symtable
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from ..asked.declare import Ban
-
-
-def _remembering(work: Callable) -> Callable:
-    """The same function of a source, with a memory for what it made of sources of ordinary length."""
-    remembered = functools.lru_cache(maxsize=4096)(work)
-
-    @functools.wraps(work)
-    def remembering(source: str):
-        return (remembered if len(source) < MAX_REMEMBERED else work)(source)
-
-    return remembering
-
-
-MAX_REMEMBERED = 50_000  # characters
-
-
-@_remembering
-def parse_cell(source: str) -> ast.Module | None:
-    """The syntax tree of a cell, magics dropped; None if it is not Python and so cannot define anything."""
-    lines = [line if not line.lstrip().startswith(("%", "!")) else "pass" for line in source.splitlines()]
-    try:
-        return ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+from .reading import parse_cell, remembering
 
 
 def parse_cells(sources: Iterable[str]) -> list[ast.Module]:
@@ -53,13 +30,13 @@ def _definitions_of(tree: ast.Module) -> list[tuple[str, ast.stmt]]:
     return [(name, statement) for statement in tree.body for name in _defined(statement)]
 
 
-@_remembering
+@remembering
 def defined_in(source: str) -> frozenset[str]:
     """The names that a cell defines at its top."""
     return frozenset(definitions(parse_cells([source])))
 
 
-@_remembering
+@remembering
 def needed_by(source: str) -> frozenset[str]:
     """The names a cell takes from the notebook: used without having been defined there, functions' bodies included."""
     needed: set[str] = set()
@@ -107,7 +84,10 @@ def reachable(name: str, sources: Iterable[str], stop: Iterable[str] = ()) -> li
 @functools.lru_cache(maxsize=16384)
 def global_names(statement: ast.stmt) -> frozenset[str]:
     """The names a definition takes from the notebook: not its parameters and local variables."""
-    table = symtable.symtable(ast.unparse(statement), "<cell>", "exec")
+    try:
+        table = symtable.symtable(ast.unparse(statement), "<cell>", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # it means something in its cell only
+        return frozenset(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
     top_level = frozenset(symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced())
     return top_level | frozenset(
         symbol.get_name() for scope in _scopes(table) for symbol in scope.get_symbols() if symbol.is_global()

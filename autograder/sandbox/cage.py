@@ -174,6 +174,7 @@ def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]
     for device in DEVICES:
         _touch("/new" + device)
         _mount("/old" + device, "/new" + device, None, MS_BIND)
+        _restrict("/new" + device, MS_RDONLY | MS_NOSUID | MS_NOEXEC)  # they can be written to; their times stay
     _write_etc("/new/etc", uid)
     for name, goal in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(goal, f"/new/dev/{name}")
@@ -197,10 +198,15 @@ def _expose(source: str, target: str) -> None:
     else:
         _touch(target)
     _mount(source, target, None, MS_BIND | MS_REC)
-    attributes = struct.pack("QQQQ", MS_RDONLY | MS_NOSUID | MS_NODEV, 0, 0, 0)
+    _restrict(target, MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def _restrict(target: str, flags: int) -> None:
+    """Add these flags to a mount and to what is mounted below it."""
+    attributes = struct.pack("QQQQ", flags, 0, 0, 0)
     if libc.syscall(MOUNT_SETATTR, AT_FDCWD, os.fsencode(target), AT_RECURSIVE, attributes, ctypes.c_size_t(32)) < 0:
         kept = os.statvfs(target).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)  # before Linux 5.12
-        _mount("none", target, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | kept)
+        _mount("none", target, None, MS_REMOUNT | MS_BIND | flags | kept)
 
 
 def _touch(path: str) -> None:

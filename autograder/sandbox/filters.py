@@ -11,7 +11,7 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -21,9 +21,7 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
-    "process_madvise": (440, 440),
     "kcmp": (312, 272),
-    "pidfd_getfd": (438, 438),
     "move_pages": (279, 239),
     "migrate_pages": (256, 238),
     # namespaces and mounts
@@ -33,22 +31,12 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "umount2": (166, 39),
     "pivot_root": (155, 41),
     "chroot": (161, 51),
-    "open_tree": (428, 428),
-    "move_mount": (429, 429),
-    "fsopen": (430, 430),
-    "fsconfig": (431, 431),
-    "fsmount": (432, 432),
-    "fspick": (433, 433),
-    "mount_setattr": (442, 442),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     # large or privileged parts of the kernel that notebooks have no use for
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
     "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
     "fanotify_init": (300, 262),
     "add_key": (248, 217),
     "request_key": (249, 218),
@@ -63,7 +51,6 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "swapoff": (168, 225),
     "acct": (163, 89),
     "quotactl": (179, 60),
-    "quotactl_fd": (443, 443),
     "sethostname": (170, 161),
     "setdomainname": (171, 162),
     "settimeofday": (164, 170),
@@ -79,7 +66,6 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "uselib": (134, None),
     # memory that resource limits do not count
     "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "shmat": (30, 196),
     "shmctl": (31, 195),
@@ -94,7 +80,28 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "msgctl": (71, 187),
     "mq_open": (240, 180),
     "mq_unlink": (241, 181),
+    # what tells of other processes by way of files that all of them see
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "inotify_add_watch": (254, 27),
+    "fanotify_mark": (301, 263),
+    "mincore": (27, 232),
+    "preadv2": (327, 286),  # it can say what is cached; the C library then does without
+    "pwritev2": (328, 287),
 }
+# Success without any effect, as on a file system without locks: files that all notebooks see carry nothing from one to
+# another, and programs that lock their own files go on.
+IDLE = {"flock": (73, 32), "fadvise64": (221, 223), "readahead": (187, 213)}
+FCNTL = (72, 25)
+# Of fcntl's commands only these: duplicate, flags, owner, size of pipes. The commands that set locks do nothing. Not
+# among them: asking for locks, leases, notes of changes, hints that stay with a file.
+FCNTL_ALLOWED = (0, 1, 2, 3, 4, 8, 9, 15, 16, 1030, 1031, 1032)
+FCNTL_IDLE = (6, 7, 37, 38)
+# Since Linux 5.1 all machines number new system calls alike. Of those only these are let through, so that what the next
+# kernel adds is closed until somebody looks at it: process descriptors, close_range, openat2, faccessat2, epoll_pwait2,
+# futexes, fchmodat2, map_shadow_stack, mseal.
+FIRST_NEW = (335, 295)
+NEW_ALLOWED = (424, 434, 436, 437, 439, 441, 449, 452, 453, 454, 455, 456, 462)
 SOCKETS = {"socket": (41, 198), "socketpair": (53, 199)}
 CLONE, CLONE3 = (56, 220), (435, 435)
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, and the kernel's name of the machine
@@ -103,6 +110,8 @@ NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUS
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # instructions of classic BPF
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+
+Line = tuple[int, int, int, int]  # of a program of classic BPF: code, steps if true, steps if not, value
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 FS_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read files, list folders
@@ -118,7 +127,7 @@ def no_new_privileges() -> None:
 
 
 def seccomp() -> None:
-    """Refuse the system calls above, new namespaces, and every socket that is not a Unix one."""
+    """Refuse the system calls above, those that are newer, new namespaces, and every socket that is not a Unix one."""
     column, machine = MACHINES[platform.machine()]
     program = _program(column, machine)
     code = ctypes.create_string_buffer(program, len(program))
@@ -128,7 +137,7 @@ def seccomp() -> None:
 
 
 def _program(column: int, machine: int) -> bytes:
-    def fail(number: int) -> tuple[int, int, int, int]:
+    def fail(number: int) -> Line:
         return (RETURN, 0, 0, FAIL | number)
 
     number, argument = (LOAD, 0, 0, 0), (LOAD, 0, 0, 16)
@@ -139,12 +148,30 @@ def _program(column: int, machine: int) -> bytes:
     lines += [(RETURN, 0, 0, ALLOW)]
     for call in SOCKETS.values():
         lines += [(EQUAL, 0, 4, call[column]), argument, (EQUAL, 1, 0, 1), fail(errno.EACCES), (RETURN, 0, 0, ALLOW)]
+    new: list[Line] = []
+    for allowed in NEW_ALLOWED:
+        new += [(EQUAL, 0, 1, allowed), (RETURN, 0, 0, ALLOW)]
+    new.append(fail(errno.ENOSYS))
+    lines += [(AT_LEAST, 0, len(new), FIRST_NEW[column]), *new]
+    for idle in IDLE.values():
+        lines += [(EQUAL, 0, 1, idle[column]), fail(0)]
+    lines += _fcntl(FCNTL[column], argument=24, fail=fail)
     for denied in DENIED.values():
         number_of = denied[column]
         if number_of is not None:
             lines += [(EQUAL, 0, 1, number_of), fail(errno.EPERM)]
     lines += [(RETURN, 0, 0, ALLOW)]
     return b"".join(struct.pack("HBBI", *line) for line in lines)
+
+
+def _fcntl(call: int, argument: int, fail: Callable[[int], Line]) -> list[Line]:
+    commands: list[Line] = [(LOAD, 0, 0, argument)]
+    for command in FCNTL_ALLOWED:
+        commands += [(EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW)]
+    for command in FCNTL_IDLE:
+        commands += [(EQUAL, 0, 1, command), fail(0)]
+    commands.append(fail(errno.EINVAL))
+    return [(EQUAL, 0, len(commands), call), *commands]
 
 
 def landlock_version() -> int:

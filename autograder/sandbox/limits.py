@@ -16,6 +16,7 @@ class Limits:
     cell: float = 120.0
     question: float = 10.0
     notebook: float = 900.0
+    work: float = 900.0  # of a processor, that the trusted side may spend on one notebook
     memory: int = 8 * 2**30
     output: int = 4 * 2**20  # for each cell
     file: int = 256 * 2**20

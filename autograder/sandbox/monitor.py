@@ -18,7 +18,20 @@ import time
 INTERRUPT = b"I"
 EVERY = 0.05  # seconds between two looks
 LINUX = sys.platform.startswith("linux")
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+def die_with_the_grader(control: int) -> None:
+    """The kernel ends this process when the one that started it has gone; if it already has, this is the end.
+
+    To the kernel that is the thread that started it. Should only the thread go, the next notebook gets a new template.
+    """
+    if not LINUX:
+        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    with contextlib.suppress(BlockingIOError), socket.socket(fileno=os.dup(control)) as line:
+        if not line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+            os._exit(1)
 
 
 def adopt_orphans() -> None:

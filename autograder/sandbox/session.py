@@ -22,6 +22,9 @@ from .cage import copy_files
 from .limits import CellResult, Limits, SandboxError
 from .monitor import INTERRUPT
 
+MAX_MESSAGES = 200_000  # of one cell; a loop that displays something each time sends far fewer before it is cut
+MAX_HEADER = 4 * 2**20  # bytes of a reply that are text: numbers come beside it
+MAX_OUTPUTS = 1_000  # of one cell that are kept
 MAX_LOST = 2  # forks that one exercise may kill or stall before the rest of its questions is given up
 
 
@@ -149,7 +152,7 @@ class Session:
             if files is not None:
                 copy_files(str(files), str(self.scratch))
         sock, self._leash = template.spawn(files, self.scratch, self.limits)
-        self._channel = Channel(sock)
+        self._channel = Channel(sock, 8 * self.limits.output)
         self.alive = True
         try:
             greeting = self._channel.receive(time.monotonic() + 60).tree
@@ -182,7 +185,7 @@ class Session:
             return result
         interrupted = False
         deadline = time.monotonic() + limit
-        size = 0
+        size = messages = 0
         try:
             self._channel.send({"do": "cell", "source": source})
             while True:
@@ -195,13 +198,15 @@ class Session:
                     deadline = time.monotonic() + self.limits.grace
                     self.interrupt()
                     continue
-                if not isinstance(message, dict):
-                    raise WireError("not a message")
+                messages += 1
+                if not isinstance(message, dict) or messages > MAX_MESSAGES:
+                    raise WireError("not a message, or too many")
+                size += len(repr(message))
+                if size > 4 * self.limits.output:
+                    raise WireError("too much output")
                 if "output" in message:
-                    size += len(repr(message))
-                    if size > 4 * self.limits.output:
-                        raise WireError("too much output")
-                    result.outputs.append(message["output"])
+                    if len(result.outputs) < MAX_OUTPUTS:
+                        result.outputs.append(message["output"])
                 elif message.get("done"):
                     result.ending = "time" if interrupted else "error" if message.get("failed") else "ok"
                     return result
@@ -254,7 +259,7 @@ class Session:
             socket.send_fds(self._channel.sock, [b"F"], [theirs.fileno()])
         finally:
             theirs.close()
-        return Channel(mine)
+        return Replies(mine)
 
     def interrupt(self) -> None:
         """Interrupt the cell that runs."""
@@ -262,17 +267,34 @@ class Session:
             self._leash.send(INTERRUPT)
 
     def kill(self) -> None:
-        """End the child and everything it started: its monitor does that when the leash closes."""
+        """End the child and everything it started: its monitor does that when the trusted side lets go of the leash."""
         if self.alive:
             self.alive = False
             self._channel.close()
             self._leash.setblocking(False)
             with contextlib.suppress(OSError):
                 self.reason = self._leash.recv(16).decode("ascii", "replace")
-            self._leash.close()
+            with contextlib.suppress(OSError):
+                self._leash.shutdown(socket.SHUT_WR)
+
+    def end(self, patience: float = 10.0) -> bool:
+        """End it and wait until nothing of it is left. Whether that was so before the patience ran out.
+
+        The monitor goes last, and nobody else holds the other end of the leash.
+        """
+        self.kill()
+        until = time.monotonic() + patience
+        gone = self._leash.fileno() < 0
+        with contextlib.suppress(OSError):
+            while not gone and (left := until - time.monotonic()) > 0:
+                self._leash.settimeout(left)
+                gone = not self._leash.recv(16)
+        self.close()
+        return gone
 
     def close(self) -> None:
         self.kill()
+        self._leash.close()
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -281,6 +303,23 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Replies(Channel):
+    """A channel whose messages are mostly tensors: what is read as JSON has a bound of its own."""
+
+    _at_start = False
+
+    def receive(self, deadline: float | None = None) -> Packet:
+        self._at_start = True
+        return super().receive(deadline)
+
+    def _exactly(self, count: int, deadline: float | None) -> bytes:
+        data = super()._exactly(count, deadline)
+        if self._at_start and int.from_bytes(data[:4], "big") > MAX_HEADER:
+            raise WireError("a reply with too much text")
+        self._at_start = False
+        return data
 
 
 class _Questions:

@@ -1,0 +1,174 @@
+"""What a student's notebook may show: text, tables, formulas and pictures, and nothing that runs or loads anything.
+
+Outputs are cleaned where they enter, when a notebook is marked, and once more before a page is made of them; text cells
+when they become HTML. That holds for feedback pages and for formgrader, whose pages are part of a Jupyter server.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any
+
+import nh3
+from jinja2 import pass_context
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+MAX_HTML = 1_000_000  # characters of one output
+MAX_PICTURE = 8 * 2**20  # characters of base64
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+SVG = "image/svg+xml"
+TEXTS = ("text/plain", "text/latex")
+
+TAGS = {
+    *(
+        "a",
+        "abbr",
+        "b",
+        "blockquote",
+        "br",
+        "caption",
+        "center",
+        "code",
+        "col",
+        "colgroup",
+        "dd",
+        "del",
+        "details",
+        "div",
+    ),
+    *("dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "input"),
+    *("ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "s", "samp", "small", "span", "strike", "strong", "sub"),
+    *("summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "tt", "u", "ul", "var"),
+}
+ATTRIBUTES = {
+    "*": {"title", "style", "lang", "dir", "align", "valign", "id", "class"},
+    "a": {"href"},
+    "col": {"span", "width"},
+    "colgroup": {"span", "width"},
+    "details": {"open"},
+    "img": {"src", "alt", "width", "height"},
+    "input": {"type", "checked", "disabled"},
+    "li": {"value"},
+    "ol": {"start", "type"},
+    "table": {"border", "cellpadding", "cellspacing", "width"},
+    "td": {"colspan", "rowspan", "width"},
+    "th": {"colspan", "rowspan", "width", "scope"},
+}
+STYLES = {  # none that takes an element out of its place
+    *("background-color", "border", "border-collapse", "border-spacing", "color", "font-family", "font-size"),
+    *("font-style", "font-weight", "height", "line-height", "max-width", "padding", "text-align", "text-decoration"),
+    *("vertical-align", "white-space", "width"),
+}
+# Classes of highlighted code, tables and lists as nbconvert makes them. Those of the page's parts are not for others.
+CLASSES = re.compile(r"[a-z]{1,2}\d?|highlight|hl-\w+|dataframe|anchor-link|task-list-item(-checkbox)?")
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*", re.IGNORECASE)
+ADDRESS = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
+SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*:|//|\\)", re.IGNORECASE)
+
+
+def _attribute(tag: str, name: str, value: str) -> str | None:
+    """The value that an attribute keeps; None if it goes."""
+    if name == "class":
+        return " ".join(word for word in value.split() if CLASSES.fullmatch(word)) or None
+    if name == "id":
+        return value if tag in HEADINGS else None
+    if name == "src":
+        return value if PICTURE.fullmatch(value) or not SCHEME.match(value) else None
+    if name == "href":
+        return value if ADDRESS.match(value) or not SCHEME.match(value) else None
+    if tag == "input" and name == "type":
+        return value if value == "checkbox" else None
+    if name == "style" and "(" in value:
+        return None  # url(…), expression(…)
+    return value
+
+
+_CONTROL = {n: 0xFFFD for n in (*range(32), *range(127, 160)) if chr(n) not in "\n\r\t\x1b\b"}
+
+_CLEANER = nh3.Cleaner(
+    tags=TAGS,
+    clean_content_tags={"script", "style", "iframe", "object", "embed", "template", "noscript", "math", "svg"},
+    attributes=ATTRIBUTES,
+    attribute_filter=_attribute,
+    strip_comments=True,
+    link_rel="noopener noreferrer nofollow",
+    url_schemes={"http", "https", "mailto", "data"},
+    filter_style_properties=STYLES,
+)
+
+
+def html(markup: str) -> str:
+    """Markup without anything that runs, loads, or covers other parts of a page."""
+    if len(markup) > MAX_HTML:
+        return f"<p>[An output of {len(markup):,} characters of HTML is not shown.]</p>"
+    return _CLEANER.clean(printable(markup))
+
+
+def printable(text: str) -> str:
+    """Text that can be written as UTF-8 and has no control characters but line ends, tabs and those of terminals."""
+    return text.encode("utf-8", "replace").decode().translate(_CONTROL)
+
+
+def all_printable(value: Any) -> Any:
+    """The same for every text in plain data."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {all_printable(key): all_printable(item) for key, item in value.items()}
+    return [all_printable(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def bundle(data: dict) -> dict[str, str]:
+    """Of an output's representations those that can be shown, harmless."""
+    found: dict[str, str] = {}
+    for kind, value in data.items():
+        text = "".join(part for part in value if isinstance(part, str)) if isinstance(value, list) else value
+        if not isinstance(text, str):
+            continue
+        if kind in TEXTS:
+            found[kind] = printable(text)
+        elif kind == "text/html":
+            found[kind] = html(text)
+        elif kind == "text/markdown":
+            found[kind] = printable(text[:MAX_HTML])  # becomes HTML with the text cells
+        elif kind in PICTURES and len(text) <= MAX_PICTURE and _is_base64(text):
+            found[kind] = text
+        elif kind == SVG and len(text) <= MAX_HTML and "text/html" not in data:
+            found["text/html"] = f'<img src="data:{SVG};base64,{base64.b64encode(printable(text).encode()).decode()}">'
+    return found or {"text/plain": "[This output cannot be shown here.]"}
+
+
+def about(metadata: Any, data: dict[str, str]) -> dict[str, Any]:
+    """Of an output's metadata the sizes of pictures."""
+    sizes = metadata if isinstance(metadata, dict) else {}
+    found: dict[str, Any] = {}
+    for kind in data:
+        own = sizes.get(kind)
+        if kind in PICTURES and isinstance(own, dict):
+            found[kind] = {
+                name: own[name] for name in ("width", "height") if type(own.get(name)) is int and 0 < own[name] < 10_000
+            }
+    return found
+
+
+def _is_base64(text: str) -> bool:
+    return re.fullmatch(r"[A-Za-z0-9+/=\s]*", text) is not None
+
+
+@pass_context
+def markdown2html(context: Any, source: str) -> str:
+    """nbconvert's filter of this name, with a cleaned result: for formgrader, whose exporter is nbconvert's own."""
+    attachments = pictures_of(context.get("cell", {}).get("attachments"))
+    return html(MarkdownWithMath(renderer=IPythonRenderer(escape=False, attachments=attachments)).render(source))
+
+
+def pictures_of(attachments: Any) -> dict[str, dict[str, str]]:
+    """The attachments of a cell that are pictures."""
+    found = {}
+    for name, data in attachments.items() if isinstance(attachments, dict) else ():
+        kept = {kind: text for kind, text in bundle(data).items() if kind in PICTURES} if isinstance(data, dict) else {}
+        if kept:
+            found[str(name)] = kept
+    return found

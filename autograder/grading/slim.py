@@ -1,0 +1,39 @@
+"""A large notebook without its outputs: read in a process of its own, whose memory and time are limited.
+
+Run as `python -I -S slim.py MEMORY SECONDS MOST`, with the notebook as standard input; writes what is left of it, at
+most MOST bytes of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+
+KEPT = ("cell_type", "source", "metadata")
+
+
+def main() -> None:
+    memory, seconds, most = map(int, sys.argv[1:])
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    notebook = json.loads(sys.stdin.buffer.read())
+    if isinstance(notebook, dict):
+        cells = notebook.get("cells")
+        for cell in cells if isinstance(cells, list) else []:
+            if isinstance(cell, dict):
+                for key in [key for key in cell if key not in KEPT]:
+                    del cell[key]
+        for sheet in notebook.get("worksheets", []) if isinstance(notebook.get("worksheets"), list) else []:
+            for cell in sheet.get("cells", []) if isinstance(sheet, dict) else []:
+                if isinstance(cell, dict):
+                    cell["outputs"] = []
+    text = json.dumps(notebook).encode()
+    if len(text) > most:
+        sys.exit(3)
+    sys.stdout.buffer.write(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Whether a student's source can be read, before anybody reads it.
+
+Python's parser and the walks over its trees take as long, and go as deep, as the text makes them. What is longer or
+nested deeper than any honest cell is not handed to them, and is not run either: rules about sources would not see it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+MAX_SOURCE = 60_000  # characters of one cell; the longest of the course has 6,000
+MAX_NESTING = 60  # brackets, wherever they stand; Python's own limit is 200
+MAX_DEPTH = 120  # levels of a syntax tree; walks over it call themselves for each
+MAX_REMEMBERED = 50_000  # characters
+
+BRACKETS = re.compile(r"[(\[{}\])]")
+DEEP = "This cell is nested deeper than any cell that is read. It was not run."
+
+
+def remembering(work: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The same function of a source, with a memory for what it made of sources of ordinary length."""
+    remembered = functools.lru_cache(maxsize=4096)(work)
+
+    @functools.wraps(work)
+    def with_memory(source: str) -> Any:
+        return (remembered if len(source) < MAX_REMEMBERED else work)(source)
+
+    return with_memory
+
+
+def too_much(source: str) -> str | None:
+    """Why a cell is not read, in a sentence; None if it is."""
+    return _read(source)[1]
+
+
+def parse_cell(source: str) -> ast.Module | None:
+    """The syntax tree of a cell, magics dropped; None if it is not read or is not Python, and so defines nothing.
+
+    Python's compiler refuses some of what its parser lets pass; in a notebook, what stands above such a line is run.
+    """
+    return _read(source)[0]
+
+
+@remembering
+def _read(source: str) -> tuple[ast.Module | None, str | None]:
+    if len(source) > MAX_SOURCE:
+        return None, f"This cell has {len(source):,} characters; more than {MAX_SOURCE:,} are not read. It was not run."
+    if _brackets(source) > MAX_NESTING:
+        return None, DEEP
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = _parsed(source)
+    except (RecursionError, MemoryError):
+        return None, DEEP
+    except (SyntaxError, ValueError, OverflowError):
+        return None, None
+    return (None, DEEP) if _is_deep(tree) else (tree, None)
+
+
+def _parsed(source: str) -> ast.Module:
+    lines = [line if not line.lstrip().startswith(("%", "!")) else "pass" for line in source.splitlines()]
+    try:
+        return ast.parse("\n".join(lines))
+    except SyntaxError:
+        from IPython.core.inputtransformer2 import TransformerManager
+
+        return ast.parse(TransformerManager().transform_cell(source))  # `files = !ls` is no Python, but it runs
+
+
+def _brackets(source: str) -> int:
+    """How deep the brackets go, those in strings and comments included; one look at each character."""
+    depth = deepest = 0
+    for bracket in BRACKETS.findall(source):
+        depth = depth + 1 if bracket in "([{" else max(depth - 1, 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    level = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
