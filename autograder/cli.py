@@ -101,6 +101,7 @@ def grade(
     from .batch.grade import Classroom, progress
     from .batch.grade import grade as mark_all
     from .batch.pool import pool
+    from .grading.handed_in import shown
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
     handed_in = [name for name in notebooks() if any((ROOT / place / "submitted").glob(f"*/{name}"))]
@@ -122,7 +123,8 @@ def grade(
                     highlight=False,
                 )
                 for name, why in outcome.failed.items():
-                    console.print(f"  {name}: {why} (all of it in {outcome.logs[name]})", markup=False, highlight=False)
+                    more = f" (all of it in {outcome.logs[name]})" if name in outcome.logs else ""
+                    console.print(f"  {shown(name)}: {shown(why)}{more}", markup=False, highlight=False)
                 failed += len(outcome.failed)
         finally:
             classroom.close()

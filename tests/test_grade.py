@@ -199,15 +199,32 @@ def test_beside_nbgraders_own_command_nothing_is_lost(course, fresh, by_us):
     assert files(fresh, "autograded", "feedback") == files(by_us, "autograded", "feedback")
 
 
-def test_a_submission_that_cannot_be_marked_is_named_and_the_others_are_marked(course, fresh):
-    put(fresh, "perfect", notebook())
-    put(fresh, "too-large", notebook())
-    with (fresh / "submitted" / "too-large" / NAME / "film.mp4").open("wb") as film:
+def test_what_cannot_be_taken_is_left_out_and_who_cannot_be_listed_is_named(course, fresh):
+    put(fresh, "with-a-film", notebook())
+    with (fresh / "submitted" / "with-a-film" / NAME / "film.mp4").open("wb") as film:
         film.truncate(2**30)
+    put(fresh, "{braces}", notebook())
+    put(fresh, "[brackets]", notebook())
+    put(fresh, "links", b"nothing", "notes.txt")
+    (fresh / "submitted" / "links" / NAME / f"{NAME}.ipynb").symlink_to(course / "solutions" / NAME / f"{NAME}.ipynb")
     said = run(course, fresh, "autograder", "grade", NAME, status=1)
-    assert "1 marked, 0 unchanged, 1 failed" in said
-    assert "too-large: more than 512 MiB were handed in" in said
-    assert gradebook(fresh)["perfect"]["score"][0] == FULL
+    assert "3 marked, 0 unchanged, 1 failed" in said
+    assert "“{braces}” has no mark: its name has a brace" in said
+    book = gradebook(fresh)
+    assert {name: book[name]["score"][0] for name in ("with-a-film", "[brackets]", "links")} == {
+        "with-a-film": FULL,
+        "[brackets]": FULL,
+        "links": 0,
+    }
+    page = (fresh / "feedback" / "links" / NAME / f"{NAME}.html").read_text("utf-8")
+    assert "is a symbolic link" in page
+    ours, kept = gradebook(fresh), files(fresh, "autograded", "feedback")
+    for folder in ("autograded", "feedback"):
+        shutil.rmtree(fresh / folder)
+    run(course, fresh, "nbgrader", "autograde", NAME, status=1)  # it says so too
+    run(course, fresh, "nbgrader", "generate_feedback", NAME)
+    assert gradebook(fresh) == ours
+    assert files(fresh, "autograded", "feedback") == kept
 
 
 def test_a_full_disk_is_said_and_once_there_is_room_the_same_command_goes_on(course, tmp_path, by_us):

@@ -27,8 +27,9 @@ from ..grading.convert import settings
 from ..grading.gradebook import released
 from . import feedback, ledger, marking
 from .ledger import Ledger, Record
-from .marking import Marked, NotConverted, Submission
+from .marking import NotConverted
 from .pool import Cluster, Line, Local, cores
+from .work import Marked
 from .writer import Writer
 
 
@@ -38,7 +39,7 @@ class Outcome:
 
     marked: int = 0
     unchanged: int = 0
-    failed: dict[str, str] = field(default_factory=dict)  # student: why
+    failed: dict[str, str] = field(default_factory=dict)  # student (or a sentence on somebody who cannot be one): why
     logs: dict[str, Path] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -124,6 +125,8 @@ class _Run:
         self._records: dict[str, Record] = {}  # of those whose feedback is being written
 
     def go(self, force: bool) -> Outcome:
+        for sentence in self.writer.unlisted:
+            self.outcome.failed[sentence] = "nbgrader cannot list it"
         outdated = self._plan(force)
         count = sum(map(len, self._alike.values())) + len(outdated)
         if count:
@@ -139,14 +142,10 @@ class _Run:
         """Who is to be marked, and whose feedback alone is out of date."""
         outdated = []
         said = self.writer.said_by_people()
-        for student, folder in self.writer.folders.items():
-            try:
-                key = ledger.key_of(ledger.files_of(folder), self.environment)
-            except (ledger.TooLarge, OSError) as error:
-                self._fail(student, str(error))
-                continue
+        for student in self.writer.folders:
+            key = ledger.key_of(self.writer.submission(student), self.environment)
             record = None if force or student not in said else self.ledger.of(student)
-            if record is None or (record.key, record.handed_in) != (key, self.writer.handed_in(student)):
+            if record is None or (record.key, record.handed_in) != (key, self.writer.when(student)):
                 self._alike.setdefault(key, []).append(student)
             elif record.said != said[student]:
                 self._records[student] = record
@@ -163,9 +162,8 @@ class _Run:
         while waiting or len(self.marking):
             while waiting and not self.marking.full():
                 key, students = waiting.pop()
-                files = ledger.files_of(self.writer.folders[students[0]])
-                handed_in = Submission(self.assignment, files)
-                self.marking.put(key, known, handed_in, self.environment, self.classroom.caged)
+                submission = self.writer.submission(students[0])
+                self.marking.put(key, known, submission, self.environment, self.classroom.caged)
             for key, marked in self.marking.done():
                 for student in self._alike[key]:
                     self._write(student, key, marked)
@@ -184,7 +182,7 @@ class _Run:
             self._fail(student, str(error))
             return
         self.ledger.note(student, marked.seconds, *self.writer.score(student))
-        self._records[student] = Record(key, self.writer.handed_in(student), "", self._seen(written))
+        self._records[student] = Record(key, self.writer.when(student), "", self._seen(written))
         self._put_page(student)
 
     def _put_page(self, student: str) -> None:

@@ -11,49 +11,25 @@ import functools
 import hashlib
 import json
 import os
-import stat
 import urllib.parse
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
 from ..asked.course import course, folder_of, home, notebooks
+from .work import Submission
 
 FOLDER = "marked"
 HISTORY = "history.jsonl"
-MOST = 512 * 2**20  # bytes that one submission may hold
 LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgrader", "nbconvert", "nbformat")
 
 
-class TooLarge(Exception):
-    """A submission that is not read."""
-
-
-def files_of(folder: Path, without: Iterable[str] = ("timestamp.txt",)) -> dict[str, bytes]:
-    """The plain files of a submission by their relative paths; links, pipes and devices are none of it."""
-    found: dict[str, bytes] = {}
-    size = 0
-    for place, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(place, name)
-            about = path.lstat()
-            relative = path.relative_to(folder).as_posix()
-            if not stat.S_ISREG(about.st_mode) or relative in without:
-                continue
-            size += about.st_size
-            if size > MOST:
-                raise TooLarge(f"more than {MOST // 2**20} MiB were handed in")
-            found[relative] = path.read_bytes()
-    return found
-
-
-def key_of(files: dict[str, bytes], environment: str) -> str:
+def key_of(submission: Submission, environment: str) -> str:
     """Of a submission and of all that its marks depend on."""
     found = hashlib.sha256(environment.encode())
-    for name, content in sorted(files.items()):
+    found.update(repr((submission.troubles, sorted(submission.refused.items()), submission.whole)).encode())
+    for name, content in sorted(submission.files.items()):
         found.update(f"\0{name!r} {len(content)}\0".encode())
         found.update(content)
     return found.hexdigest()

@@ -18,7 +18,6 @@ import time
 import traceback
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,26 +28,10 @@ from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
 
 from ..grading.convert import settings
+from .ledger import environment_of
+from .work import Marked, Submission
 
 SOMEBODY = "somebody"  # every submission's student, as far as marking is concerned
-
-
-@dataclass(frozen=True)
-class Submission:
-    """What somebody handed in: an assignment's name and files, by their paths in its folder."""
-
-    assignment: str
-    files: dict[str, bytes]
-
-
-@dataclass(frozen=True)
-class Marked:
-    """What became of it: the marked notebooks as nbgrader keeps them, or why there are none."""
-
-    notebooks: dict[str, str] = field(default_factory=dict)  # by file name
-    log: str = ""
-    seconds: float = 0.0
-    problem: str = ""
 
 
 def first_half(preprocessors: Sequence[Any]) -> list[Any]:
@@ -105,7 +88,7 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
     with logged(converter) as log:
         try:
             with contextlib.chdir(converter.coursedir.root):
-                converter.convert_notebooks()
+                type(converter).convert_notebooks(converter)  # without what the exporter adds for a whole class
         except (NbGraderException, SystemExit) as error:
             raise NotConverted(f"{error}\n{log.getvalue()}") from error
     there = Path(converter._format_dest(folder.name, folder.parent.name))
@@ -145,12 +128,12 @@ class Desk:
         started = time.monotonic()
         course = self._app.coursedir
         place = Path(course.format_path(course.submitted_directory, SOMEBODY, submission.assignment))
-        released = Path(course.format_path(course.release_directory, ".", submission.assignment))
         notebooks, problem = {}, ""
         with logged(self._converter) as log:
             try:
                 _lay_out(place, submission.files)
-                for path in convert(self._converter, place, sorted(path.name for path in released.glob("*.ipynb"))):
+                names = self._converter.exporter.expect(submission.found_in(place), str(place))
+                for path in convert(self._converter, place, names):
                     notebooks[path.name] = path.read_text("utf-8")
             except NotConverted as error:
                 problem = str(error)
@@ -181,8 +164,6 @@ _turn = threading.Lock()  # a process marks one at a time: it changes its folder
 
 def mark(released: bytes, submission: Submission, environment: str, caged: bool = True) -> Marked:
     """The verdicts on a submission, by a desk that this process keeps. `environment` is that of whoever asks."""
-    from .ledger import environment_of
-
     with _turn:
         if environment_of(submission.assignment) != environment:
             return Marked(problem="this worker has another version of the course, of the autograder or of a library")

@@ -6,6 +6,7 @@ only the marking has already been done elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections import defaultdict
@@ -17,7 +18,9 @@ from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 
-from .marking import Marked, convert, make_ready, second_half
+from ..grading import handed_in
+from .marking import convert, make_ready, second_half
+from .work import Marked, Submission
 
 
 class _Writing(Autograde):
@@ -54,24 +57,33 @@ class Writer:
         self._autograde.autograde_preprocessors = second_half(self._autograde.autograde_preprocessors)
         self._autograde.assignments = {}
         make_ready(self._autograde)  # its exporter takes in everybody who handed something in
+        exporter = self._autograde.exporter
+        self.unlisted: list[str] = exporter.unlisted
         left_out = set(self.course.student_id_exclude.split(","))
         self.folders = {
-            folder.parent.name: folder
-            for folder in sorted(map(Path, self._autograde.assignments))
-            if folder.parent.name not in left_out
+            one.student: (Path(folder), one)
+            for folder, one in sorted(exporter.handed_in.items())
+            if one.student not in left_out
         }
 
     def write(self, student: str, marked: Marked) -> list[Path]:
         """Put the marks into the gradebook and the notebooks into `autograded/`; the paths of these."""
         self._autograde.marked = marked
-        return convert(self._autograde, self.folders[student], list(marked.notebooks))
+        folder, _ = self.folders[student]
+        return convert(self._autograde, folder, list(marked.notebooks))
 
-    def handed_in(self, student: str) -> str:
-        """When: the words of `timestamp.txt`, if there is one."""
-        try:
-            return (self.folders[student] / "timestamp.txt").read_text("utf-8", errors="replace")[:200]
-        except OSError:
+    def submission(self, student: str) -> Submission:
+        """What there is to mark."""
+        return Submission.of(self.folders[student][1])
+
+    def when(self, student: str) -> str:
+        """The words of `timestamp.txt`, if there is one that says a time."""
+        _, found = self.folders[student]
+        if handed_in.STAMP not in found.taken:
             return ""
+        with contextlib.suppress(handed_in.NotAFile):
+            return handed_in.read(found.folder / handed_in.STAMP, handed_in.MAX_STAMP).decode("utf-8", "replace")
+        return ""
 
     def score(self, student: str) -> tuple[float | None, float | None]:
         """What the gradebook says that was earned, after late penalties, and of how much."""

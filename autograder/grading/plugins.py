@@ -83,7 +83,8 @@ class SubmissionExporter(NotebookExporter):
         super().__init__(**kwargs)
         self._refused: dict[tuple[str, str, str], str] = {}  # by student, assignment, notebook: why it was not opened
         self._troubles: dict[str, list[str]] = {}  # by folder of a submission: what was left out of it
-        self._unlisted: list[str] = []
+        self.unlisted: list[str] = []  # sentences on what nbgrader cannot have as a submission
+        self.handed_in: dict[str, handed_in.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
             self._take_in_everybody()
 
@@ -107,15 +108,10 @@ class SubmissionExporter(NotebookExporter):
             assignment = one.folder.name
             students.add(one.student)
             folder = converter._format_source(assignment, one.student)
-            self._troubles[folder] = one.troubles
-            names = [path.name for path in self._released(assignment)]
+            names = self.expect(one, folder)
             expected = [os.path.join(folder, name) for name in names]
             known = converter.assignments.setdefault(folder, [])
             known.extend(path for path in expected if path not in known)
-            for name in names:
-                problem = one.whole or one.refused.get(name)
-                if problem is not None:
-                    self._refused[one.student, assignment, name] = problem
             done = Path(settings.format_path(settings.autograded_directory, one.student, assignment))
             if any(_half_finished(done / name) for name in names):
                 self.log.warning("Marking of %s was interrupted; it starts anew", one.folder)
@@ -126,6 +122,19 @@ class SubmissionExporter(NotebookExporter):
                 make_ready(settings.db_url, settings.course_id, students - set(settings.student_id_exclude.split(",")))
             for assignment in {one.folder.name for one in found}:
                 self._know(assignment)
+
+    def expect(self, one: handed_in.Submission, folder: str) -> list[str]:
+        """Know what was found wrong with a submission that nbgrader reads in `folder`. The notebooks it should have."""
+        assignment = one.folder.name
+        self.handed_in[folder] = one
+        self._troubles[folder] = one.troubles
+        names = [path.name for path in self._released(assignment)]
+        for name in names:
+            problem = one.whole or one.refused.get(name)
+            self._refused.pop((one.student, assignment, name), None)
+            if problem is not None:
+                self._refused[one.student, assignment, name] = problem
+        return names
 
     def _handed_in(self) -> Iterator[handed_in.Submission]:
         """What lies in the folder of submissions and is meant: for this assignment, and by these students."""
@@ -138,7 +147,7 @@ class SubmissionExporter(NotebookExporter):
                 converter.assignments.pop(str(folder), None)
                 problem = handed_in.unlistable(name)
                 if problem is not None:
-                    self._unlisted.append(f"“{handed_in.shown(name)}” has no mark: {problem}. Rename the folder.")
+                    self.unlisted.append(f"“{handed_in.shown(name)}” has no mark: {problem}. Rename the folder.")
                     continue
                 one = handed_in.look(name, folder)
                 for trouble in one.troubles:
@@ -180,10 +189,10 @@ class SubmissionExporter(NotebookExporter):
             try:
                 convert()
             finally:
-                for sentence in self._unlisted:
+                for sentence in self.unlisted:
                     self.log.error(sentence)
-            if self._unlisted:
-                raise NbGraderException(f"{len(self._unlisted)} submissions could not be listed.")
+            if self.unlisted:
+                raise NbGraderException(f"{len(self.unlisted)} submissions could not be listed.")
 
         converter.convert_notebooks = convert_and_tell
 
