@@ -14,6 +14,7 @@ from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from traitlets.config import Config
 
+from autograder.grading import sanitised
 from autograder.grading.marker import _cleaned
 from autograder.grading.pages import POLICY, FeedbackExporter, SafeExporter
 
@@ -303,3 +304,26 @@ def test_a_second_page_costs_less_than_a_third_of_the_first():
         page(exporter, notebook)
         costs.append(time.process_time() - started)
     assert costs[1] < costs[0] / 3
+
+
+COSTLY = {
+    "environments": "\\begin{a}",
+    "nested divisions": "<div>",
+    "brackets": "[",
+    "links": "[a](",
+    "emphasis": "***a",
+    "tables": "a|b\n-|-\n",
+    "headings": "=\n",
+    "quotations": "> ",
+    "lists": "- ",
+}
+
+
+@pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
+def test_a_text_made_to_cost_is_cheap(unit):
+    """As it comes out of mending: 200,000 characters in one cell at most."""
+    cell = new_markdown_cell(sanitised.markdown(unit * (200_000 // len(unit))))
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
+    started = time.process_time()
+    shown([cell, new_code_cell("1", outputs=[sanitised_output(output)])])
+    assert time.process_time() - started < 10

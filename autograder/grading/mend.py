@@ -23,7 +23,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from ..judge.reading import parse_cell
+from ..judge.reading import MAX_SOURCE, parse_cell
 from . import handed_in
 
 MAX_BYTES = 256 * 2**20
@@ -234,6 +234,8 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> N
 
 def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
     """Leave out what is more than any notebook has: cells of the student's own, and text."""
+    from . import sanitised  # it takes a while to import, and not every command reads submissions
+
     copies: Counter[str] = Counter()
     own = []
     for cell in reversed(cells):
@@ -246,13 +248,16 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
         cells[:] = [cell for cell in cells if id(cell) not in left_out]
         text = f"There are {len(own):,} cells of your own; the first {MAX_CELLS:,} were read."
         notes.append(Note(Kind.CUT, text))
-    room, shortened = MAX_TEXTS, False
+    room, shortened = {"code": MAX_TEXTS, "text": MAX_TEXTS}, False
     for cell in cells:
-        if cell.cell_type != "code":
-            allowed = min(MAX_TEXT, room)
+        kind = "code" if cell.cell_type == "code" else "text"
+        allowed = min(MAX_TEXT, room[kind])
+        room[kind] -= min(len(cell.source), allowed)
+        if kind == "text":
             shortened = shortened or len(cell.source) > allowed
-            cell.source = cell.source[:allowed]
-            room -= len(cell.source)
+            cell.source = sanitised.markdown(cell.source[:allowed])
+        elif len(cell.source) > allowed:  # too long to be read, and so not run either
+            cell.source = cell.source[: MAX_SOURCE + 1].ljust(MAX_SOURCE + 1, "#")
     if shortened:
         most = f"{MAX_TEXT:,} characters in one, {MAX_TEXTS:,} in all"
         text = f"Cells of text hold more than is shown ({most}); they were cut."

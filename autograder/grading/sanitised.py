@@ -14,7 +14,11 @@ import nh3
 from jinja2 import pass_context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-MAX_HTML = 1_000_000  # characters of one output
+MAX_HTML = 300_000  # characters of one output
+MAX_TAGS = 10_000  # in one output: nested, each costs as much as all above it
+MAX_FORMULAS = 200  # in one cell that begin an environment: the search for its end costs as much as what follows
+MAX_LINKS = 1_000  # brackets in one cell: nbconvert looks from each for its end
+MAX_TEXT = 100_000  # characters of one output that is Markdown
 MAX_PICTURE = 8 * 2**20  # characters of base64
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 SVG = "image/svg+xml"
@@ -100,15 +104,27 @@ _CLEANER = nh3.Cleaner(
 
 
 def html(markup: str) -> str:
-    """Markup without anything that runs, loads, or covers other parts of a page."""
-    if len(markup) > MAX_HTML:
-        return f"<p>[An output of {len(markup):,} characters of HTML is not shown.]</p>"
+    """Markup without anything that runs, loads, or covers other parts of a page.
+
+    The course's own text cells come this way too, with all the elements that highlighted code has.
+    """
+    if len(markup) > MAX_HTML * 4 or markup.count("<") > MAX_TAGS * 4:
+        return f"<p>[HTML of {len(markup):,} characters is not shown.]</p>"
     return _CLEANER.clean(printable(markup))
 
 
 def printable(text: str) -> str:
     """Text that can be written as UTF-8 and has no control characters but line ends, tabs and those of terminals."""
     return text.encode("utf-8", "replace").decode().translate(_CONTROL)
+
+
+def markdown(text: str) -> str:
+    """Markdown that can be made into HTML in a moment."""
+    if text.count("\\begin{") > MAX_FORMULAS:
+        text = text.replace("\\begin{", "begin{")
+    if text.count("[") > MAX_LINKS:
+        text = text.replace("[", "(")
+    return printable(text)
 
 
 def all_printable(value: Any) -> Any:
@@ -130,9 +146,10 @@ def bundle(data: dict) -> dict[str, str]:
         if kind in TEXTS:
             found[kind] = printable(text)
         elif kind == "text/html":
-            found[kind] = html(text)
+            too_much = len(text) > MAX_HTML or text.count("<") > MAX_TAGS
+            found[kind] = f"<p>[HTML of {len(text):,} characters is not shown.]</p>" if too_much else html(text)
         elif kind == "text/markdown":
-            found[kind] = printable(text[:MAX_HTML])  # becomes HTML with the text cells
+            found[kind] = markdown(text[:MAX_TEXT])  # becomes HTML with the text cells
         elif kind in PICTURES and len(text) <= MAX_PICTURE and _is_base64(text):
             found[kind] = text
         elif kind == SVG and len(text) <= MAX_HTML and "text/html" not in data:
