@@ -17,6 +17,7 @@ from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 
+from ..grading import gradebook as students
 from .marking import Marked, convert, make_ready, second_half
 
 
@@ -60,6 +61,10 @@ class Writer:
             for folder in sorted(map(Path, self._autograde.assignments))
             if folder.parent.name not in left_out
         }
+
+    def admit(self, student: str) -> None:
+        """Make somebody known to the gradebook who was not there when this was made."""
+        students.make_ready(self.course.db_url, self.course.course_id, [student])
 
     def write(self, student: str, marked: Marked) -> list[Path]:
         """Put the marks into the gradebook and the notebooks into `autograded/`; the paths of these."""

@@ -1,0 +1,153 @@
+"""Processes that one submission at a time is marked in, and that can be ended alone.
+
+A pool of the standard library does not tell which process works on what, and loses all of them with one. Here each has
+a line of its own to whoever gives out the work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import shutil
+import signal
+import tempfile
+import traceback
+import warnings
+import zlib
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from ..asked.course import course, exercises, questions
+from ..grading.convert import settings
+from ..sandbox import monitor
+from . import feedback, ledger
+from .marking import SOMEBODY, Marked, Submission, mark
+from .pool import _end_with_parent
+from .writer import Writer
+
+POLITENESS = 10  # added to the `nice` of notebooks that take long
+
+
+class Failed(Exception):
+    """What was raised where the work was done; the text is its traceback."""
+
+
+class Seat:
+    """A process, what it was given to do, and its answer."""
+
+    def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
+        """`first` is what it does before it takes work; it then says that it is ready."""
+        context = multiprocessing.get_context("spawn")
+        self.line, theirs = context.Pipe()
+        self.process = context.Process(
+            target=_life, args=(theirs, str(scratch), first, arguments), daemon=True, name="autograder watch: marking"
+        )
+        self.process.start()
+        theirs.close()
+        self.ready = False
+
+    def give(self, work: Callable[..., Any], *arguments: Any) -> None:
+        """Have it done. Raises OSError if the process is gone."""
+        self.line.send((work, arguments))
+
+    def answer(self) -> Any:
+        """What came of it, or Failed. Raises EOFError or OSError if the process is gone."""
+        return self.line.recv()
+
+    def be_polite(self) -> None:
+        """Let the notebook that runs here have what others leave of the cores; the judge goes on as before."""
+        pid = self.process.pid
+        assert pid is not None
+        for template in _children(pid):
+            for each in monitor.tree(template)[1:]:
+                with contextlib.suppress(OSError):
+                    for thread in os.listdir(f"/proc/{each}/task"):
+                        os.setpriority(os.PRIO_PROCESS, int(thread), POLITENESS)
+
+    def end(self) -> None:
+        """At once. The template process and the notebook end when their lines to it close."""
+        self.process.kill()
+        self.process.join()
+        self.line.close()
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+    return found
+
+
+def _life(line: Connection, scratch: str, first: Callable[..., None], arguments: tuple) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the terminal; whoever started this ends it
+    _end_with_parent()
+    warnings.filterwarnings("ignore", module="nbgrader")
+    tempfile.tempdir = scratch
+    answer: Any = None
+    work: Callable[..., Any] = first
+    while True:
+        try:
+            answer = work(*arguments)
+        except Exception:
+            answer = Failed(traceback.format_exc())
+        try:
+            line.send(answer)
+            work, arguments = line.recv()
+        except (EOFError, OSError):
+            return
+
+
+def rehearse(place: str, known: dict[str, bytes], caged: bool) -> None:
+    """Mark a submission of each assignment, and write its page, so that the first one that comes finds all in place.
+
+    Its answers are mistakes of the catalogue: what these answer is read too. What is written lies in a folder of its
+    own. `known` are the assignments' `gradebook.released()`.
+    """
+    for assignment, released in known.items():
+        submission = mistaken(assignment)
+        marked = mark(released, submission, ledger.environment_of(assignment), caged)
+        if marked.problem:
+            raise RuntimeError(f"{assignment} cannot be marked: {marked.problem}\n{marked.log}")
+        folder = Path(tempfile.mkdtemp(prefix="rehearsal-"))
+        try:
+            _write_page(place, folder, assignment, released, submission, marked)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def mistaken(assignment: str) -> Submission:
+    """A submission with a catalogued mistake in every exercise."""
+    from ..sample_class import filled_in
+
+    answers = {asked.name: asked.mistakes[0].source for asked in exercises(assignment) if asked.mistakes}
+    answers |= {asked.name: f'{asked.name} = "{asked.key}"' for asked in questions(assignment)}
+    path = course().root / "course" / assignment / f"{assignment}.ipynb"
+    notebook = filled_in(nbformat.read(path, as_version=4), answers)
+    return Submission(assignment, {path.name: nbformat.writes(notebook).encode()})
+
+
+def _write_page(
+    place: str, folder: Path, assignment: str, released: bytes, submission: Submission, marked: Marked
+) -> None:
+    """By the converter that writes the classroom's pages: what it remembers of one page speeds up the next."""
+    (folder / "gradebook.db").write_bytes(zlib.decompress(released))
+    app = settings(str(folder))
+    app.coursedir.db_url = f"sqlite:///{folder}/gradebook.db"
+    there = Path(app.coursedir.format_path(app.coursedir.submitted_directory, SOMEBODY, assignment))
+    there.mkdir(parents=True)
+    for name, content in submission.files.items():
+        (there / name).write_bytes(content)
+    Writer(app, assignment).write(SOMEBODY, marked)
+    converter = feedback.converter(place, assignment)
+    classroom = converter.coursedir
+    converter.coursedir = app.coursedir
+    try:
+        feedback.write(place, assignment, SOMEBODY)
+    finally:
+        converter.coursedir = classroom
