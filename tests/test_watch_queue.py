@@ -156,6 +156,18 @@ def test_a_newer_submission_takes_the_place_of_one_set_aside():
     assert waiting.take().what == "new"  # which may be quick
 
 
+def test_a_newer_submission_is_not_blamed_for_the_one_that_was_set_aside():
+    waiting, clock = queue(quick=1, spare=1)
+    for student in ("one", "two"):
+        waiting.put(student, NAME, "old")
+        waiting.take()
+    clock.now += 11
+    waiting.set_aside()
+    assert waiting.take() is None
+    waiting.put("two", NAME, "new")
+    assert waiting.take().what == "new"
+
+
 def test_other_assignments_go_on_while_one_is_not_free():
     waiting, _ = queue()
     waiting.put("ada", "05", 1)

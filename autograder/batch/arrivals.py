@@ -146,11 +146,11 @@ class Folders:
         """All, if that is quick; else those whose turn it is. A file may change and its folder's time stay."""
         paths, started = list(self._known), time.monotonic()
         for _ in range(len(paths)):
-            if time.monotonic() - started > AT_ONCE:
-                return
             self._where = (self._where + 1) % len(paths)
             if paths[self._where] not in first:
                 yield paths[self._where]
+            if time.monotonic() - started > AT_ONCE:
+                return
 
 
 def _folders(place: Path) -> list[os.DirEntry]:

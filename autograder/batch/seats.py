@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -113,7 +114,8 @@ def rehearse(place: str, known: dict[str, bytes], caged: bool) -> None:
         submission = mistaken(assignment)
         marked = mark(released, submission, ledger.environment_of(assignment), caged)
         if marked.problem:
-            raise RuntimeError(f"{assignment} cannot be marked: {marked.problem}\n{marked.log}")
+            reasons = re.findall(r"^[\w.]+Error: .+", f"{marked.log}\n{marked.problem}", re.MULTILINE)
+            raise RuntimeError(f"{assignment} cannot be marked: {reasons[-1] if reasons else marked.problem}")
         folder = Path(tempfile.mkdtemp(prefix="rehearsal-"))
         try:
             _write_page(place, folder, assignment, released, submission, marked)

@@ -7,7 +7,6 @@ gradebook. It may be killed at any moment: what has no record in the ledger is m
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
 import shutil
@@ -41,6 +40,7 @@ from .writer import Writer
 EVERY = 0.3  # seconds between two looks for what is new
 SPARE = 2  # processes beyond the cores, for what takes long
 TRIES = 2  # processes that one submission may cost
+SCRATCH = "watch-"
 STILLBORN = 5  # processes in a row that may end before they are ready
 
 
@@ -111,14 +111,19 @@ class Watcher:
 
     @contextlib.contextmanager
     def _scratch(self) -> Iterator[None]:
-        """A place for the processes' temporary files, which outlive those that are ended."""
-        for old in glob.glob(glob.escape(str(self.folder / ledger.FOLDER)) + "/scratch-*"):
-            shutil.rmtree(old, ignore_errors=True)  # of one that was killed; there is no other, by the lock
-        self.scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=self.folder / ledger.FOLDER))
+        """A place for the processes' temporary files, which outlive those that are ended. Its path has to be short."""
+        note = self.folder / ledger.FOLDER / "watch.scratch"
+        with contextlib.suppress(OSError):  # that of one that was killed; there is no other now, by the lock
+            old = Path(note.read_text())
+            if old.name.startswith(SCRATCH) and str(old.parent) == tempfile.gettempdir():
+                shutil.rmtree(old, ignore_errors=True)
+        self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH))
+        note.write_text(str(self.scratch))
         try:
             yield
         finally:
             shutil.rmtree(self.scratch, ignore_errors=True)
+            note.unlink(missing_ok=True)
 
     def _prepare(self) -> None:
         course = self.app.coursedir
