@@ -289,7 +289,7 @@ class Exchange:
                 raise ExchangeError(f"what was handed in has no {name}")
         try:
             self._run(ExchangeReleaseFeedback, student, assignment)
-        except (OSError, ValueError) as error:
+        except (Exception, SystemExit) as error:
             raise ExchangeError(str(error)) from error
 
     def _feedback(self, student: str, assignment: str) -> Path:

@@ -19,13 +19,16 @@ import zlib
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import nbformat
 
 from ..asked.course import course, exercises, questions
 from ..grading.convert import settings
+from ..grading.plugins import Judge
 from ..sandbox import monitor
+from ..sandbox.session import Template
 from . import feedback, ledger
 from .marking import SOMEBODY, Marked, Submission, mark
 from .pool import _end_with_parent
@@ -36,6 +39,10 @@ POLITENESS = 10  # added to the `nice` of notebooks that take long
 
 class Failed(Exception):
     """What was raised where the work was done; the text is its traceback."""
+
+
+class Stopped(BaseException):
+    """Work was stopped by whoever gave it. Not an Exception: nothing of what is at work is to take it for its own."""
 
 
 class Seat:
@@ -57,7 +64,7 @@ class Seat:
         self.line.send((work, arguments))
 
     def answer(self) -> Any:
-        """What came of it, or Failed. Raises EOFError or OSError if the process is gone."""
+        """What came of it, or Failed, or Stopped. Raises EOFError or OSError if the process is gone."""
         return self.line.recv()
 
     def be_polite(self) -> None:
@@ -69,6 +76,12 @@ class Seat:
                 with contextlib.suppress(OSError):
                     for thread in os.listdir(f"/proc/{each}/task"):
                         os.setpriority(os.PRIO_PROCESS, int(thread), POLITENESS)
+
+    def stop(self) -> None:
+        """Have it give up what it does, and be ready for other work in a moment. There is an answer in any case."""
+        assert self.process.pid is not None
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid, signal.SIGUSR1)
 
     def end(self) -> None:
         """At once. The template process and the notebook end when their lines to it close."""
@@ -90,18 +103,39 @@ def _life(line: Connection, scratch: str, first: Callable[..., None], arguments:
     _end_with_parent()
     warnings.filterwarnings("ignore", module="nbgrader")
     tempfile.tempdir = scratch
+    at_work = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if at_work:
+            raise Stopped
+
+    signal.signal(signal.SIGUSR1, stop)
     answer: Any = None
     work: Callable[..., Any] = first
     while True:
         try:
+            at_work = True
             answer = work(*arguments)
+            at_work = False
+        except Stopped as stopped:
+            at_work = False
+            answer = Stopped()
+            _forget_half_a_talk(stopped)
         except Exception:
+            at_work = False
             answer = Failed(traceback.format_exc())
         try:
             line.send(answer)
             work, arguments = line.recv()
         except (EOFError, OSError):
             return
+
+
+def _forget_half_a_talk(stopped: Stopped) -> None:
+    """A template process whose answer nobody waited for would give it to the next who asks: there will be a new one."""
+    talking = (frame.f_code is Template.spawn.__code__ for frame, _ in traceback.walk_tb(stopped.__traceback__))
+    if Judge._template is not None and any(talking):
+        Judge._template.close()
 
 
 def rehearse(place: str, known: dict[str, bytes], caged: bool) -> None:

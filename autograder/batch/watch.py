@@ -7,12 +7,14 @@ gradebook. It may be killed at any moment: what has no record in the ledger is m
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
 import signal
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -34,12 +36,14 @@ from .fair import WINDOW, Queue, Work
 from .ledger import Ledger, Record
 from .marking import Marked, NotConverted, Submission
 from .pool import Died, cores
-from .seats import Failed, Seat, rehearse
+from .seats import Failed, Seat, Stopped, rehearse
 from .writer import Writer
 
 EVERY = 0.3  # seconds between two looks for what is new
 SPARE = 2  # processes beyond the cores, for what takes long
 TRIES = 2  # processes that one submission may cost
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # what no submission is to blame for
+DEAF = 5.0  # seconds after which a process that does not stop is ended
 SCRATCH = "watch-"
 STILLBORN = 5  # processes in a row that may end before they are ready
 
@@ -78,6 +82,7 @@ class Watcher:
         self._seats: dict[Seat, Work[Arrival] | None] = {}
         self._steps: dict[Seat, Callable[[Seat, Work[Arrival], Any], None]] = {}  # what becomes of its answer
         self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # what was seen last: its key, and when handed in
+        self._stopped: dict[Seat, float] = {}  # those that were told to stop, and when
         self._unwritten: list[tuple[Seat, Work[Arrival], Marked]] = []  # while another process has the gradebook
         self._stillborn = 0
         self._told: set[str] = set()  # who knows that the budget is used up
@@ -226,24 +231,30 @@ class Watcher:
         """Keep the slots that are for those who come; what takes long is niced."""
         aside = self.queue.set_aside()
         for seat, work in list(self._seats.items()):
-            if work is None:
-                continue
-            if work in aside:
+            if work is not None and work in aside:
                 self._say(f"{work.student}  {work.assignment}  takes long; set aside until there is a place for it")
-                self._replace(seat)
-            elif work.slow:
+                self._seats[seat] = None
+                if seat in self._steps:  # else it is marked, and waits to be written
+                    seat.stop()
+                    self._stopped[seat] = time.monotonic()
+                self._unwritten = [waiting for waiting in self._unwritten if waiting[0] is not seat]
+            elif work is not None and work.slow:
                 seat.be_polite()
+        for seat, since in list(self._stopped.items()):
+            if time.monotonic() - since > DEAF:
+                self._replace(seat)
 
     def _replace(self, seat: Seat) -> None:
         seat.end()
         del self._seats[seat]
         self._steps.pop(seat, None)
+        self._stopped.pop(seat, None)
         self._unwritten = [waiting for waiting in self._unwritten if waiting[0] is not seat]
         self._add_seat()
 
     def _start(self) -> None:
         """Give free processes what is next."""
-        free = [seat for seat, work in self._seats.items() if seat.ready and work is None]
+        free = [seat for seat, work in self._seats.items() if seat.ready and work is None and seat not in self._stopped]
         blocked = {work.assignment for _, work, _ in self._unwritten}
         while free:
             work = self.queue.take(lambda assignment: assignment not in blocked)
@@ -284,9 +295,15 @@ class Watcher:
                     raise RuntimeError(str(answer).strip().splitlines()[-1])
                 seat.ready, self._stillborn = True, 0
                 continue
-            work = self._seats[seat]
+            then, work = self._steps.pop(seat), self._seats[seat]
+            if self._stopped.pop(seat, None) is not None:
+                continue
             assert work is not None
-            self._steps.pop(seat)(seat, work, answer)
+            if isinstance(answer, Stopped):  # that was for what it did before
+                self._seats[seat] = None
+                self.queue.again(work)
+                continue
+            then(seat, work, answer)
 
     def _died(self, seat: Seat) -> None:
         work = self._seats[seat]
@@ -338,9 +355,11 @@ class Watcher:
         try:
             writer.admit(student)
             written = writer.write(student, marked)
-        except (NotConverted, OSError) as error:
+        except Exception as error:  # whatever somebody hands in, the others' go on
+            if isinstance(error, OSError) and error.errno in FULL:
+                raise
             self._end(seat, work)
-            self._fail(student, assignment, str(error))
+            self._fail(student, assignment, str(error) if isinstance(error, NotConverted) else traceback.format_exc())
             return
         records.note(student, marked.seconds, *writer.score(student))
         said = writer.said_by_people(student).get(student, "")
