@@ -23,19 +23,31 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 CLASSROOM = os.environ.get("COURSE_CLASSROOM", "classroom")  # another folder for another term, or for `make demo`
 (ROOT / CLASSROOM).mkdir(parents=True, exist_ok=True)  # SQLite makes files but no folders
 
+
+def place(name):
+    return os.path.normpath(os.path.join(CLASSROOM, name))
+
+
 c.CourseDirectory.root = str(ROOT)
 c.CourseDirectory.course_id = "transformers"
 c.CourseDirectory.source_directory = "solutions"
 c.CourseDirectory.release_directory = "course"
-c.CourseDirectory.submitted_directory = f"{CLASSROOM}/submitted"
-c.CourseDirectory.autograded_directory = f"{CLASSROOM}/autograded"
-c.CourseDirectory.feedback_directory = f"{CLASSROOM}/feedback"
-c.CourseDirectory.solution_directory = f"{CLASSROOM}/solution"
-c.CourseDirectory.source_with_tests_directory = f"{CLASSROOM}/source_with_tests"
+c.CourseDirectory.submitted_directory = place("submitted")
+c.CourseDirectory.autograded_directory = place("autograded")
+c.CourseDirectory.feedback_directory = place("feedback")
+c.CourseDirectory.solution_directory = place("solution")
+c.CourseDirectory.source_with_tests_directory = place("source_with_tests")
 c.CourseDirectory.db_url = (
     f"sqlite:///{ROOT / CLASSROOM}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
 )
 c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
+
+# In and out: what is downloaded from a learning-management system, and tables of marks, stay where git does not look.
+c.ZipCollectApp.downloaded_directory = f"{CLASSROOM}/downloaded"
+c.ZipCollectApp.extractor_plugin = "autograder.grading.unpack.CarefulExtractor"
+c.ZipCollectApp.collector_plugin = "autograder.grading.collect.LmsCollector"
+c.ExportApp.plugin_class = "autograder.grading.exports.CsvExport"
+c.MarksExport.folder = str(ROOT / CLASSROOM)
 
 # Release: answers become stubs that say what to do, and multiple-choice answers become None.
 c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedError("{plugins.STUB}")'}

@@ -40,24 +40,51 @@ def main(version: Annotated[bool, typer.Option("--version", callback=_version, i
 
 @app.command()
 def report(
-    notebook: Annotated[str, typer.Argument(help="For example 05-attention")],
+    wanted: Annotated[
+        list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")
+    ] = None,
     classroom: Annotated[Path, typer.Option(help="Folder with the term's data")] = ROOT / "classroom",
+    db_url: Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the report as one HTML page")] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="A page that names no student, to show in class")
+    ] = False,
+    csv: Annotated[Path | None, typer.Option(help="Write all verdicts as a table: a row for each check")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="The same table as Parquet (needs pyarrow)")] = None,
 ) -> None:
-    """Print a class's marks and the misconceptions behind the lost ones."""
-    from .grading.class_report import collect, collect_noticed, show, show_noticed
+    """A class's marks, the misconceptions behind the lost ones, and what needs a person; printed, or in files."""
+    from .grading.class_data import collect_class
+    from .grading.class_export import NoParquet, write_csv, write_parquet
+    from .grading.class_marks import NoClass
+    from .grading.class_page import page
+    from .grading.class_report import show
+    from .grading.exports import published_by_git
 
-    _notebook(notebook)
-    if not (classroom / "gradebook.db").is_file():
-        raise typer.BadParameter(
-            f"there is no gradebook in {classroom}; mark something first: nbgrader autograde {notebook}"
-        )
-    results = collect(classroom.resolve(), notebook)
-    if not results:
-        raise typer.BadParameter(
-            f"nothing has been marked for {notebook} in {classroom}; run `nbgrader autograde` first"
-        )
-    show(results, notebook, console)
-    show_noticed(collect_noticed(classroom.resolve(), notebook), notebook, console)
+    if anonymous and html is None:
+        raise typer.BadParameter("--anonymous is about the page: say with --html where to write it")
+    for path in (None if anonymous else html, csv, parquet):
+        if path is not None and published_by_git(path):
+            raise typer.BadParameter(
+                f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
+                "commit. Name a file below classroom/ or outside of the repository."
+            )
+    try:
+        data = collect_class(classroom.resolve(), wanted or [], db_url)
+    except NoClass as reason:
+        raise typer.BadParameter(str(reason)) from None
+    show(data, console)
+    try:
+        if html is not None:
+            html.write_text(page(data, anonymous), encoding="utf-8")
+            console.print(f"the report is in {html}", highlight=False, markup=False, soft_wrap=True)
+        for path, write in ((csv, write_csv), (parquet, write_parquet)):
+            if path is not None:
+                count = write(data, path)
+                console.print(f"{count} rows are in {path}", highlight=False, markup=False, soft_wrap=True)
+    except NoParquet as reason:
+        raise typer.BadParameter(str(reason)) from None
+    except OSError as error:
+        raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
 @app.command()
@@ -126,8 +153,9 @@ def _said_plainly() -> Iterator[None]:
 
     try:
         yield
-    except (RuntimeError, SandboxError) as error:
-        console.print(f"[bold red]{escape(str(error))}[/]", highlight=False)
+    except (RuntimeError, SandboxError, OSError) as error:
+        again = " Nothing is lost: once that is mended, the same command goes on." if isinstance(error, OSError) else ""
+        console.print(f"[bold red]{escape(str(error))}.{again}[/]", highlight=False)
         raise typer.Exit(1) from error
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import queue
 import shutil
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .asked.course import course, notebooks
+from .batch.grade import Classroom, grade, progress
+from .batch.pool import pool
 from .grading.class_report import Result, collect, marks_table
-from .grading.convert import STEPS, Worker, release
-from .grading.gradebook import make_ready
+from .grading.convert import release
 from .sample_class import Submission, hand_in, sample_class
 
 CLASSROOM = "classroom/demo"
@@ -27,17 +23,10 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
     root = course().root
     classroom = root / CLASSROOM
     shutil.rmtree(classroom, ignore_errors=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-    )
+    bar = progress(console)
     wrong = 0
-    with bar:
-        task = bar.add_task("releasing the course", total=None)
+    with bar, pool() as processes:
+        task = bar.add_task("releasing the course", total=None, failures="")
         release(CLASSROOM, list(notebooks()))
         bar.update(task, description="the sample class hands in")
         classes = {notebook: sample_class(notebook) for notebook in notebooks()}
@@ -46,55 +35,18 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
             blank = nbformat.read(path, as_version=4)
             for submission in submissions:
                 hand_in(submission, path, classroom / "submitted", blank)
-        students = {submission.student for submissions in classes.values() for submission in submissions}
-        make_ready(f"sqlite:///{classroom}/gradebook.db?timeout=60", "transformers", students)
-        steps = STEPS * sum(map(len, classes.values()))
-        bar.update(task, total=steps, description=f"{len(students)} students, {len(classes)} notebooks")
-        for message in _marked(list(classes), str(root), ["--no-sandbox"] if no_sandbox else []):
-            if "done" in message:
-                notebook = message["done"]
+        bar.remove_task(task)
+        marking = Classroom(CLASSROOM, processes, not no_sandbox)
+        try:
+            for notebook, submissions in classes.items():
+                outcome = grade(marking, notebook, bar=bar)
                 results = collect(classroom, notebook)
                 bar.console.print(marks_table(results, notebook))
-                wrong += compare(classes[notebook], results, bar.console)
-            else:
-                bar.update(task, advance=1, description=f"{message['step']}: {message['student']}")
-        bar.update(task, description="marked and fed back")
+                wrong += compare(submissions, results, bar.console) + len(outcome.failed)
+        finally:
+            marking.close()
     _point_out(classroom, root, console)
     return not wrong
-
-
-def _marked(names: list[str], root: str, options: list[str]) -> Iterator[dict]:
-    """What the workers say, as they say it; one for each core, each with one notebook at a time."""
-    todo: queue.SimpleQueue = queue.SimpleQueue()
-    for name in names:
-        todo.put(name)
-    said: queue.SimpleQueue = queue.SimpleQueue()
-
-    def work() -> None:
-        worker = Worker(CLASSROOM, root, *options)
-        try:
-            while True:
-                for message in worker.mark(todo.get_nowait()):
-                    said.put(message)
-        except queue.Empty:
-            said.put(None)
-        except BaseException as error:
-            said.put(error)
-        finally:
-            worker.close()
-
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(os.cpu_count() or 1, len(names)))]
-    for thread in threads:
-        thread.start()
-    at_work = len(threads)
-    while at_work:
-        message = said.get()
-        if isinstance(message, BaseException):
-            raise message
-        if message is None:
-            at_work -= 1
-        else:
-            yield message
 
 
 def compare(submissions: list[Submission], results: list[Result], console: Console) -> int:

@@ -194,7 +194,7 @@ def test_honest_students_set_off_no_warnings(course):
 
 def test_export_works(course):
     nbgrader(course, "export")
-    rows = list(csv.DictReader((course / "grades.csv").open(encoding="utf8")))
+    rows = list(csv.DictReader((course / "classroom" / "grades.csv").open(encoding="utf8")))
     assert {row["student_id"] for row in rows} >= set(SUBMISSIONS)
 
 

@@ -102,7 +102,7 @@ def all_that_anybody_installs() -> set[str]:
     return everything_needed(ours, LINUX).union(*theirs)
 
 
-@pytest.mark.parametrize("group", ["dependencies", "dev"])
+@pytest.mark.parametrize("group", ["dependencies", "dev", "postgres"])
 def test_every_requirement_is_a_range_that_holds_its_pin(group):
     requirements = project()["dependencies"] if group == "dependencies" else project()["optional-dependencies"][group]
     for requirement in map(Requirement, requirements):

@@ -16,10 +16,11 @@ import nbformat
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
+from nbgrader.exchange import ExchangeError
 
 from autograder.asked.course import exercises, in_notebook, questions
 from autograder.batch import arrivals
-from autograder.batch.arrivals import Folders
+from autograder.batch.arrivals import Exchange, Folders
 from autograder.grading.mend import grade_id
 from autograder.sample_class import filled_in
 
@@ -121,6 +122,118 @@ def test_each_look_takes_little_and_all_have_their_turn(clocked, monkeypatch):
         found += seen(folders, now)
         assert len(looks) <= 2
     assert found == [("student-13", NAME)]
+
+
+@pytest.fixture
+def inbound(monkeypatch, tmp_path):
+    """An exchange into which anybody may write, and a function that collects from it and tells what it collected."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COURSE_CLASSROOM", str(tmp_path))
+    place = tmp_path / "exchange" / "transformers" / "inbound"
+    place.mkdir(parents=True)
+    place.parents[1].chmod(0o777)
+    monkeypatch.setattr(arrivals, "RESTING", 0.0)
+    said = []
+
+    def collect(exchange=None, times=2):
+        exchange = exchange or Exchange(str(tmp_path), [NAME], said.append)
+        return [
+            (student, when if isinstance(when, str) else "collected")
+            for _ in range(times)
+            for student, _, when in exchange.collect()
+        ]
+
+    return place, collect, said
+
+
+def hand_in(inbound, student, day, secret="secret", content=b"{}"):
+    folder = inbound / f"{student}+{NAME}+2026-01-{day:02} 10:00:00.000000 UTC+random"
+    folder.mkdir()
+    (folder / f"{NAME}.ipynb").write_bytes(content)
+    (folder / "timestamp.txt").write_text(f"2026-01-{day:02} 10:00:00.000000 UTC")
+    if secret:
+        (folder / "submission_secret.txt").write_text(secret)
+    return folder
+
+
+def collected(inbound, student):
+    folder = inbound.parents[2] / "submitted" / student / NAME
+    return {path.name: path.read_text() for path in folder.iterdir()} if folder.exists() else None
+
+
+def test_the_newest_of_each_student_is_collected_once(inbound):
+    place, collect, _ = inbound
+    for day in (3, 5, 4):
+        hand_in(place, "ada", day, content=b"%d" % day)
+    hand_in(place, "bob", 1)
+    assert sorted(collect(times=4)) == [("ada", "collected"), ("bob", "collected")]
+    assert collected(place, "ada")[f"{NAME}.ipynb"] == "5"
+    assert collect() == []  # by the next watcher
+    hand_in(place, "ada", 6, content=b"6")
+    assert collect() == [("ada", "collected")]
+    assert collected(place, "ada")[f"{NAME}.ipynb"] == "6"
+
+
+def test_what_is_still_being_handed_in_is_not_collected(inbound):
+    place, collect, _ = inbound
+    folder = hand_in(place, "ada", 1, secret="")
+    assert collect() == []
+    (folder / "submission_secret.txt").write_text("secret")
+    assert collect() == [("ada", "collected")]
+
+
+def test_what_a_link_points_to_is_not_collected(inbound, tmp_path):
+    place, collect, _ = inbound
+    (tmp_path / "solution.ipynb").write_text("the key")
+    folder = hand_in(place, "eve", 1)
+    (folder / f"{NAME}.ipynb").unlink()
+    (folder / f"{NAME}.ipynb").symlink_to(tmp_path / "solution.ipynb")
+    (folder / "folder").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe")
+    assert collect() == [("eve", "collected")]
+    assert sorted(collected(place, "eve")) == ["submission_secret.txt", "timestamp.txt"]
+
+
+def test_names_that_lead_elsewhere_are_not_collected(inbound):
+    place, collect, _ = inbound
+    for name in ("..", ".hidden", ""):
+        hand_in(place, name, 1)
+    (place / "no date").mkdir()
+    (place / f"a+{NAME}+yesterday, perhaps+x").mkdir()
+    assert collect() == []
+    assert not (place.parents[2] / NAME).exists()
+
+
+def test_a_timestamp_that_nobody_can_read_keeps_no_later_submission_out(inbound):
+    place, collect, _ = inbound
+    (hand_in(place, "ada", 1) / "timestamp.txt").write_text("garbage")
+    assert collect() == [("ada", "collected")]
+    hand_in(place, "ada", 2, content=b"2")
+    assert collect() == [("ada", "collected")]
+    assert collected(place, "ada")[f"{NAME}.ipynb"] == "2"
+
+
+def test_who_hands_in_under_another_name_is_reported(inbound):
+    place, collect, said = inbound
+    hand_in(place, "somebody-else", 1)
+    collect()
+    assert [line for line in said if "claims to be submitted by somebody-else" in line]
+
+
+def test_feedback_without_a_timestamp_is_refused_in_a_sentence(inbound, tmp_path):
+    place, _, said = inbound
+    exchange = Exchange(str(tmp_path), [NAME], said.append)
+    folder = tmp_path / "feedback" / "ada" / NAME
+    folder.mkdir(parents=True)
+    (folder / f"{NAME}.html").write_text("page")
+    (folder / "submission_secret.txt").write_text("secret")
+    with pytest.raises(ExchangeError, match=r"no timestamp\.txt"):
+        exchange.release("ada", NAME)
+    (folder / "timestamp.txt").write_text("2026-01-01 10:00:00.000000 UTC")
+    assert not exchange.is_released("ada", NAME)
+    exchange.release("ada", NAME)
+    assert exchange.is_released("ada", NAME)
+    assert [path.read_text() for path in (place.parent / "feedback").iterdir()] == ["page"]
 
 
 # --- the whole road ---------------------------------------------------------------------------------------------------

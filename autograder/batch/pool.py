@@ -63,7 +63,7 @@ class Local:
 
 
 class Cluster:
-    """A Dask cluster, by its scheduler's address. Its workers have a checkout of this course; Dask itself tries again."""
+    """A Dask cluster, by its scheduler's address. Its workers have a checkout of this course; Dask tries again."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -71,7 +71,7 @@ class Cluster:
         except ImportError:
             raise RuntimeError("a cluster needs Dask: pip install 'autograder[cluster]'") from None
         try:
-            self._client = Client(address, timeout="20s", set_as_default=False)
+            self._client = Client(address, timeout="5s", set_as_default=False)
         except (OSError, TimeoutError) as error:
             raise RuntimeError(f"no Dask scheduler answers at {address}: {error}") from error
 

@@ -26,6 +26,7 @@ import nbformat
 
 from ..asked.course import course, exercises, questions
 from ..grading.convert import settings
+from ..grading.mend import grade_id
 from ..grading.plugins import Judge
 from ..sandbox import monitor
 from ..sandbox.session import Template
@@ -159,12 +160,12 @@ def rehearse(place: str, known: dict[str, bytes], caged: bool) -> None:
 
 def mistaken(assignment: str) -> Submission:
     """A submission with a catalogued mistake in every exercise."""
-    from ..sample_class import filled_in
-
     answers = {asked.name: asked.mistakes[0].source for asked in exercises(assignment) if asked.mistakes}
     answers |= {asked.name: f'{asked.name} = "{asked.key}"' for asked in questions(assignment)}
     path = course().root / "course" / assignment / f"{assignment}.ipynb"
-    notebook = filled_in(nbformat.read(path, as_version=4), answers)
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        cell.source = answers.get(grade_id(cell) or "", cell.source)
     return Submission(assignment, {path.name: nbformat.writes(notebook).encode()})
 
 

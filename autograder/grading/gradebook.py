@@ -16,11 +16,13 @@ from typing import Any
 
 from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Base, Gradebook, Student
-from sqlalchemy import create_engine, insert, select
-from sqlalchemy.engine import make_url
+from sqlalchemy import create_engine, insert, select, text
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.pool import NullPool
 
 PATIENCE = 600.0  # seconds that a process waits for its turn
+TURN = int.from_bytes(b"autograd")  # the number of the lock in a PostgreSQL database
 
 _mine: set[str] = set()  # gradebooks that this process has to itself
 
@@ -29,20 +31,39 @@ _mine: set[str] = set()  # gradebooks that this process has to itself
 def alone(db_url: str) -> Iterator[None]:
     """One process at a time; the others wait. May be nested.
 
-    The lock is SQLite's own, on an empty file beside the gradebook: it works wherever the gradebook does, and ends with
-    the process that holds it. Other databases have no such place; there `make_ready` tries again.
+    The lock is the database's own, works wherever the gradebook does, and ends with the process that holds it: with
+    SQLite on an empty file beside the gradebook, with PostgreSQL on a number of the database. Other databases have
+    no such lock here; there `make_ready` tries again.
     """
     url = make_url(db_url)
-    if url.get_backend_name() != "sqlite" or not url.database or db_url in _mine:
+    turns = {"sqlite": _turn_in_sqlite, "postgresql": _turn_in_postgresql}
+    turn = turns.get(url.get_backend_name())
+    if turn is None or not url.database or db_url in _mine:
         yield
         return
-    with contextlib.closing(sqlite3.connect(f"{url.database}.turn", PATIENCE, isolation_level=None)) as turn:
-        turn.execute("BEGIN EXCLUSIVE")
+    with turn(url):
         _mine.add(db_url)
         try:
             yield
         finally:
             _mine.remove(db_url)
+
+
+@contextlib.contextmanager
+def _turn_in_sqlite(url: URL) -> Iterator[None]:
+    with contextlib.closing(sqlite3.connect(f"{url.database}.turn", PATIENCE, isolation_level=None)) as turn:
+        turn.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+@contextlib.contextmanager
+def _turn_in_postgresql(url: URL) -> Iterator[None]:
+    """An advisory lock, held by a connection of its own: nbgrader opens and closes others meanwhile."""
+    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as turn:
+        turn.execute(text(f"SET lock_timeout = {int(PATIENCE * 1000)}"))
+        turn.execute(text("SELECT pg_advisory_lock(:number)"), {"number": TURN})
+        yield
 
 
 def make_ready(db_url: str, course_id: str, students: Iterable[str] = ()) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -21,7 +23,7 @@ from nbformat import NotebookNode
 MAX_BYTES = 256 * 2**20
 KEY = "autograder"  # under this key of the notebook's metadata: what happened to the submission
 
-
+ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what nbformat takes for a cell's id
 GIVEN = "given"  # tag of the course's own cells that came back as they were handed out
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
@@ -139,6 +141,8 @@ def _cells(cells: object) -> list[NotebookNode]:
         graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
         grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
         result.append(_cell(cell["cell_type"], source, grade_id if isinstance(grade_id, str) else None))
+        if isinstance(cell.get("id"), str) and ID.fullmatch(cell["id"]):
+            result[-1]["id"] = cell["id"]
         result[-1].claims = {key: graded[key] for key in SETTINGS if key in graded} if isinstance(graded, dict) else {}
         result[-1].tags = metadata.get("tags", []) if isinstance(metadata, dict) else []
     return result
@@ -151,6 +155,7 @@ def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
         "raw": nbformat.v4.new_raw_cell,
     }
     cell = make[kind](source)
+    del cell["id"]  # a new one at random: the same submission would not give the same notebook twice
     cell.grade_id = grade_id
     return cell
 
@@ -317,5 +322,5 @@ def _unique_ids(cells: Iterable[NotebookNode]) -> None:
     seen: set[str] = set()
     for number, cell in enumerate(cells):
         if cell.get("id") in seen or "id" not in cell:
-            cell["id"] = f"cell-{number}"
+            cell["id"] = next(new for n in itertools.count(number) if (new := f"cell-{n}") not in seen)
         seen.add(cell["id"])

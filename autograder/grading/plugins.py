@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
+FAILED = "This submission could not be marked"  # heads the notice in a notebook that got no verdict of its own
 
 HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.DOTALL)
 
@@ -226,7 +227,7 @@ class Judge(NbGraderPreprocessor):
 
 
 def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
-    title = "This submission could not be marked" if failed else "About this submission"
+    title = FAILED if failed else "About this submission"
     lines = "\n".join(f"- {sentence}" for sentence in sentences)
     cell = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={mend.KEY: "notice"})
     cell["id"] = "about-this-submission"

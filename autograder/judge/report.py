@@ -34,15 +34,15 @@ def html(verdict: Verdict) -> str:
     title = f"{escape(verdict.exercise)}: {number(verdict.earned)} of {number(verdict.points)} points"
     parts = [f"<p><strong>{title}</strong></p>"]
     if verdict.remark:
-        parts.append(f"<p>{_prose(verdict.remark)}</p>")
+        parts.append(f"<p>{prose(verdict.remark)}</p>")
     for diagnosis in verdict.diagnoses:
-        parts.append(f"<p><strong>What probably happened:</strong> {_prose(diagnosis.sentence)}</p>")
+        parts.append(f"<p><strong>What probably happened:</strong> {prose(diagnosis.sentence)}</p>")
     if verdict.lines:
         said = {diagnosis.sentence for diagnosis in verdict.diagnoses}
         rows = []
         for line in verdict.lines:
             sign = "✓ right" if line.passed else "✗ wrong"
-            message = f"<br>{_prose(line.message)}" if line.message and line.message not in said else ""
+            message = f"<br>{prose(line.message)}" if line.message and line.message not in said else ""
             rows.append(
                 f'<tr style="border:0"><td style="{_CELL};white-space:nowrap">{sign}</td>'
                 f'<td style="{_CELL}">{escape(line.title)}{message}</td></tr>'
@@ -56,7 +56,7 @@ def bundle(verdict: Verdict) -> dict:
     return {"text/plain": plain(verdict), "text/html": html(verdict), MIME: verdict.as_data()}
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """Escaped, with `code` in backticks set as code."""
     pieces = escape(text).split("`")
     if len(pieces) % 2 == 0:

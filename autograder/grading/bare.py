@@ -1,0 +1,16 @@
+"""The code in a cell alone, even where Python could not read it: no comments, no docstrings, no empty lines."""
+
+from __future__ import annotations
+
+from pygments.lexers import PythonLexer
+from pygments.token import Token
+
+_lexer = PythonLexer()
+
+
+def bare(source: str) -> str:
+    pieces = (
+        "" if kind in Token.Comment or kind in Token.Literal.String.Doc else text
+        for kind, text in _lexer.get_tokens(source)
+    )
+    return "\n".join(line.rstrip() for line in "".join(pieces).splitlines() if line.strip())

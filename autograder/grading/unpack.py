@@ -1,0 +1,200 @@
+"""Unpacking what was downloaded from a learning-management system, which holds what students packed.
+
+Nothing is written outside of the folder, links are not followed, nothing is overwritten. What is too large, too much or
+not fit to be written is passed over and reported, and everybody else's files are unpacked all the same.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from nbgrader.plugins import ExtractorPlugin
+from traitlets import Integer
+
+ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
+UNPACKED = " unpacked"  # ends the names of folders that hold what a student's archive held
+JUNK = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/|\._)")
+TROUBLE = (OSError, ValueError, RuntimeError, EOFError, NotImplementedError, tarfile.TarError, zipfile.BadZipFile)
+
+
+class CarefulExtractor(ExtractorPlugin):
+    """For `nbgrader zip_collect`: unpacks downloads, and in them the archives that students handed in."""
+
+    max_files = Integer(500, help="So many files are taken from a student's archive").tag(config=True)
+    max_bytes = Integer(2**30, help="So many bytes are taken from a student's archive").tag(config=True)
+
+    def extract(self, archive_path: str, extracted_path: str) -> None:
+        source, target = Path(archive_path), Path(extracted_path)
+        found = sorted(path for path in source.rglob("*") if path.is_file() and not path.is_symlink())
+        if not found:
+            self.log.warning("There are no files in %s", source)
+        for path in found:
+            folder = target / path.parent.relative_to(source)
+            folder.mkdir(parents=True, exist_ok=True)
+            if is_archive(path):
+                self._unpack_download(path, folder / _stem(path.name))
+            else:
+                shutil.copyfile(path, _free(folder / path.name))
+
+    def _unpack_download(self, archive: Path, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        try:
+            written, _ = self._unpack(archive, folder)
+        except TROUBLE as problem:
+            self.log.error("%s cannot be unpacked: %s", archive, _said(problem))
+            return
+        for path in filter(is_archive, written):
+            self._unpack_students(path)
+
+    def _unpack_students(self, archive: Path) -> None:
+        """An archive that cannot be unpacked to the last file stays: its student handed in something."""
+        folder = _free(archive.with_name(archive.name + UNPACKED))
+        try:
+            _, complete = self._unpack(archive, folder, self.max_files, self.max_bytes)
+        except TROUBLE as problem:
+            self.log.warning("%s cannot be unpacked: %s", archive, _said(problem))
+            return
+        if complete:
+            archive.unlink()
+
+    def _unpack(
+        self, archive: Path, folder: Path, max_files: float = float("inf"), max_bytes: float = float("inf")
+    ) -> tuple[list[Path], bool]:
+        """What was written below the folder, and whether that is everything."""
+        refused: dict[str, list[str]] = {}
+        written: list[Path] = []
+        left = max_bytes
+        with members(archive) as found:
+            for member in found:
+                if JUNK.search(member.name):
+                    continue
+                reason = _refusal(member)
+                if reason is None and len(written) >= max_files:
+                    reason = f"more than {max_files} files"
+                if reason is None:
+                    try:
+                        path = _write(folder, member, left)
+                        written.append(path)
+                        left -= path.stat().st_size
+                    except TROUBLE as problem:
+                        reason = _said(problem)
+                if reason:
+                    refused.setdefault(reason, []).append(member.name)
+        for reason, names in refused.items():
+            shown = ", ".join(f"“{name[:80]}”" for name in names[:5]) + (", …" if len(names) > 5 else "")
+            self.log.warning("%s: files were not unpacked (%d; %s): %s", archive, len(names), reason, shown)
+        return written, bool(written) and not refused
+
+
+def is_archive(path: Path) -> bool:
+    return path.name.lower().endswith(ARCHIVES)
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"(\.zip|\.tar\.gz|\.tgz|\.tar)$", "", name, flags=re.IGNORECASE) or name
+
+
+def _said(problem: BaseException) -> str:
+    said = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem).strip()
+    return f"{type(problem).__name__}: {said}"[:120]
+
+
+# --- archives ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file in an archive. It is opened when it is read: one that cannot be opened is that file's trouble alone."""
+
+    name: str
+    kind: str  # file, link, other
+    open: Callable[[], IO[bytes] | None]
+
+
+@contextmanager
+def members(archive: Path) -> Iterator[Iterator[Member]]:
+    """The files of an archive, one after the other."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as packed:
+            yield (_in_zip(packed, info) for info in packed.infolist() if not info.is_dir())
+    else:
+        with tarfile.open(archive) as packed_tar:
+            yield (_in_tar(packed_tar, info) for info in packed_tar if not info.isdir())
+
+
+def _in_zip(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
+    kind = "link" if stat.S_ISLNK(info.external_attr >> 16) else "file"
+    return Member(info.filename, kind, lambda: packed.open(info))
+
+
+def _in_tar(packed: tarfile.TarFile, info: tarfile.TarInfo) -> Member:
+    kind = "file" if info.isfile() else "link" if info.issym() or info.islnk() else "other"
+    return Member(info.name, kind, lambda: packed.extractfile(info))
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def _refusal(member: Member) -> str | None:
+    """Why the member is not written, if it is not."""
+    if member.kind != "file":
+        return "a link" if member.kind == "link" else "not a file"
+    path = member.name.replace("\\", "/")  # as some programs on Windows separate folders
+    parts = path.split("/")
+    if path.startswith("/") or ".." in parts or re.match(r"[A-Za-z]:", path):
+        return "a name that leads out of the folder"
+    return None
+
+
+def _write(folder: Path, member: Member, max_bytes: float) -> Path:
+    """Write a member below the folder, as an ordinary file under a name that is free."""
+    parts = [part for part in member.name.replace("\\", "/").split("/") if part not in ("", ".")]
+    path = folder.joinpath(*parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path = _free(path.with_name(_short(_as_notebook(path.name))))
+    source = member.open()
+    if source is None:
+        raise ValueError("it cannot be read")
+    size = 0
+    try:
+        with source, path.open("xb") as file:
+            while block := source.read(2**20):  # not what the archive says of the size: what there is
+                size += len(block)
+                if size > max_bytes:
+                    raise ValueError("too large")
+                file.write(block)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _as_notebook(name: str) -> str:
+    """Browsers save notebooks as 05-attention.ipynb.txt, or .json."""
+    return re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", name, flags=re.IGNORECASE)
+
+
+def _short(name: str, most: int = 200) -> str:
+    """File systems take 255 bytes; what says whose it is stands in front, and what it is behind."""
+    if len(name.encode()) <= most:
+        return name
+    ending = Path(name).suffix[:20]
+    return name.encode()[:most].decode(errors="ignore") + ending
+
+
+def _free(path: Path) -> Path:
+    """The path, or one like it that is not taken: two files of one name are two files."""
+    stem, number = path.stem, 1
+    while path.exists() or path.is_symlink():
+        number += 1
+        path = path.with_name(f"{stem} ({number}){path.suffix}")
+    return path

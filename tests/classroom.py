@@ -1,0 +1,112 @@
+"""A course somewhere else, with classrooms in it: what the tests of whole classes have in common."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from conftest import ROOT, read
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+
+from autograder.asked.course import exercises, in_notebook, questions
+from autograder.grading.mend import grade_id
+from autograder.sample_class import filled_in
+
+NAME = "05-attention"
+BEST = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
+FULL = sum(declared.points for declared in in_notebook(NAME))
+
+
+def notebook(answers: dict[str, str] = BEST, *, comment: str = "") -> NotebookNode:
+    """A submission without the course's experiments: students may delete ungraded cells, and marking is quicker."""
+    filled = filled_in(read("course", NAME), answers)
+    filled.cells = [cell for cell in filled.cells if grade_id(cell)]
+    if comment:
+        filled.cells.append(nbformat.v4.new_code_cell(f"# {comment}", id="comment"))
+    return filled
+
+
+def copy_of_the_course(root: Path, settings: str = "") -> Path:
+    """The package, one assignment, and the configuration with some more settings."""
+    root.mkdir(parents=True)
+    shutil.copytree(ROOT / "autograder", root / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "solutions" / NAME, root / "solutions" / NAME)
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.Judge.cell_timeout = 4.0\nc.Judge.question_timeout = 3.0\n{settings}")
+    return root
+
+
+def put(
+    classroom: Path, student: str, content: NotebookNode | bytes, name: str = f"{NAME}.ipynb", when: str = ""
+) -> None:
+    folder = classroom / "submitted" / student / NAME
+    folder.mkdir(parents=True, exist_ok=True)
+    if not isinstance(content, bytes):
+        content = nbformat.writes(content).encode()
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+    if when:
+        (folder / "timestamp.txt").write_text(when)
+
+
+def start(root: Path, classroom: Path, *command: str, **options: Any) -> subprocess.Popen:
+    """A command of nbgrader's ("nbgrader", …) or of ours ("autograder", …) in the course."""
+    module = {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[command[0]]
+    environment = os.environ | {"COURSE_CLASSROOM": str(classroom), "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | options
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *command[1:]], cwd=root, env=environment, text=True, **streams
+    )
+
+
+def run(root: Path, classroom: Path, *command: str, status: int | None = 0) -> str:
+    process = start(root, classroom, *command)
+    said, _ = process.communicate(timeout=600)
+    assert status is None or process.returncode == status, said
+    return said
+
+
+def gradebook(classroom: Path) -> dict[str, Any]:
+    """All that the gradebook says of the assignment, without the keys that it makes up."""
+    with Gradebook(f"sqlite:///{classroom}/gradebook.db", "transformers") as book:
+        found: dict[str, Any] = {"students": sorted(student.id for student in book.students)}
+        for submission in book.assignment_submissions(NAME):
+            [marked] = submission.notebooks
+            found[submission.student.id] = {
+                "timestamp": submission.timestamp,
+                "score": (submission.score, submission.max_score, marked.late_submission_penalty),
+                "grades": sorted(
+                    (g.name, g.auto_score, g.manual_score, g.extra_credit, g.needs_manual_grade) for g in marked.grades
+                ),
+                "comments": sorted((c.name, c.auto_comment, c.manual_comment) for c in marked.comments),
+            }
+        return found
+
+
+def files(classroom: Path, *folders: str) -> dict[str, bytes]:
+    """Every file below these folders."""
+    return {
+        path.relative_to(classroom).as_posix(): path.read_bytes()
+        for folder in folders
+        for path in sorted((classroom / folder).rglob("*"))
+        if path.is_file()
+    }
+
+
+def processes_of(classroom: Path) -> list[str]:
+    """The command lines of all processes that were started for this classroom."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"COURSE_CLASSROOM={classroom}\0".encode() in (place / "environ").read_bytes():
+                found.append((place / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:  # gone, or not ours
+            continue
+    return found
