@@ -35,7 +35,7 @@ from .marking import SOMEBODY, Marked, Submission, mark
 from .pool import _end_with_parent
 from .writer import Writer
 
-POLITENESS = 10  # added to the `nice` of notebooks that take long
+POLITENESS = 10  # the `nice` of notebooks that take long
 
 
 class Failed(Exception):
@@ -59,9 +59,15 @@ class Seat:
         self.process.start()
         theirs.close()
         self.ready = False
+        self._polite = False
 
     def give(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Have it done. Raises OSError if the process is gone."""
+        if self._polite:
+            assert self.process.pid is not None
+            for template in _children(self.process.pid):
+                _weigh(template, 0)
+            self._polite = False
         self.line.send((work, arguments))
 
     def answer(self) -> Any:
@@ -70,13 +76,15 @@ class Seat:
 
     def be_polite(self) -> None:
         """Let the notebook that runs here have what others leave of the cores; the judge goes on as before."""
-        pid = self.process.pid
-        assert pid is not None
-        for template in _children(pid):
+        assert self.process.pid is not None
+        self._polite = True
+        for template in _children(self.process.pid):
             for each in monitor.tree(template)[1:]:
+                _weigh(each, POLITENESS)
                 with contextlib.suppress(OSError):
                     for thread in os.listdir(f"/proc/{each}/task"):
-                        os.setpriority(os.PRIO_PROCESS, int(thread), POLITENESS)
+                        nice = max(POLITENESS, os.getpriority(os.PRIO_PROCESS, int(thread)))
+                        os.setpriority(os.PRIO_PROCESS, int(thread), nice)
 
     def stop(self) -> None:
         """Have it give up what it does, and be ready for other work in a moment. There is an answer in any case."""
@@ -89,6 +97,15 @@ class Seat:
         self.process.kill()
         self.process.join()
         self.line.close()
+
+
+def _weigh(pid: int, nice: int) -> None:
+    """Where Linux shares the cores out among sessions, not processes, `nice` has an effect inside of one only.
+
+    A template process and its notebooks are a session of their own.
+    """
+    with contextlib.suppress(OSError):  # there is no such sharing here
+        Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
 
 def _children(pid: int) -> list[int]:
