@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import os
 import shutil
@@ -55,6 +56,7 @@ class Arrival:
     came: float  # by the wall clock
     key: str
     deaths: int = 0
+    marked: Marked | None = None  # while it waits for another process that marks the assignment
     record: Record | None = None  # once it is in the gradebook
 
 
@@ -83,8 +85,8 @@ class Watcher:
         self._steps: dict[Seat, Callable[[Seat, Work[Arrival], Any], None]] = {}  # what becomes of its answer
         self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # what was seen last: its key, and when handed in
         self._stopped: dict[Seat, float] = {}  # those that were told to stop, and when
-        self._unwritten: list[tuple[Seat, Work[Arrival], Marked]] = []  # while another process has the gradebook
         self._stillborn = 0
+        self._idle = False  # waits for an answer: nothing is half done
         self._told: set[str] = set()  # who knows that the budget is used up
 
     # --- its life -----------------------------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ class Watcher:
             try:
                 self._warm_up()
                 self._say(f"ready: {', '.join(self.assignments)}; {len(self._seats)} processes; Ctrl-C ends it")
-                with self._gentle_stop():
+                with contextlib.suppress(KeyboardInterrupt), self._gentle_stop():
                     while not self.stopping:
                         self._turn()
             finally:
@@ -161,7 +163,7 @@ class Watcher:
         """Ctrl-C lets the step in hand end, which takes a fraction of a second: nbgrader would take it for its own."""
 
         def stop(number: int, frame: FrameType | None) -> None:
-            if self.stopping and number == signal.SIGINT:
+            if self._idle or (self.stopping and number == signal.SIGINT):
                 raise KeyboardInterrupt
             self.stopping = True
 
@@ -179,7 +181,6 @@ class Watcher:
         soon = self.exchange.restless() or self.folders.restless()
         until = time.monotonic() + (RESTING if soon else EVERY)
         self._set_aside()
-        self._write_what_waits()
         while True:
             self._start()
             patience = until - time.monotonic()
@@ -234,10 +235,8 @@ class Watcher:
             if work is not None and work in aside:
                 self._say(f"{work.student}  {work.assignment}  takes long; set aside until there is a place for it")
                 self._seats[seat] = None
-                if seat in self._steps:  # else it is marked, and waits to be written
-                    seat.stop()
-                    self._stopped[seat] = time.monotonic()
-                self._unwritten = [waiting for waiting in self._unwritten if waiting[0] is not seat]
+                self._stopped[seat] = time.monotonic()
+                seat.stop()
             elif work is not None and work.slow:
                 seat.be_polite()
         for seat, since in list(self._stopped.items()):
@@ -249,15 +248,14 @@ class Watcher:
         del self._seats[seat]
         self._steps.pop(seat, None)
         self._stopped.pop(seat, None)
-        self._unwritten = [waiting for waiting in self._unwritten if waiting[0] is not seat]
         self._add_seat()
 
     def _start(self) -> None:
         """Give free processes what is next."""
         free = [seat for seat, work in self._seats.items() if seat.ready and work is None and seat not in self._stopped]
-        blocked = {work.assignment for _, work, _ in self._unwritten}
+        may_start = functools.cache(self._is_free)
         while free:
-            work = self.queue.take(lambda assignment: assignment not in blocked)
+            work = self.queue.take(may_start)
             if work is None:
                 return
             try:
@@ -267,10 +265,21 @@ class Watcher:
                 self.queue.done(work)
                 continue
             environment = ledger.environment_of(work.assignment)
-            work.what.key, work.what.record = ledger.key_of(files, environment), None
+            key, marked = ledger.key_of(files, environment), work.what.marked
+            record = self.ledgers[work.assignment].of(work.student)
+            now = key, self.writers[work.assignment].handed_in(work.student)
+            if record is not None and (record.key, record.handed_in) == now:  # another process was faster
+                self.queue.done(work)
+                self._release(work.student, work.assignment)
+                continue
+            unchanged = key == work.what.key
+            work.what.key, work.what.record, work.what.marked = key, None, None
             submission = Submission(work.assignment, files)
             seat = free.pop()
             self._seats[seat] = work
+            if marked is not None and unchanged:
+                self._marked(seat, work, marked)
+                continue
             self._give(
                 seat, self._marked, marking.mark, self.known[work.assignment], submission, environment, self.caged
             )
@@ -283,7 +292,12 @@ class Watcher:
     def _hear(self, patience: float | None) -> None:
         """What the processes answer, after waiting for an answer."""
         lines = {seat.line: seat for seat in self._seats}
-        for line in wait(list(lines), patience):
+        self._idle = True
+        try:
+            answered = wait(list(lines), patience)
+        finally:
+            self._idle = False
+        for line in answered:
             seat = lines[line]  # type: ignore[index]
             try:
                 answer = seat.answer()
@@ -329,19 +343,25 @@ class Watcher:
             self._end(seat, work)
             self._fail(work.student, work.assignment, f"{marked.log}\n{marked.problem}")
             return
-        self._unwritten.append((seat, work, marked))
-        self._write_what_waits()
+        try:
+            with self._lock(work.assignment).acquire(timeout=0):
+                self._write(seat, work, marked)
+        except filelock.Timeout:
+            work.what.marked = marked
+            self._seats[seat] = None
+            self.queue.again(work)
 
-    def _write_what_waits(self) -> None:
-        """Into the gradebook; not while another process marks the same assignment."""
-        waiting, self._unwritten = self._unwritten, []
-        for seat, work, marked in waiting:
-            lock = filelock.FileLock(self.folder / ledger.FOLDER / f"{work.assignment}.lock")
-            try:
-                with lock.acquire(timeout=0):
-                    self._write(seat, work, marked)
-            except filelock.Timeout:
-                self._unwritten.append((seat, work, marked))
+    def _lock(self, assignment: str) -> filelock.BaseFileLock:
+        """Whoever has it may write the assignment's marks; `autograder grade` has it as long as it runs."""
+        return filelock.FileLock(self.folder / ledger.FOLDER / f"{assignment}.lock")
+
+    def _is_free(self, assignment: str) -> bool:
+        """Whether no other process marks it. What has come since is then marked by that one, or waits for its end."""
+        try:
+            with self._lock(assignment).acquire(timeout=0):
+                return True
+        except filelock.Timeout:
+            return False
 
     def _write(self, seat: Seat, work: Work[Arrival], marked: Marked) -> None:
         student, assignment, arrival = work.student, work.assignment, work.what
