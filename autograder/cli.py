@@ -1,4 +1,4 @@
-"""The command line: `demo`, `report`, `try`, `mistakes`, `kill-table`, `signatures`, `run-solutions` and `tidy`."""
+"""The command line: `grade`, `watch`, `demo`, `report`, `try`, `mistakes`, `kill-table`, `signatures` and others."""
 
 from __future__ import annotations
 
@@ -130,6 +130,22 @@ def grade(
             classroom.close()
     if failed:
         raise typer.Exit(1)
+
+
+@app.command()
+def watch(
+    wanted: Annotated[list[str] | None, typer.Argument(help="Assignments; all if none is named")] = None,
+    budget: Annotated[float, typer.Option(help="Minutes of marking an hour that a student has", min=0.1)] = 10.0,
+    workers: Annotated[int | None, typer.Option(help="Processes; two more than cores if not given", min=2)] = None,
+    no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
+) -> None:
+    """Mark submissions as they arrive, and release feedback at once. May be stopped at any moment."""
+    from .batch.watch import Watcher
+
+    place = os.environ.get("COURSE_CLASSROOM", "classroom")
+    chosen = list(dict.fromkeys(map(_notebook, wanted or notebooks())))
+    with _said_plainly(), contextlib.suppress(KeyboardInterrupt):
+        Watcher(place, chosen, console, budget=60 * budget, workers=workers, caged=not no_sandbox).run()
 
 
 @contextlib.contextmanager

@@ -142,7 +142,7 @@ class _Run:
         """Who is to be marked, and whose feedback alone is out of date."""
         outdated = []
         said = self.writer.said_by_people()
-        for student in self.writer.folders:
+        for student in self.writer.places:
             key = ledger.key_of(self.writer.submission(student), self.environment)
             record = None if force or student not in said else self.ledger.of(student)
             if record is None or (record.key, record.handed_in) != (key, self.writer.when(student)):

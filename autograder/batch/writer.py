@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
@@ -17,7 +18,9 @@ from nbgrader.api import BaseCell, Comment, Grade, Gradebook, MissingEntry, Subm
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
 
+from ..grading import gradebook as students
 from ..grading import handed_in
 from .marking import convert, make_ready, second_half
 from .work import Marked, Submission
@@ -47,6 +50,15 @@ class _Writing(Autograde):
 _Writing.__name__ = Autograde.__name__  # by which its settings are found
 
 
+@dataclass
+class Place:
+    """Where nbgrader reads somebody's submission: where it lies, or in a clean copy; and what was found there."""
+
+    course: CourseDirectory
+    folder: Path
+    found: handed_in.Submission
+
+
 class Writer:
     """Writes one assignment's results, submission by submission."""
 
@@ -60,25 +72,41 @@ class Writer:
         exporter = self._autograde.exporter
         self.unlisted: list[str] = exporter.unlisted
         left_out = set(self.course.student_id_exclude.split(","))
-        self.folders = {
-            one.student: (Path(folder), one)
+        self.places = {
+            one.student: Place(self._autograde.coursedir, Path(folder), one)
             for folder, one in sorted(exporter.handed_in.items())
             if one.student not in left_out
         }
 
+    def look_again(self, student: str) -> Submission:
+        """What somebody has handed in by now."""
+        folder = Path(self.course.root, self.course.submitted_directory, student, self.assignment)
+        found = handed_in.look(student, folder)
+        self._autograde.coursedir = self.course
+        if found.troubles:
+            self._autograde.exporter.show_copies([found])
+        shown = Path(self._autograde._format_source(self.assignment, student))
+        self.places[student] = Place(self._autograde.coursedir, shown, found)
+        return Submission.of(found)
+
+    def admit(self, student: str) -> None:
+        """Make somebody known to the gradebook who was not there when this was made."""
+        students.make_ready(self.course.db_url, self.course.course_id, [student])
+
     def write(self, student: str, marked: Marked) -> list[Path]:
         """Put the marks into the gradebook and the notebooks into `autograded/`; the paths of these."""
         self._autograde.marked = marked
-        folder, _ = self.folders[student]
-        return convert(self._autograde, folder, list(marked.notebooks))
+        place = self.places[student]
+        self._autograde.coursedir = place.course
+        return convert(self._autograde, place.folder, list(marked.notebooks))
 
     def submission(self, student: str) -> Submission:
         """What there is to mark."""
-        return Submission.of(self.folders[student][1])
+        return Submission.of(self.places[student].found)
 
     def when(self, student: str) -> str:
         """The words of `timestamp.txt`, if there is one that says a time."""
-        _, found = self.folders[student]
+        found = self.places[student].found
         if handed_in.STAMP not in found.taken:
             return ""
         with contextlib.suppress(handed_in.NotAFile):

@@ -102,7 +102,7 @@ class SubmissionExporter(NotebookExporter):
         converter, settings = self.converter, self.converter.coursedir
         found = list(self._handed_in())
         if any(one.troubles for one in found):
-            self._show_copies(found)
+            self.show_copies(found)
         students = set()
         for one in found:
             assignment = one.folder.name
@@ -161,7 +161,7 @@ class SubmissionExporter(NotebookExporter):
             return [student / wanted]
         return [student / name for name in sorted(os.listdir(student)) if _matches(name, wanted)]
 
-    def _show_copies(self, found: list[handed_in.Submission]) -> None:
+    def show_copies(self, found: list[handed_in.Submission]) -> None:
         """Let nbgrader read from a folder of our own, in which nothing but files lies."""
         converter, settings = self.converter, self.converter.coursedir
         top = Path(tempfile.mkdtemp(prefix="handed-in-"))
