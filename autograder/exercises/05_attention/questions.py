@@ -19,8 +19,9 @@ QUESTIONS = [
                 "about as large at the first position as in the middle."
             ),
             "C": (
-                "Right. Every input is one step away in attention. In the recurrence the gradient is a product of "
-                "one factor per step, and a product of many factors below 1 vanishes."
+                "Right. Every input is one step away in attention. In the plain recurrence the gradient is a product "
+                "of one factor per step, and a product of many factors below 1 vanishes. (An LSTM multiplies too, "
+                "but by gates that it can keep near 1.)"
             ),
             "D": (
                 "It is true that tanh flattens, but near 0 its slope is 1. And no slope of a softmax exceeds 1/4. "
