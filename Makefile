@@ -34,9 +34,10 @@ CORPUS ?=
 PAIRS ?=
 MINUTES ?= 10
 
-bench: $(READY) ## what marking a notebook, learning merges, training a GPT and writing with it cost
+bench: $(READY) ## what marking a notebook or a class, learning merges, training a GPT and writing with it cost
 	$(BIN)/python benchmarks/naming.py
 	$(BIN)/python benchmarks/marking.py
+	$(BIN)/python benchmarks/grading.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/bpe.py $(CORPUS)
 	$(BIN)/python benchmarks/gpt.py $(CORPUS)
