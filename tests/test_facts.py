@@ -18,7 +18,7 @@ from tokenizers import ByteLevelBPETokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 
 from autograder.asked.course import exercises
-from autograder.corpus import sample, true_nll
+from autograder.corpus import prefix_log_prob, sample, true_nll
 from autograder.judge.asking import namespace_with
 
 
@@ -31,6 +31,29 @@ def parts_of(notebook: str) -> SimpleNamespace:
 @pytest.fixture(scope="module")
 def gpt():
     return parts_of("09-gpt")
+
+
+# --- notebook 01: where the grammar leaves no choice -----------------------------------------------------------------
+
+
+def test_whoever_knows_the_grammar_pays_nothing_at_the_probes_of_01():
+    folder = Path(__file__).parents[1] / "solutions" / "01-language-modelling"
+    stories = (folder / "stories-validation.txt").read_text(encoding="utf-8")
+    cells = json.loads((folder / "01-language-modelling.ipynb").read_text(encoding="utf-8"))["cells"]
+    source = "".join(next(cell["source"] for cell in cells if cell["id"] == "probes"))
+    defined: dict = {}
+    exec(source[: source.index("places =")], defined)  # the table of patterns, as the notebook has it
+    found = 0
+    for pattern in defined["PROBES"].values():
+        for match in re.finditer(pattern, stories):
+            start, end = match.span(match.lastindex)
+            story = stories.rfind("\n", 0, start) + 1
+            before, after = (prefix_log_prob(stories[story:stop]) for stop in (start, end))
+            assert before - after == pytest.approx(0, abs=1e-9), stories[story:end]
+            first = stories.index(" ", story) + 1  # and the first words of a story are not free
+            assert prefix_log_prob(stories[story:first]) < -0.1
+            found += 1
+    assert found == 61
 
 
 # --- the published GPT-2 ----------------------------------------------------------------------------------------------
