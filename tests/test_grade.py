@@ -341,6 +341,8 @@ def test_a_cluster_gives_the_same_marks_also_when_workers_are_killed(course, clu
 
 def test_a_worker_with_another_version_marks_nobody(course, cluster, fresh):
     address, _ = cluster
+    put(fresh, "early", notebook({}))
+    run(course, fresh, "autograder", "grade", NAME, "--scheduler", address)  # from here on a worker knows its version
     put(fresh, "perfect", notebook())
     room = course / "autograder" / "exercises" / "05_attention" / "softmax.py"
     before = room.read_text("utf-8")
@@ -351,3 +353,4 @@ def test_a_worker_with_another_version_marks_nobody(course, cluster, fresh):
         room.write_text(before, "utf-8")
     assert "this worker has another version of the course" in said
     assert "perfect" not in gradebook(fresh)
+    assert gradebook(fresh)["early"]["score"][0] == 0
