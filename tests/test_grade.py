@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
+from class_copies import BEST, FULL, NAME, copy_of_the_course, files, gradebook, notebook, processes_of, put, run, start
 from nbgrader.api import Gradebook
 
 from autograder.asked.course import exercise
-from classroom import BEST, FULL, NAME, copy_of_the_course, files, gradebook, notebook, processes_of, put, run, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grade")]
 

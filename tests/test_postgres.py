@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import class_copies
 import nbformat
 import pytest
 from conftest import ROOT, read
@@ -23,7 +24,6 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 from test_two_at_once import STUDENTS, both
 
-import classroom
 from autograder.asked.course import exercises, in_notebook, questions
 from autograder.grading import gradebook as ours
 from autograder.grading.mend import grade_id
@@ -276,15 +276,15 @@ def test_a_connection_is_not_kept_when_a_command_is_done(marked):
 
 def test_a_class_is_graded_and_reported_from_it(database, tmp_path):
     url = database("graded")
-    root = classroom.copy_of_the_course(tmp_path / "course", f"c.CourseDirectory.db_url = {url!r}\n")
+    root = class_copies.copy_of_the_course(tmp_path / "course", f"c.CourseDirectory.db_url = {url!r}\n")
     place = tmp_path / "class"
-    for student, answers in (("perfect", classroom.BEST), ("José 张", classroom.BEST), ("blank", {})):
-        classroom.put(place, student, classroom.notebook(answers))
-    assert "3 marked" in classroom.run(root, place, "autograder", "grade", classroom.NAME)
+    for student, answers in (("perfect", class_copies.BEST), ("José 张", class_copies.BEST), ("blank", {})):
+        class_copies.put(place, student, class_copies.notebook(answers))
+    assert "3 marked" in class_copies.run(root, place, "autograder", "grade", class_copies.NAME)
     with Gradebook(url, "transformers") as gradebook:
-        scores = {s.student.id: s.score for s in gradebook.assignment_submissions(classroom.NAME)}
-    assert scores == {"perfect": classroom.FULL, "José 张": classroom.FULL, "blank": 0.0}
-    assert "3 unchanged" in classroom.run(root, place, "autograder", "grade", classroom.NAME)
-    said = classroom.run(root, place, "autograder", "report", "--classroom", str(place), "--db-url", url)
+        scores = {s.student.id: s.score for s in gradebook.assignment_submissions(class_copies.NAME)}
+    assert scores == {"perfect": class_copies.FULL, "José 张": class_copies.FULL, "blank": 0.0}
+    assert "3 unchanged" in class_copies.run(root, place, "autograder", "grade", class_copies.NAME)
+    said = class_copies.run(root, place, "autograder", "report", "--classroom", str(place), "--db-url", url)
     assert "José 张" in said
     assert not list(place.glob("gradebook.db"))
