@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import nbformat
@@ -38,6 +39,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def gradients_stay_on():
     """Some catalogued mistakes switch gradients off for good; here they do so for their own test only."""
     with torch.enable_grad():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def alembic_is_found():
+    """nbgrader calls it as a program when it first makes a gradebook; nbgrader_config.py sees to the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
         yield
 
 

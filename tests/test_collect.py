@@ -60,12 +60,9 @@ def packed(files, **links):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
-    patch = pytest.MonkeyPatch()
-    patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # nbgrader calls alembic
     with Gradebook(f"sqlite:///{path}", "transformers") as gradebook:
         for student, (first, last, email, number) in STUDENTS.items():
             gradebook.add_student(student, first_name=first, last_name=last, email=email, lms_user_id=number)
-    patch.undo()
     return path
 
 

@@ -43,8 +43,6 @@ WORKSHEET_HEADER = [
 def made(tmp_path_factory):
     """A gradebook of two assignments, made by nbgrader's own means."""
     path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
-    mp = pytest.MonkeyPatch()
-    mp.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # nbgrader calls alembic
     with Gradebook(f"sqlite:///{path}", "transformers") as gradebook:
         for name, points in ((ATTENTION, 8), (MASKING, 5)):
             gradebook.add_assignment(name)
@@ -62,7 +60,6 @@ def made(tmp_path_factory):
         [notebook] = gradebook.find_submission(ATTENTION, "late").notebooks
         notebook.late_submission_penalty = 2.5
         gradebook.db.commit()
-    mp.undo()
     return path
 
 

@@ -61,20 +61,21 @@ def course(tmp_path_factory):
     return root
 
 
-@pytest.fixture
-def fresh(course, tmp_path):
+def classroom_in(place: Path, course: Path) -> Path:
     """A classroom to which the assignment is known, and nobody has handed in anything."""
-    place = tmp_path / "class"
-    place.mkdir()
+    place.mkdir(exist_ok=True)
     shutil.copy(course / "release" / "gradebook.db", place)
     return place
 
 
+@pytest.fixture
+def fresh(course, tmp_path):
+    return classroom_in(tmp_path / "class", course)
+
+
 @pytest.fixture(scope="module")
 def by_nbgrader(course, tmp_path_factory):
-    place = tmp_path_factory.mktemp("nbgrader")
-    shutil.copy(course / "release" / "gradebook.db", place)
-    hand_in(place)
+    place = hand_in(classroom_in(tmp_path_factory.mktemp("nbgrader"), course))
     run(course, place, "nbgrader", "autograde", NAME)
     run(course, place, "nbgrader", "generate_feedback", NAME)
     return place
@@ -82,9 +83,7 @@ def by_nbgrader(course, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def by_us(course, tmp_path_factory):
-    place = tmp_path_factory.mktemp("ours")
-    shutil.copy(course / "release" / "gradebook.db", place)
-    hand_in(place)
+    place = hand_in(classroom_in(tmp_path_factory.mktemp("ours"), course))
     run(course, place, "autograder", "grade", NAME)
     return place
 
@@ -234,10 +233,7 @@ def test_a_full_disk_is_said_and_once_there_is_room_the_same_command_goes_on(cou
     if mounted.returncode:
         pytest.skip("only root may mount a small disk to fill up")
     try:
-        place = disk / "class"
-        place.mkdir()
-        shutil.copy(course / "release" / "gradebook.db", place)
-        hand_in(place)
+        place = hand_in(classroom_in(disk / "class", course))
         with contextlib.suppress(OSError), (disk / "film").open("wb") as film:
             while film.write(b"x" * 2**16):
                 film.flush()
@@ -280,9 +276,7 @@ def test_killed_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, tmp
     for student, content in final.items():
         put(fresh, student, content)
     run(course, fresh, "autograder", "grade", NAME)
-    undisturbed = tmp_path / "undisturbed"
-    undisturbed.mkdir()
-    shutil.copy(course / "release" / "gradebook.db", undisturbed)
+    undisturbed = classroom_in(tmp_path / "undisturbed", course)
     for student, content in final.items():
         put(undisturbed, student, content)
     run(course, undisturbed, "autograder", "grade", NAME)

@@ -22,7 +22,7 @@ from nbgrader.api import Gradebook
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
-from test_two_at_once import STUDENTS, both
+from test_two_at_once import STUDENTS, both, run
 
 from autograder.asked.course import exercises, in_notebook, questions
 from autograder.grading import gradebook as ours
@@ -106,12 +106,6 @@ def database(server):
         return server(name)
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def alembic_is_found(monkeypatch):
-    """nbgrader calls it as a program; nbgrader_config.py sees to the same."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
 # --- two at once ------------------------------------------------------------------------------------------------------
@@ -202,25 +196,6 @@ def marked(database, tmp_path_factory):
     for name in NAMES:
         run(folder, ["generate_feedback", name])
     return folder, url
-
-
-def run(folder, *commands):
-    """nbgrader's commands, all at once."""
-    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-m", "nbgrader", *command],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for command in commands
-    ]
-    said = [process.communicate(timeout=300)[0] for process in running]
-    assert [process.returncode for process in running] == [0] * len(running), "\n".join(said)
-    return said
 
 
 def test_two_processes_mark_into_one_database(marked):

@@ -8,7 +8,6 @@ import functools
 import html.parser
 import itertools
 import json
-import os
 import re
 import shutil
 import sys
@@ -69,12 +68,6 @@ def wrong(name, mistake="", sentence="", fails=None):
     if mistake:
         verdict.diagnoses = [Diagnosis(mistake, sentence, [verdict.lines[number].title for number in fails])]
     return verdict
-
-
-@pytest.fixture(autouse=True)
-def alembic(monkeypatch):
-    """nbgrader calls it as a program when it makes a gradebook."""
-    monkeypatch.setenv("PATH", os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]))
 
 
 @dataclass

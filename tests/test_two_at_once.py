@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -21,10 +20,23 @@ ROUNDS = 30
 STUDENTS = [f"student-{n}" for n in range(5)]
 
 
-@pytest.fixture(autouse=True)
-def alembic_is_found(monkeypatch):
-    """nbgrader calls it as a program; nbgrader_config.py sees to the same."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+def run(folder, *commands):
+    """nbgrader's commands, all at once."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "nbgrader", *command],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for command in commands
+    ]
+    said = [process.communicate(timeout=300)[0] for process in running]
+    assert [process.returncode for process in running] == [0] * len(running), "\n".join(said)
+    return said
 
 
 def take_in(urls, barrier, outcomes):
@@ -93,20 +105,7 @@ def test_two_notebooks_are_marked_in_two_terminals(tmp_path):
             folder = tmp_path / "classroom" / "submitted" / student / name
             folder.mkdir(parents=True)
             nbformat.write(blank, folder / f"{name}.ipynb")
-    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
-    commands = [
-        subprocess.Popen(
-            [sys.executable, "-m", "nbgrader", "autograde", name],
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for name in names
-    ]
-    said = [command.communicate(timeout=300)[0] for command in commands]
-    assert [command.returncode for command in commands] == [0, 0], "\n".join(said)
+    run(tmp_path, *(["autograde", name] for name in names))
     with Gradebook(f"sqlite:///{tmp_path}/classroom/gradebook.db") as gradebook:
         for name in names:
             marked = gradebook.assignment_submissions(name)

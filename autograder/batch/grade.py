@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import filelock
@@ -145,10 +144,10 @@ class _Run:
         for student in self.writer.places:
             key = ledger.key_of(self.writer.submission(student), self.environment)
             record = None if force or student not in said else self.ledger.of(student)
-            if record is None or (record.key, record.handed_in) != (key, self.writer.when(student)):
+            if record is None or not record.is_of(key, self.writer.when(student)):
                 self._alike.setdefault(key, []).append(student)
             elif record.said != said[student]:
-                self._records[student] = record
+                self._records[student] = replace(record, said=said[student])
                 outdated.append(student)
             else:
                 self.outcome.unchanged += 1
@@ -175,18 +174,14 @@ class _Run:
         if marked.problem:
             self._fail(student, f"{marked.problem}\n{marked.log}")
             return
-        self.ledger.forget(student)  # from here on, until all is in its place, it counts as not marked
         try:
-            written = self.writer.write(student, marked)
+            self._records[student] = self.writer.enter(self.ledger, student, key, marked)
         except NotConverted as error:
             self._fail(student, str(error))
             return
-        self.ledger.note(student, marked.seconds, *self.writer.score(student))
-        self._records[student] = Record(key, self.writer.when(student), "", self._seen(written))
         self._put_page(student)
 
     def _put_page(self, student: str) -> None:
-        self._records[student].said = self.writer.said_by_people(student).get(student, "")
         self.paging.put(student, self.classroom.place, self.assignment, student)
 
     def _take_pages(self, patience: float | None = None) -> None:
@@ -195,18 +190,12 @@ class _Run:
                 self._fail(student, f"the feedback could not be written: {written}")
                 continue
             record = self._records.pop(student)
-            record.files |= self._seen([Path(name) for name in written])
+            self.ledger.add(record, written)
             self.ledger.write(student, record)
             self.outcome.marked += 1
             self.bar.advance(self.task)
 
-    def _seen(self, paths: list[Path]) -> dict[str, list[int]]:
-        found = {os.path.relpath(path, self.classroom.folder): ledger.seen(path) for path in paths}
-        return {name: what for name, what in found.items() if what is not None}
-
     def _fail(self, student: str, why: str) -> None:
-        [*_, last] = [line for line in why.strip().splitlines() if line.strip()] or ["no reason was given"]
-        self.outcome.failed[student] = last.strip()
-        self.outcome.logs[student] = self.ledger.complain(student, why)
+        self.outcome.failed[student], self.outcome.logs[student] = self.ledger.complain(student, why)
         if self.bar.task_ids:
             self.bar.update(self.task, advance=1, failures=f"{len(self.outcome.failed)} failed")

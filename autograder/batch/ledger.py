@@ -12,7 +12,8 @@ import hashlib
 import json
 import os
 import urllib.parse
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -62,7 +63,11 @@ class Record:
     key: str
     handed_in: str  # when, as its timestamp says
     said: str  # of the marks and comments that people had given when the feedback was written
-    files: dict[str, list[int]]  # that were written: path in the classroom, size, time of change
+    files: dict[str, list[int]] = field(default_factory=dict)  # written: path in the classroom, size, time of change
+
+    def is_of(self, key: str, handed_in: str) -> bool:
+        """Whether it speaks of this submission."""
+        return (self.key, self.handed_in) == (key, handed_in)
 
 
 class Ledger:
@@ -113,12 +118,20 @@ class Ledger:
         with path.open("a", encoding="utf-8") as history:
             history.write(json.dumps(line) + "\n")
 
-    def complain(self, student: str, why: str) -> Path:
-        """Keep what went wrong where it can be read."""
+    def complain(self, student: str, why: str) -> tuple[str, Path]:
+        """Keep what went wrong where it can be read. Returns the last line of it, and the place."""
         path = self._path(student).with_suffix(".log")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(why, "utf-8", errors="replace")
-        return path
+        lines = [line.strip() for line in why.splitlines() if line.strip()]
+        return lines[-1] if lines else "no reason was given", path
+
+    def add(self, record: Record, paths: Iterable[str | Path]) -> None:
+        """Note in a record that these files were written."""
+        for path in paths:
+            what = seen(Path(path))
+            if what is not None:
+                record.files[os.path.relpath(path, self.classroom)] = what
 
     def _path(self, student: str) -> Path:
         return self.folder / (urllib.parse.quote(os.fsencode(student), safe="") + ".json")

@@ -26,7 +26,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """A worker whose parent was killed would wait for work for ever: it ends instead."""
     parent = multiprocessing.parent_process()
 
@@ -49,7 +49,7 @@ class Local:
     def executor(self) -> Executor:
         if self._executor is None:
             context = multiprocessing.get_context("spawn")
-            self._executor = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_end_with_parent)
+            self._executor = ProcessPoolExecutor(self.workers, mp_context=context, initializer=end_with_parent)
         return self._executor
 
     def broken(self) -> None:

@@ -32,7 +32,7 @@ from ..sandbox import monitor
 from ..sandbox.session import Template
 from . import feedback, ledger
 from .marking import SOMEBODY, mark
-from .pool import _end_with_parent
+from .pool import end_with_parent
 from .work import Marked, Submission
 from .writer import Writer
 
@@ -119,7 +119,7 @@ def _children(pid: int) -> list[int]:
 
 def _life(line: Connection, scratch: str, first: Callable[..., None], arguments: tuple) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the terminal; whoever started this ends it
-    _end_with_parent()
+    end_with_parent()
     warnings.filterwarnings("ignore", module="nbgrader")
     tempfile.tempdir = scratch
     at_work = False

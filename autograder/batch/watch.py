@@ -10,7 +10,6 @@ import contextlib
 import errno
 import functools
 import json
-import os
 import shutil
 import signal
 import tempfile
@@ -216,7 +215,7 @@ class Watcher:
             return
         self._latest[student, assignment] = found
         record = records.of(student)
-        if record is not None and (record.key, record.handed_in) == found:
+        if record is not None and record.is_of(*found):
             self._release(student, assignment)
             return
         self.queue.put(student, assignment, Arrival(when, found[0]))
@@ -272,8 +271,8 @@ class Watcher:
             environment = ledger.environment_of(work.assignment)
             key, marked = ledger.key_of(submission, environment), work.what.marked
             record = self.ledgers[work.assignment].of(work.student)
-            now = key, self.writers[work.assignment].when(work.student)
-            if record is not None and (record.key, record.handed_in) == now:  # another process was faster
+            when = self.writers[work.assignment].when(work.student)
+            if record is not None and record.is_of(key, when):  # another process was faster
                 self.queue.done(work)
                 self._release(work.student, work.assignment)
                 continue
@@ -371,23 +370,19 @@ class Watcher:
         student, assignment, arrival = work.student, work.assignment, work.what
         writer, records = self.writers[assignment], self.ledgers[assignment]
         record = records.of(student)
-        if record is not None and (record.key, record.handed_in) == (arrival.key, writer.when(student)):
+        if record is not None and record.is_of(arrival.key, writer.when(student)):
             self._end(seat, work)  # another process was faster
             self._release(student, assignment)
             return
-        records.forget(student)  # from here on, until all is in its place, it counts as not marked
         try:
             writer.admit(student)
-            written = writer.write(student, marked)
+            arrival.record = writer.enter(records, student, arrival.key, marked)
         except Exception as error:  # whatever somebody hands in, the others' go on
             if isinstance(error, OSError) and error.errno in FULL:
                 raise
             self._end(seat, work)
             self._fail(student, assignment, str(error) if isinstance(error, NotConverted) else traceback.format_exc())
             return
-        records.note(student, marked.seconds, *writer.score(student))
-        said = writer.said_by_people(student).get(student, "")
-        arrival.record = Record(arrival.key, writer.when(student), said, self._seen(written))
         self._give(seat, self._paged, feedback.write, self.place, assignment, student)
 
     def _paged(self, seat: Seat, work: Work[Arrival], pages: list[str] | Failed) -> None:
@@ -398,7 +393,7 @@ class Watcher:
             self._fail(student, assignment, f"the feedback could not be written: {pages}")
             return
         self._release(student, assignment)
-        record.files |= self._seen([Path(page) for page in pages])
+        self.ledgers[assignment].add(record, pages)
         self.ledgers[assignment].write(student, record)
         earned, points = self.writers[assignment].score(student)
         mark = f"{earned:g}/{points:g}" if earned is not None and points is not None else "no mark"
@@ -419,18 +414,12 @@ class Watcher:
 
     def _fail(self, student: str, assignment: str, why: str) -> None:
         """Say so once. It is tried again when it changes, or when the watcher starts again."""
-        log = self.ledgers[assignment].complain(student, why)
-        [*_, last] = [line for line in why.splitlines() if line.strip()] or ["no reason was given"]
-        self._say(f"{student}  {assignment}  failed: {last.strip()} (all of it in {log})")
-
-    def _seen(self, paths: list[Path]) -> dict[str, list[int]]:
-        found = {os.path.relpath(path, self.folder): ledger.seen(path) for path in paths}
-        return {name: what for name, what in found.items() if what is not None}
+        last, log = self.ledgers[assignment].complain(student, why)
+        self._say(f"{student}  {assignment}  failed: {last} (all of it in {log})")
 
     def _say(self, text: str) -> None:
         """A line with the time; names may hold whatever a terminal would obey."""
-        plain = "".join(letter if letter.isprintable() else "?" for letter in text)
-        plain = plain.encode("utf-8", "replace").decode()
+        plain = handed_in.shown(text, most=2_000)
         self.console.print(f"{datetime.now():%H:%M:%S}  {plain}", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -22,6 +22,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from ..grading import gradebook as students
 from ..grading import handed_in
+from .ledger import Ledger, Record
 from .marking import convert, make_ready, second_half
 from .work import Marked, Submission
 
@@ -92,6 +93,15 @@ class Writer:
     def admit(self, student: str) -> None:
         """Make somebody known to the gradebook who was not there when this was made."""
         students.make_ready(self.course.db_url, self.course.course_id, [student])
+
+    def enter(self, ledger: Ledger, student: str, key: str, marked: Marked) -> Record:
+        """Write what was marked, and note that it was. The record of it counts once the ledger is given it."""
+        ledger.forget(student)  # from here on, until all is in its place, it counts as not marked
+        written = self.write(student, marked)
+        ledger.note(student, marked.seconds, *self.score(student))
+        record = Record(key, self.when(student), self.said_by_people(student).get(student, ""))
+        ledger.add(record, written)
+        return record
 
     def write(self, student: str, marked: Marked) -> list[Path]:
         """Put the marks into the gradebook and the notebooks into `autograded/`; the paths of these."""

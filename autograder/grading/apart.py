@@ -9,6 +9,7 @@ to it. What they say in words does not reach the feedback page unless it was sai
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -49,14 +50,18 @@ class Hearing:
 
     def ask(self, question: Packet) -> Packet:
         reply = self.line(question)
-        try:
-            answer = decode(reply)
-        except WireError:
-            return reply
-        problem = answer.get("problem") if isinstance(answer, dict) else None
-        if isinstance(problem, dict):
-            self.heard |= {text for name in ("type", "text", "line") if isinstance(text := problem.get(name), str)}
+        if _names_a_problem(reply.tree):  # few do, and only these are read a second time
+            with contextlib.suppress(WireError):
+                problem = decode(reply).get("problem")
+                if isinstance(problem, dict):
+                    self.heard |= {x for name in ("type", "text", "line") if isinstance(x := problem.get(name), str)}
         return reply
+
+
+def _names_a_problem(tree: Any) -> bool:
+    """Whether a reply, as it came, is a dictionary with that entry."""
+    pairs = tree.get("dict") if isinstance(tree, dict) else None
+    return isinstance(pairs, list) and any(isinstance(pair, list) and pair[:1] == ["problem"] for pair in pairs)
 
 
 def without_unheard(verdict: Verdict, texts: Collection[str], sources: Iterable[str]) -> Verdict:

@@ -82,9 +82,9 @@ def is_file(path: Path) -> bool:
     return stat.S_ISREG(about.st_mode) and kind_of(about) is None
 
 
-def shown(name: str) -> str:
-    """A name as it can be printed anywhere."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)[:200]
+def shown(name: str, most: int = 200) -> str:
+    """A name, or a line with names, as it can be printed anywhere."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)[:most]
 
 
 def unlistable(name: str) -> str | None:

@@ -252,7 +252,10 @@ def _read_release(path: Path, changed: int) -> NotebookNode:
 def _half_finished(path: Path) -> bool:
     """Sanitised but not marked: the note that `mend` leaves in the metadata is still there."""
     try:
-        return mend.KEY in nbformat.read(path, as_version=4).metadata
+        raw = path.read_bytes()
+        if raw.rstrip().endswith(b"\n}") and f'"{mend.KEY}"'.encode() not in raw:  # whole, and nothing of that name
+            return False
+        return mend.KEY in nbformat.reads(raw.decode(), as_version=4).metadata
     except Exception:
         return path.exists()
 

@@ -47,7 +47,6 @@ class Memory:
     def __init__(self, most: int = MOST) -> None:
         self.most = most
         self.size = 0
-        self.hits = self.misses = 0
         self._first: dict[tuple[str, str], tuple[Check, Heard]] = {}
 
     def ask(self, exercise: Exercise, check: Check, student: Student) -> None:
@@ -59,10 +58,8 @@ class Memory:
             told.append((here.question, reply))
             here = here.replies.get(digest(reply))
         if here is None:
-            self.misses += 1
             self._ask_in_earnest(exercise, check, student, told)
             return
-        self.hits += 1
         student.record[check.title] = here.answers
         student.asked |= here.asked
         if here.wrong is not None:
@@ -113,9 +110,10 @@ class Memory:
             here = Heard(talk[0][0])
             self._first[exercise.name, check.title] = (check, here)
         for (_, reply), (question, _) in itertools.pairwise(talk):
-            following = here.replies.get(digest(reply))
+            key = digest(reply)
+            following = here.replies.get(key)
             if not isinstance(following, Heard):
-                following = here.replies[digest(reply)] = Heard(question)
+                following = here.replies[key] = Heard(question)
                 self.size += weight(question)
             here = following
         here.replies[digest(talk[-1][1])] = conclusion
