@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -246,6 +247,62 @@ def test_a_full_disk_is_said_and_once_there_is_room_the_same_command_goes_on(cou
         assert files(place, "autograded", "feedback") == files(by_us, "autograded", "feedback")
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
+
+
+@pytest.fixture
+def scarce():
+    """A group of processes whose memory can be made scarce; the kernel ends one of them if it runs out."""
+    group = Path(f"/sys/fs/cgroup/memory/grade-{os.getpid()}")
+    try:
+        group.mkdir()
+    except OSError:
+        pytest.skip("only where this process may make a memory control group (version 1) can memory be made to run out")
+    yield group
+    until = time.monotonic() + 20
+    while (group / "cgroup.procs").read_text() and time.monotonic() < until:
+        time.sleep(0.1)
+    group.rmdir()
+
+
+def squeeze(group: Path) -> None:
+    """No more memory for these processes than they have at this moment."""
+    for share in (0.9, 0.95, 1.0, 1.02, 1.05):  # what is merely cached can be taken away; less than is in use cannot be
+        with contextlib.suppress(OSError):
+            usage = int((group / "memory.usage_in_bytes").read_text())
+            (group / "memory.limit_in_bytes").write_text(str(int(usage * share)))
+            return
+
+
+def test_out_of_memory_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, by_us, scarce):
+    hand_in(fresh)
+    history = fresh / "marked" / "history.jsonl"
+    for wanted in (0, 1, 5):
+        (scarce / "memory.limit_in_bytes").write_text("-1")
+        process = start(
+            course, fresh, "autograder", "grade", NAME, "--workers", "1",
+            preexec_fn=lambda: (scarce / "cgroup.procs").write_text(str(os.getpid())),
+        )  # fmt: skip
+        until = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < until:
+            if len(markings(fresh) if history.is_file() else []) >= wanted:
+                break
+            time.sleep(0.01)
+        time.sleep(0 if wanted else 1.5)
+        try:
+            while process.poll() is None and time.monotonic() < until + 60:
+                squeeze(scarce)
+                time.sleep(0.1)
+            said, _ = process.communicate(timeout=1)
+        finally:
+            for pid in (scarce / "cgroup.procs").read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+        assert process.returncode != 0, said
+    killed = dict(line.split() for line in (scarce / "memory.oom_control").read_text().splitlines())
+    assert int(killed["oom_kill"]) >= 3, killed
+    run(course, fresh, "autograder", "grade", NAME)
+    assert gradebook(fresh) == gradebook(by_us)
+    assert files(fresh, "autograded", "feedback") == files(by_us, "autograded", "feedback")
 
 
 KILLS = 20
