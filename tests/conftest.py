@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from autograder.asked.course import course
-from autograder.authoring import OFFLINE
+from autograder.authoring import OFFLINE, WITHOUT_BOOK
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors: a second thread only costs,
 torch.set_num_threads(1)  # and another order of adding up would change last digits
-os.environ.update(OFFLINE)  # for the notebooks that nbval and tests run
+os.environ.update(OFFLINE | WITHOUT_BOOK)  # for the notebooks that nbval and tests run
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb"))

@@ -15,7 +15,9 @@ import pytest
 import sacrebleu
 import torch
 from tokenizers import ByteLevelBPETokenizer
+from tokenizers.pre_tokenizers import ByteLevel
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from autograder.asked.course import exercises
 from autograder.corpus import prefix_log_prob, sample, true_nll
@@ -87,6 +89,45 @@ def test_the_five_ids_of_money_cant_buy_happiness(encode):
 def test_the_seven_tokens_of_transformers_revolutionized(encode):
     tokens = encode("Transformers revolutionized natural language processing")[1]
     assert tokens == ["Transform", "ers", "Ġrevolution", "ized", "Ġnatural", "Ġlanguage", "Ġprocessing"]
+
+
+def cell_of_02(name: str) -> str:
+    notebook = Path(__file__).parents[1] / "solutions" / "02-tokenisation" / "02-tokenisation.ipynb"
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return "".join(next(cell["source"] for cell in cells if cell["id"] == name))
+
+
+def test_the_merges_that_02_quotes_are_the_published_ones_and_all_that_its_texts_can_meet(published):
+    lines = published[1].read_text(encoding="utf-8").splitlines()[1:]
+    merges = [tuple(line.split()) for line in lines if line]
+    defined: dict = {}
+    exec(cell_of_02("gpt2-published"), defined)
+    quoted = {int(rank): pair for rank, *pair in (entry.split() for entry in defined["PUBLISHED"].split(";"))}
+    assert all(tuple(pair) == merges[rank] for rank, pair in quoted.items())
+    texts = ("The dog drinks water because it was thirsty.", "Money can't buy happiness 🐶", "কুকুর")
+    pieces = [piece for text in texts for piece, _ in ByteLevel(add_prefix_space=False).pre_tokenize_str(text)]
+    assert set(quoted) == {i for i, (a, b) in enumerate(merges) if any(a + b in piece for piece in pieces)}
+
+
+def test_the_ids_that_02_says_are_published_are(encode):
+    says = re.search(r"GPT2_SAYS = (\{.*?\n\})", cell_of_02("gpt2-own"), re.DOTALL)[1]
+    known = {"sentence": "The dog drinks water because it was thirsty.", "money": "Money can't buy happiness 🐶"}
+    ids = eval(says, known)
+    assert len(ids) == 4
+    for text, expected in ids.items():
+        parts = text.split("<|endoftext|>")  # the libraries find special tokens in different ways
+        found = [i for part in parts for i in [*encode(part)[0], 50_256]][:-1]
+        assert found == expected
+
+
+def test_02_gives_the_bytes_the_ids_that_gpt2_gives_them(published):
+    vocabulary = json.loads(published[0].read_text(encoding="utf-8"))
+    defined: dict = {}
+    exec(cell_of_02("gpt2-published"), defined)
+    exec(cell_of_02("gpt2-parts"), defined)
+    symbols = bytes_to_unicode()
+    assert defined["BYTE_IDS"] == [vocabulary[symbols[byte]] for byte in range(256)]
+    assert vocabulary["<|endoftext|>"] == defined["GPT2_SPECIAL"]["<|endoftext|>"] == 50_256
 
 
 def test_gpt2_has_50257_tokens(encode):

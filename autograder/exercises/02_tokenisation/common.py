@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import re
 import unicodedata
 from collections import Counter
@@ -127,3 +128,36 @@ def weighted(text: str, factor: int, end: str = "") -> dict[tuple[str, ...], int
     """The words of a text with frequencies so uneven that the first dozen merges meet no tie."""
     names = dict.fromkeys(text.split())
     return {(*word, end) if end else tuple(word): 1 + (i * i + 7 * i) * factor % 997 for i, word in enumerate(names)}
+
+
+# --- a tokeniser from end to end: ids in place of symbols -------------------------------------------------------------
+
+PLAIN = list(range(256))  # every byte is its own id
+
+SHUFFLED = [(7 * byte + 91) % 256 for byte in range(256)]  # another order: no byte keeps its number
+
+SPECIAL = {"<|endoftext|>": 9001, "[PAD]": 9003, "<s>": 9002}
+
+
+def id_merges(text: str, byte_ids: list[int], count: int) -> dict[tuple[int, int], int]:
+    """Merges that are learnt from the words of a text, a space before each; their order in the dictionary says nothing."""
+    words = [[byte_ids[byte] for byte in f" {word}".encode()] for word in text.split()]
+    learnt: list[tuple[tuple[int, int], int]] = []
+    for rank in range(count):
+        counts = Counter(pair for word in words for pair in itertools.pairwise(word))
+        if not counts:
+            break
+        best, new = max(counts, key=lambda pair: (counts[pair], pair)), 300 + 3 * rank
+        learnt.append((best, new))
+        words = [_joined(word, best, new) for word in words]
+    return dict(sorted(learnt, key=lambda entry: entry[1] * 37 % 101))
+
+
+def _joined(word: list[int], pair: tuple[int, int], new: int) -> list[int]:
+    row: list[int] = []
+    for symbol in word:
+        if row and (row[-1], symbol) == pair:
+            row[-1] = new
+        else:
+            row.append(symbol)
+    return row

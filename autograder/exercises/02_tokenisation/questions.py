@@ -16,7 +16,7 @@ QUESTIONS = [
             ),
             "B": (
                 "Another language would indeed bring many unknown words. But the experiment in section 2 used "
-                "English only, and how many of the next 1,000 words were new there?"
+                "English only, and how many of the next 5,000 words were new there?"
             ),
             "C": (
                 "Yes. By Heaps' law the number of different words keeps growing, more slowly but without end, so "
