@@ -325,7 +325,7 @@ def course(tmp_path_factory):
     shutil.copytree(ROOT / "course" / NAME, root / "course" / NAME)
     shutil.copy(ROOT / "nbgrader_config.py", root)
     with (root / "nbgrader_config.py").open("a") as config:
-        config.write("\nc.Judge.cell_timeout = 40.0\n")
+        config.write("\nc.Judge.cell_timeout = 20.0\n")
     return root
 
 
@@ -400,8 +400,8 @@ def test_what_arrives_is_marked_once_and_a_stopped_watcher_goes_on_where_it_was(
 def test_nobody_waits_for_a_hundred_submissions_or_for_endless_notebooks(watching):
     watcher = watching("--workers", "3", "--budget", "0.5")
     classroom = watcher.classroom
-    for number in range(3):
-        put(classroom, f"endless-{number}", notebook(extra=f"while True: pass  # {number}"))
+    for number, work in enumerate(["pass", "__import__('time').sleep(1)", "__import__('time').sleep(2)"]):
+        put(classroom, f"endless-{number}", notebook(extra=f"while True: {work}"))
     for number in range(100):
         put(classroom, "eager", notebook(WRONG, extra=f"# {number}"))
         if number == 10:
