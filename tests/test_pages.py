@@ -19,7 +19,7 @@ from autograder.grading import page_parts, page_text, released, sanitised
 from autograder.grading.marker import _cleaned, write_verdict
 from autograder.grading.mathematics import TAGS, mathml
 from autograder.grading.mend import GIVEN, KEY, grade_id
-from autograder.grading.notices import PASSED_OVER, RESTARTED
+from autograder.grading.notices import FAILED, PASSED_OVER, RESTARTED
 from autograder.grading.pages import POLICY, FeedbackExporter
 from autograder.grading.plugins import HideTests
 from autograder.judge.diagnosis import Diagnosis, Line
@@ -273,6 +273,15 @@ def test_a_notice_on_the_whole_submission_stands_at_the_top():
     assert "“x.ipynb”" not in soup.select_one(".notebook").get_text()
 
 
+def test_whoever_handed_in_nothing_readable_is_told_what_to_do_and_nothing_else():
+    notebook = marked({}, written="Because.")
+    notice = new_markdown_cell(f"### {FAILED}\n\n- The file is empty.", metadata={KEY: "notice"})
+    notebook.cells.insert(0, notice)
+    soup = BeautifulSoup(page(notebook, HANDED_OUT), "html.parser")
+    assert [heading.get_text() for heading in soup.select("h2, h3")][1:] == [FAILED, "What to do next"]
+    assert not soup.select("table, pre")
+
+
 def test_a_comment_stands_beside_its_answer_but_not_nbgraders_own():
     said = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT)
     assert "Well done, <em>Ada</em>." in said
@@ -282,6 +291,19 @@ def test_a_comment_stands_beside_its_answer_but_not_nbgraders_own():
 def test_a_late_penalty_has_a_row():
     assert "Handed in late" in page(marked({}), HANDED_OUT, late_penalty=0.75)
     assert "Handed in late" not in page(marked({}), HANDED_OUT)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_answer_of_the_course_has_a_title_and_a_section_that_can_be_linked(name):
+    handed_out = released.read(ROOT / "course" / name / f"{name}.ipynb")
+    made = page(read("course", name), handed_out, assignment=name)
+    found = {heading.get_text(): heading.get("id") for heading in BeautifulSoup(made, "html.parser").select("h3")}
+    assert re.match(r"\d+\. .", handed_out.title)
+    assert handed_out.spots
+    for spot in handed_out.spots.values():
+        assert spot.title.startswith(("Exercise: ", "Question ", "Written answer: ")), spot
+        section = BeautifulSoup(str(page_parts.in_line(spot.section)), "html.parser").get_text()
+        assert found[section], spot
 
 
 # --- the notebook -----------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from autograder.grading.class_summary import distribution, duration, misconcepti
 from autograder.grading.marker import write_verdict, zero_everywhere
 from autograder.grading.mend import KEY, grade_id
 from autograder.grading.noticed import Noticed, keep
+from autograder.grading.notices import RESTARTED
 from autograder.grading.plugins import _about_this_submission
 from autograder.grading.similar import similar_pairs
 from autograder.judge.diagnosis import Diagnosis, Line

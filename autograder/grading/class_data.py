@@ -27,8 +27,7 @@ from .class_marks import Marks, NoClass, Sheet, gradebook_url, read_marks
 from .marker import verdict_in
 from .mend import KEY, grade_id
 from .noticed import Noticed, kept
-from .notices import ENDINGS, NOTICE
-from .plugins import FAILED
+from .notices import ENDINGS, FAILED, NOTICE
 
 log = logging.getLogger(__name__)
 

@@ -29,6 +29,8 @@ ATTRIBUTES = {
 ALIGNED = re.compile(
     r"\\(begin|end)\{(?:aligned|split|align|gather|gathered|multline|equation)\*?\}"
 )  # known as `align*` only
+LARGE = ("∑", "∏", "⋃", "⋂")  # in a display, what they run over stands below them, within brackets too
+LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 NAMED = re.compile(r"\\(arg|argmax|argmin|Var|sign)\b")  # functions that it does not know by themselves
 VALUE = re.compile(r"[\w.+%-]+( [\w.+%-]+)*")
 
@@ -68,4 +70,6 @@ def _known(element: Element) -> Element:
     if re.match(r"\\[a-zA-Z]|&", kept.text) and element.tag == "mi":
         raise ValueError(f"not translated: {kept.text}")
     kept.extend([_known(child) for child in element])
+    if len(kept) and kept[0].tag == "mo" and kept[0].text in LARGE:
+        kept.tag = LIMITS.get(kept.tag, kept.tag)
     return kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+FAILED = "This submission could not be marked"  # heads the notice in a notebook that got no verdict of its own
 LEFT_OUT = "There are more outputs here than are shown."
 TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
 TIME_UP_ASKING = "The time for the whole notebook was used up before this exercise, so it was not marked."

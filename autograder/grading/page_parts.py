@@ -17,8 +17,8 @@ from ..asked.declare import UNANSWERED
 from ..judge.mime import MIME
 from . import page_text
 from .mend import GIVEN, KEY
-from .notices import ENDINGS, NOTICE, PASSED_OVER
-from .released import HEADING, Released, Spot, squeezed
+from .notices import ENDINGS, FAILED, NOTICE, PASSED_OVER
+from .released import HEADING, Released, Spot, by_headings, squeezed
 
 NOTHING = Markup()
 NOTHING_SAID = "No response."  # nbgrader's own comment on a written answer that is as it was handed out
@@ -77,6 +77,7 @@ class Page:
     points: float
     late: float
     rows: list[Row]
+    unread: bool  # nothing of the submission could be read
     notice: Markup  # on the whole submission
     parts: list[Part]
     stopped: list[Stopped]
@@ -112,6 +113,7 @@ def page(notebook: NotebookNode, about: dict[str, Any], released: Released) -> P
         points=about["max_score"],
         late=about["late_penalty"],
         rows=[_placed(row, writer.anchors) for _, row in rows],
+        unread=any(FAILED in cell.source.split("\n")[0] for cell in notices),
         notice=Markup().join(page_text.markdown(cell.source) for cell in notices),
         parts=writer.parts,
         stopped=writer.stopped,
@@ -246,17 +248,20 @@ class _Writer:
         self.parts.append(part)
 
     def _given_text(self, cell: NotebookNode, rest: list[NotebookNode]) -> None:
-        source = cell.source
-        heading = HEADING.match(source)
-        if heading and (len(heading[1]) == 2 or (len(heading[1]) > 2 and _leads_to_an_answer(rest))):
-            shown = page_text.markdown(heading[0])
-            anchor = re.search(r' id="([^"]*)"', shown)
-            self.parts.append(Part("heading", body=shown))
-            self._title = in_line(heading[2])
-            self.anchors[str(self._title)] = anchor[1] if anchor else ""
-            source = source[heading.end() :].strip("\n")
-        if source:
-            self._fold(page_text.markdown(source, cell.get("attachments")), text=True)
+        """Sections' headings stay open, and those of exercises; the text below them is folded."""
+        pieces = by_headings(cell.source)
+        for number, piece in enumerate(pieces, 1):
+            heading = HEADING.match(piece)
+            level = len(heading[1]) if heading else 0
+            if heading and (level == 2 or (level > 2 and number == len(pieces) and _leads_to_an_answer(rest))):
+                shown = page_text.markdown(heading[0])
+                anchor = re.search(r' id="([^"]*)"', shown)
+                self.parts.append(Part("heading", body=shown))
+                self._title = in_line(heading[2])
+                self.anchors[str(self._title)] = anchor[1] if anchor else ""
+                piece = piece[heading.end() :]
+            if piece.strip():
+                self._fold(page_text.markdown(piece.strip("\n"), cell.get("attachments")), text=True)
 
     def _given_code(self, cell: NotebookNode) -> None:
         if any(_notice(output) == PASSED_OVER for output in cell.outputs):

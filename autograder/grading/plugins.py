@@ -31,12 +31,12 @@ from traitlets import Bool, Float, Integer, List, Unicode
 from ..asked.course import course
 from . import handed_in, mend, noticed
 from .gradebook import alone, is_released, make_ready
+from .notices import FAILED
 
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
-FAILED = "This submission could not be marked"  # heads the notice in a notebook that got no verdict of its own
 
 HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.DOTALL)
 

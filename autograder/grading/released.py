@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat.reader
 from nbformat import NotebookNode
 
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *#* *$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 IN_BRACKETS = re.compile(r" \(\d[^()]*\)$")  # "(1 point)", "(3 points, about 10 minutes)"
 
 
@@ -72,4 +74,11 @@ def of(cells: list[NotebookNode]) -> Released:
 
 
 def without_code(source: str) -> str:
-    return re.sub(r"^```.*?^```", "", source, flags=re.MULTILINE | re.DOTALL)
+    """The same text, of the same length, with blanks in the place of fenced code."""
+    return FENCED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+
+
+def by_headings(source: str) -> list[str]:
+    """A text cut before each of its headings."""
+    cuts = [found.start() for found in HEADING.finditer(without_code(source))]
+    return [piece for start, end in pairwise([0, *cuts, len(source)]) if (piece := source[start:end])]
