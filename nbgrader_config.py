@@ -41,6 +41,8 @@ c.CourseDirectory.db_url = (
     f"sqlite:///{ROOT / CLASSROOM}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
 )
 c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
+(ROOT / CLASSROOM / "exchange").mkdir(exist_ok=True)  # where students have accounts, they need rights in it
+c.ExchangeFactory.release_feedback = "autograder.grading.release.ReleaseFeedback"
 
 # In and out: what is downloaded from a learning-management system, and tables of marks, stay where git does not look.
 c.ZipCollectApp.downloaded_directory = f"{CLASSROOM}/downloaded"
