@@ -33,7 +33,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             for page in pages:
                 self._put(page, notebook_hash(secret=secret, notebook_id=page.stem))
             released += 1
-        self.log.info("Feedback on %s is released to %s students", self.coursedir.assignment_id, released)
+        self.log.info("Feedback on %s is released: students reached: %s", self.coursedir.assignment_id, released)
         if others:
             more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
             self.log.warning(
