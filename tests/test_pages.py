@@ -309,6 +309,14 @@ def test_every_answer_of_the_course_has_a_title_and_a_section_that_can_be_linked
 # --- the notebook -----------------------------------------------------------------------------------------------------
 
 
+def test_every_link_within_a_page_leads_somewhere(mistaken):
+    names = [element["id"] for element in mistaken.select("[id]")]
+    assert len(names) == len(set(names))
+    places = [link["href"][1:] for link in mistaken.select("a[href^='#']")]
+    assert len(places) > 20
+    assert set(places) <= set(names)
+
+
 def test_what_came_with_the_notebook_is_folded_and_what_is_the_students_is_open(mistaken):
     softmax = mistaken.find(id="answer-softmax")
     assert softmax.find_parent("details") is None
