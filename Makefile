@@ -8,7 +8,7 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lab kill-table signatures notebooks corpus model translate release format lint clean
+.PHONY: help demo test check bench lab students kill-table signatures notebooks corpus model translate release format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,8 +42,11 @@ bench: $(READY) ## what marking a notebook or a class, learning merges, training
 	$(BIN)/python benchmarks/bpe.py $(CORPUS)
 	$(BIN)/python benchmarks/gpt.py $(CORPUS)
 
-lab: $(READY) ## open the course in JupyterLab
-	$(BIN)/jupyter lab --notebook-dir course
+lab: $(READY) ## open the course in JupyterLab, as students see it
+	cd course && JUPYTER_CONFIG_PATH=.jupyter:$(CURDIR) ../$(BIN)/jupyter lab
+
+students: $(READY) ## write students.zip: the notebooks with their data, the start page, the environment; no solutions
+	$(BIN)/python -m autograder.handout students.zip
 
 # Exercises or notebooks, if not all are meant: make kill-table NAMES="05-attention GPT"
 NAMES ?=
@@ -70,6 +73,7 @@ translate: $(READY) ## train notebook 11's translator on PAIRS (a TSV or a folde
 release: $(READY) ## tidy solutions/ and generate course/ from them
 	$(BIN)/autograder tidy
 	$(BIN)/python -m nbgrader generate_assignment --assignment "*" --force
+	$(BIN)/python -m autograder.handout
 
 format: $(READY) ## format the code
 	$(BIN)/ruff format .

@@ -41,6 +41,8 @@ c.CourseDirectory.db_url = (
     f"sqlite:///{ROOT / CLASSROOM}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
 )
 c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
+(ROOT / CLASSROOM / "exchange").mkdir(exist_ok=True)  # where students have accounts, they need rights in it
+c.ExchangeFactory.release_feedback = "autograder.grading.release.ReleaseFeedback"
 
 # In and out: what is downloaded from a learning-management system, and tables of marks, stay where git does not look.
 c.ZipCollectApp.downloaded_directory = f"{CLASSROOM}/downloaded"
@@ -81,15 +83,12 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
 
-# Feedback: without the hidden tests. The pages are nbconvert's; what they have in common is made once.
+# Feedback: a page of our own, without the hidden tests.
 c.GenerateFeedback.exporter_class = "autograder.grading.pages.FeedbackExporter"
-c.GenerateFeedback.preprocessors = [
-    plugins.HideTests,
-    "nbgrader.preprocessors.GetGrades",
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
-]
+c.FeedbackExporter.template_name = "feedback_page"
+c.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "grading")]
+c.GenerateFeedback.preprocessors = [plugins.HideTests, "autograder.grading.page_marks.Marks"]
 
 # Formgrader shows students' notebooks in pages of the Jupyter server. Their outputs were cleaned when they were marked;
-# this cleans their text. Feedback pages have it built in.
+# this cleans their text.
 c.HTMLExporter.filters = {"markdown2html": "autograder.grading.sanitised.markdown2html"}
-c.FeedbackExporter.filters = {}

@@ -16,6 +16,7 @@ from autograder.authoring import tidy
 from autograder.grading.marker import exercise_of
 from autograder.grading.mend import grade_id
 from autograder.grading.plugins import STUB
+from autograder.handout import write_start
 
 BLOCK = """
 import sys
@@ -63,6 +64,7 @@ def test_the_release_is_in_step_with_the_solutions(tmp_path):
         capture_output=True,
         env={key: value for key, value in os.environ.items() if key != "COURSE_CLASSROOM"},
     )
+    write_start(tmp_path)
     generated, committed = (
         {path.relative_to(root): path.read_bytes() for path in root.glob("course/**/*") if path.is_file()}
         for root in (tmp_path, ROOT)

@@ -30,9 +30,10 @@ from autograder.grading.class_marks import NoClass, gradebook_url, read_marks
 from autograder.grading.class_page import page
 from autograder.grading.class_report import collect
 from autograder.grading.class_summary import distribution, duration, misconceptions, progress, rates, time_spent
-from autograder.grading.marker import RESTARTED, write_verdict, zero_everywhere
+from autograder.grading.marker import write_verdict, zero_everywhere
 from autograder.grading.mend import KEY, grade_id
 from autograder.grading.noticed import Noticed, keep
+from autograder.grading.notices import RESTARTED
 from autograder.grading.plugins import _about_this_submission
 from autograder.grading.similar import similar_pairs
 from autograder.judge.diagnosis import Diagnosis, Line

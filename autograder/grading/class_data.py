@@ -24,10 +24,10 @@ from ..asked.declare import UNANSWERED, Exercise
 from ..judge.diagnosis import Diagnosis, Line
 from ..judge.mark import Verdict
 from .class_marks import Marks, NoClass, Sheet, gradebook_url, read_marks
-from .marker import RESTARTED, STALLED, TIME_UP, TOO_OFTEN, verdict_in
+from .marker import verdict_in
 from .mend import KEY, grade_id
 from .noticed import Noticed, kept
-from .plugins import FAILED
+from .notices import ENDINGS, FAILED, NOTICE
 
 log = logging.getLogger(__name__)
 
@@ -36,10 +36,6 @@ BY_HAND = "marked by a person"
 
 # Half a surrogate pair cannot be written, a control character steers a terminal, a bidirectional one reorders a page.
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-STOPPED = re.compile(r"\[(.+)\]\n?")
-ENDINGS = [re.compile(re.escape(text)) for text in (TIME_UP, TOO_OFTEN, RESTARTED)] + [
-    re.compile(re.escape(STALLED).replace(re.escape("{limit:.0f}"), r"\d+"))
-]
 HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 
@@ -344,7 +340,7 @@ def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
 def _ending(output: NotebookNode, cell: NotebookNode) -> str:
     """What stopped a cell: the grader's own notice, or an error in an answer."""
     if output.get("output_type") == "stream":
-        notice = STOPPED.fullmatch(str(output.get("text", "")))
+        notice = NOTICE.fullmatch(str(output.get("text", "")))
         return notice[1] if notice and any(ending.fullmatch(notice[1]) for ending in ENDINGS) else ""
     if output.get("output_type") == "error" and _is_answer(cell):
         return f"{output.get('ename')}: {output.get('evalue')}"[:200]

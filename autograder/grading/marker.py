@@ -25,6 +25,7 @@ from ..sandbox.session import CellResult, Limits, Session, Template
 from . import sanitised
 from .apart import Hearing, Postponed, next_of, without_unheard
 from .mend import GIVEN
+from .notices import LEFT_OUT, PASSED_OVER, RESTARTED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 from .sanitised import printable
 
 log = logging.getLogger(__name__)
@@ -34,16 +35,6 @@ MAX_RESTARTS = 4  # a notebook may kill or stall its process so often before the
 
 MAX_OUTPUTS = 300  # of one cell
 MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
-
-LEFT_OUT = "There are more outputs here than are shown."
-TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
-TIME_UP_ASKING = "The time for the whole notebook was used up before this exercise, so it was not marked."
-RESTARTED = (
-    "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
-)
-TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
-PASSED_OVER = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
-STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
 
 def exercise_of(cell: NotebookNode) -> str | None:

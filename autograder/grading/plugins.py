@@ -31,12 +31,13 @@ from traitlets import Bool, Float, Integer, List, Unicode
 from ..asked.course import course
 from . import handed_in, mend, noticed
 from .gradebook import alone, is_released, make_ready
+from .names import table_of, take_names
+from .notices import FAILED
 
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
-FAILED = "This submission could not be marked"  # heads the notice in a notebook that got no verdict of its own
 
 HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.DOTALL)
 
@@ -120,6 +121,8 @@ class SubmissionExporter(NotebookExporter):
         with alone(settings.db_url):
             if converter.create_student:
                 make_ready(settings.db_url, settings.course_id, students - set(settings.student_id_exclude.split(",")))
+                top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
+                take_names(settings.db_url, settings.course_id, table_of(top), self.log)
             for assignment in {one.folder.name for one in found}:
                 self._know(assignment)
 

@@ -19,6 +19,7 @@ MAX_TAGS = 10_000  # in one output: nested, each costs as much as all above it
 MAX_FORMULAS = 200  # in one cell that begin an environment: the search for its end costs as much as what follows
 MAX_LINKS = 1_000  # brackets in one cell: nbconvert looks from each for its end
 MAX_TEXT = 100_000  # characters of one output that is Markdown
+MAX_WORDS = 2_000  # characters of a picture's description
 MAX_PICTURE = 8 * 2**20  # characters of base64
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 SVG = "image/svg+xml"
@@ -158,7 +159,7 @@ def bundle(data: dict) -> dict[str, str]:
 
 
 def about(metadata: Any, data: dict[str, str]) -> dict[str, Any]:
-    """Of an output's metadata the sizes of pictures."""
+    """Of an output's metadata the sizes of pictures, and their descriptions."""
     sizes = metadata if isinstance(metadata, dict) else {}
     found: dict[str, Any] = {}
     for kind in data:
@@ -167,6 +168,8 @@ def about(metadata: Any, data: dict[str, str]) -> dict[str, Any]:
             found[kind] = {
                 name: own[name] for name in ("width", "height") if type(own.get(name)) is int and 0 < own[name] < 10_000
             }
+            if isinstance(own.get("alt"), str) and own["alt"].strip():
+                found[kind]["alt"] = printable(own["alt"][:MAX_WORDS])
     return found
 
 

@@ -1,0 +1,84 @@
+"""The notebook as it was handed out: where each exercise stands in it, what it is called, and which text is ours."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import nbformat.reader
+from nbformat import NotebookNode
+
+HEADING = re.compile(r"^(#{1,6}) +(.+?) *#* *$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+IN_BRACKETS = re.compile(r" \(\d[^()]*\)$")  # "(1 point)", "(3 points, about 10 minutes)"
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where an answer stands: the headings above it, in Markdown."""
+
+    title: str  # "Exercise: softmax"
+    section: str  # "2. A weighted sum"
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a page needs to know of a released notebook."""
+
+    title: str = ""
+    spots: dict[str, Spot] = field(default_factory=dict)  # by name of the exercise, in order
+    texts: frozenset[str] = frozenset()  # of its Markdown cells, without white space
+    answers: dict[str, str] = field(default_factory=dict)  # the stubs, by name of the exercise
+
+
+def squeezed(source: str) -> str:
+    return "".join(source.split())
+
+
+def read(path: Path) -> Released:
+    """An empty one, if there is no such file."""
+    try:
+        return _read(path, path.stat().st_mtime_ns)
+    except OSError:
+        return Released()
+
+
+@functools.lru_cache(maxsize=16)
+def _read(path: Path, changed: int) -> Released:
+    """`changed` is when the file was."""
+    with path.open(encoding="utf-8") as file:
+        return of(nbformat.reader.read(file).cells)
+
+
+def of(cells: list[NotebookNode]) -> Released:
+    title, section, own = "", "", ""
+    spots, answers, texts = {}, {}, set()
+    for cell in cells:
+        graded = cell.metadata.get("nbgrader", {})
+        if graded.get("solution"):
+            spots[graded["grade_id"]] = Spot(IN_BRACKETS.sub("", own or section), section)
+            answers[graded["grade_id"]] = cell.source
+        elif cell.cell_type == "markdown":
+            texts.add(squeezed(cell.source))
+            for marks, words in HEADING.findall(without_code(cell.source)):
+                if len(marks) == 1:
+                    title = title or words
+                elif len(marks) == 2:
+                    section, own = words, ""
+                else:
+                    own = words
+    return Released(title, spots, frozenset(texts), answers)
+
+
+def without_code(source: str) -> str:
+    """The same text, of the same length, with blanks in the place of fenced code."""
+    return FENCED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+
+
+def by_headings(source: str) -> list[str]:
+    """A text cut before each of its headings."""
+    cuts = [found.start() for found in HEADING.finditer(without_code(source))]
+    return [piece for start, end in pairwise([0, *cuts, len(source)]) if (piece := source[start:end])]

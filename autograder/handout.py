@@ -1,0 +1,162 @@
+"""What students get: the released notebooks, a start page, JupyterLab set up for them, the environment; as a zip.
+
+    python -m autograder.handout                 # writes the start page into course/
+    python -m autograder.handout students.zip    # writes the zip
+
+What the start page says of a notebook is read from the notebook's own opening cell.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import jinja2
+import nbformat
+
+from .asked.course import MARKERS, course, home, notebooks
+
+SETTINGS = ".jupyter"  # JupyterLab's, for this course only; `environment.yml` says where they are
+ENVIRONMENT = ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT")
+FOLDER = "course"  # in the zip
+WHEN = (2026, 1, 1, 0, 0, 0)  # the same files make the same zip
+LEFT = {".ipynb_checkpoints", "__pycache__", ".DS_Store"}  # by those who opened them
+TIME = re.compile(r"\*\*Time:?\*\*:? about (\d+) minutes")
+NEEDS = re.compile(r"\*\*You need\*\*:? (.*?)\s*(?=\*\*Time|\n\n)", re.DOTALL)
+LEAKS = (*MARKERS, "BEGIN HIDDEN TESTS", "END HIDDEN TESTS", "from autograder")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A notebook on the start page."""
+
+    name: str
+    title: str
+    minutes: int
+    needs: str
+    picture: bytes
+    alt: str
+
+
+class NotReady(Exception):
+    """The sentence says what must be done before this can be handed out."""
+
+
+def chapters(root: Path) -> list[Chapter]:
+    """The notebooks in their order, by what stands in them; `root` is the folder of solutions/."""
+    pictures = json.loads((home() / "handout" / "pictures.json").read_text("utf-8"))
+    return [_chapter(root / "solutions" / name / f"{name}.ipynb", pictures[name]) for name in notebooks()]
+
+
+def _chapter(path: Path, figure: str) -> Chapter:
+    cells = nbformat.read(path, as_version=4).cells
+    opening = cells[0].source
+    title, time, needs = re.match(r"# (.+)", opening), TIME.search(opening), NEEDS.search(opening)
+    if not (title and time and needs):
+        raise NotReady(f"The first cell of {path.name} must have a title, **You need** and **Time** about … minutes.")
+    for output in (output for cell in cells if cell.id == figure for output in cell.outputs):
+        if "image/png" in output.get("data", {}):
+            alt = output.metadata.get("image/png", {}).get("alt", "")
+            data = base64.b64decode(output.data["image/png"])
+            return Chapter(path.stem, title[1], int(time[1]), _short(needs[1]), data, escape(_beginning(alt)))
+    raise NotReady(f"{path.name} has no figure in the cell {figure!r}; handout/pictures.json names another.")
+
+
+def _short(needs: str) -> str:
+    """The first clause of what a notebook says it needs."""
+    clause = re.split(r"[.;:](?: |$)", " ".join(needs.split()))[0]
+    return clause[0].upper() + clause[1:]
+
+
+def _beginning(alt: str) -> str:
+    """A figure's description as far as it is worth hearing beside a title."""
+    words = ""
+    for sentence in re.split(r"(?<=\.)\s", alt.replace("|", " ")):
+        words = f"{words} {sentence}".strip()
+        if len(words) > 40:
+            break
+    return words
+
+
+def write_start(root: Path) -> None:
+    """Write the start page, its pictures and JupyterLab's settings into the release at `root`."""
+    place, found = root / "course", chapters(root)
+    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    page = environment.from_string((home() / "handout" / "START.md.j2").read_text("utf-8"))
+    text = page.render(title=course().title, chapters=found, minutes=sum(chapter.minutes for chapter in found))
+    (place / "START.md").write_text(text, "utf-8")
+    for folder in ("start", SETTINGS):
+        shutil.rmtree(place / folder, ignore_errors=True)
+    (place / "start").mkdir()
+    for chapter in found:
+        (place / "start" / f"{chapter.name}.png").write_bytes(chapter.picture)
+    shutil.copytree(home() / "handout" / SETTINGS, place / SETTINGS)
+
+
+def contents(root: Path) -> dict[str, Path]:
+    """What students get: each file's name in the zip, and where it is."""
+    place = root / "course"
+    wanted = ["START.md", "start", SETTINGS, *notebooks()]
+    found = {name: root / name for name in ENVIRONMENT}
+    for name in wanted:
+        for path in sorted([place / name] if (place / name).is_file() else (place / name).rglob("*")):
+            if path.is_file() and not LEFT & set(path.parts):
+                found[path.relative_to(place).as_posix()] = path
+    missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
+    if missing:
+        raise NotReady(f"{', '.join(missing)} is not in {place}: run `make release` first.")
+    return {f"{FOLDER}/{name}": path for name, path in found.items()}
+
+
+def write_zip(root: Path, goal: Path) -> int:
+    """Write the zip. How many files are in it. Raises NotReady if there is an answer in one of them."""
+    found = contents(root)
+    wrong = [f"{name}: {why}" for name, path in found.items() for why in leaks(path)]
+    if wrong:
+        raise NotReady("This is not for students, so no zip was written:\n  " + "\n  ".join(wrong))
+    with zipfile.ZipFile(goal, "w") as archive:
+        for name, path in found.items():
+            about = zipfile.ZipInfo(name, WHEN)
+            about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(about, path.read_bytes())
+    return len(found)
+
+
+def leaks(path: Path) -> Iterator[str]:
+    """What in a file students should not get, each as a sentence."""
+    if path.suffix != ".ipynb":
+        return
+    text = path.read_text("utf-8")
+    yield from (f"“{words}” is in it." for words in LEAKS if words in text)
+    for cell in json.loads(text)["cells"]:
+        name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
+        if cell.get("outputs"):
+            yield f"The cell {name or cell.get('id')} has outputs: it has been run."
+        if cell["metadata"].get("nbgrader", {}).get("solution") and cell["cell_type"] == "code":
+            source = "".join(cell["source"])
+            if "# YOUR CODE HERE" not in source and not re.search(rf"^{name} = None\b", source, re.MULTILINE):
+                yield f"The cell {name} holds an answer."
+
+
+def main() -> None:
+    root = course().root
+    try:
+        if len(sys.argv) > 1:
+            count = write_zip(root, Path(sys.argv[1]))
+            print(f"{sys.argv[1]}: {count} files, {Path(sys.argv[1]).stat().st_size / 2**20:.1f} MiB")
+        else:
+            write_start(root)
+    except NotReady as reason:
+        sys.exit(str(reason))
+
+
+if __name__ == "__main__":
+    main()
