@@ -113,7 +113,9 @@ def exercise_key(name: str) -> str:
     exercise = course.exercise(name)
     notebook = exercise.notebook
     parts = [environment(), _engine(), course.course().imports, _plain(course.given_in(notebook))]
-    parts += [_plain(path.read_text("utf-8"), ("wrong", "right", "slips")) for path in course.room_files(name)]
+    parts += [
+        _plain(path.read_text("utf-8"), ("wrong", "right", "slips", "further")) for path in course.room_files(name)
+    ]
     parts += [_plain(other.source) for other in course.exercises(notebook)]
     parts += [_plain(text) for other, text in course.working_versions(notebook).items() if other != name]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
