@@ -87,6 +87,27 @@ def report(
         raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
+@app.command("unknown")
+def unknown_answers(
+    wanted: Annotated[
+        list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")
+    ] = None,
+    classroom: Annotated[Path, typer.Option(help="Folder with the term's data")] = ROOT / "classroom",
+    db_url: Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")] = None,
+    most: Annotated[int, typer.Option(help="How many groups are shown", min=1)] = 10,
+) -> None:
+    """The class's wrong answers that nothing catalogued explains, grouped by what they do: name each group once."""
+    from .grading import unknown
+    from .grading.class_data import collect_class
+    from .grading.class_marks import NoClass
+
+    try:
+        data = collect_class(classroom.resolve(), wanted or [], db_url)
+    except NoClass as reason:
+        raise typer.BadParameter(str(reason)) from None
+    unknown.show(unknown.groups(data), console, most)
+
+
 @app.command()
 def grade(
     wanted: Annotated[list[str] | None, typer.Argument(help="Assignments, for example 05-attention")] = None,

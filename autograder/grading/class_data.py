@@ -81,6 +81,7 @@ class Answer:
     remark: str = ""
     source: str = ""
     waits: bool = False  # for a person to mark it
+    behaviour: dict[str, Any] = field(default_factory=dict)  # in those checks that no named mistake explains
 
     @property
     def answered(self) -> bool:
@@ -296,6 +297,7 @@ def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
     kind = "exercise" if declared is None or isinstance(declared, Exercise) else "question"
     answer = Answer(student, plain(name), kind, verdict["points"], verdict["earned"], source=source)
     answer.remark = plain(verdict["remark"])
+    answer.behaviour = verdict.get("behaviour", {})
     if kind == "question":
         answer.lines = [_choice(line) for line in verdict["lines"]] or [CheckLine(LETTER, 1.0, False)]
         answer.diagnosed = [

@@ -13,6 +13,7 @@ from ..asked.course import names_in, question_or_exercise, working_versions
 from ..asked.declare import UNANSWERED, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
 from ..inside.wire import Opaque, Ref
 from . import costs
+from .behaviour import behaviour, unexplained
 from .diagnosis import Diagnosis, Line, diagnose
 from .known import memory
 from .rules import banned_in_source, uses
@@ -34,6 +35,7 @@ class Verdict:
     diagnoses: list[Diagnosis] = field(default_factory=list)
     remark: str = ""  # a sentence about the whole: not answered, a banned function, a dead process
     reckoning: str = ""  # what the named mistakes cost, where that is less than their lines
+    behaviour: dict[str, dict] = field(default_factory=dict)  # what was answered where no named mistake explains it
 
     def as_data(self) -> dict:
         return asdict(self)
@@ -102,6 +104,7 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     if not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.record)
         _reckon(verdict, student.record)
+        verdict.behaviour = behaviour(unexplained(lines, verdict.diagnoses), student.record)
     return verdict
 
 
