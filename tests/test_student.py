@@ -10,7 +10,7 @@ import torch
 
 from autograder.asked import student as promised
 from autograder.asked.course import home
-from autograder.asked.declare import Problem, ValuesDiffer, Wrong
+from autograder.asked.declare import Problem, Wrong
 from autograder.asked.inputs import fresh, note_rounded, outline, refused, some_mask
 from autograder.judge.student import Student, in_process
 
@@ -154,34 +154,3 @@ def test_a_name_that_is_missing_is_no_refusal():
 def test_no_row_of_a_mask_is_blocked_altogether():
     fresh("masks")
     assert not any(some_mask(50, 3).all(dim=-1).any() for _ in range(20))
-
-
-# --- what a check says ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("cases", "ended", "further", "said"),
-    [
-        (["differs", "changed"], "", False, "differs"),
-        (["differs", "changed"], "", True, "changed"),
-        (["changed"], "differs", True, "changed"),
-        (["changed"], "differs", False, "differs"),
-        (["differs"], "changed", True, "changed"),
-        (["differs", "differs again"], "", True, "differs"),
-        ([], "differs", True, "differs"),
-    ],
-)
-def test_a_further_check_says_first_what_is_more_than_other_values(cases, ended, further, said):
-    def wrong(sentence: str) -> Wrong:
-        return (ValuesDiffer if sentence.startswith("differs") else Wrong)(sentence)
-
-    student = asked()
-    for sentence in cases:
-        with student.case():
-            raise wrong(sentence)
-    with pytest.raises(Wrong, match=f"^{said}$"):
-        student.finish(wrong(ended) if ended else None, further)
-
-
-def test_a_check_that_found_nothing_says_nothing():
-    asked().finish(further=True)

@@ -20,15 +20,14 @@ def ask(exercise: Exercise, check: Check, student: Student) -> None:
     """Raises `Wrong` if the check finds something; the student keeps the answers on record."""
     student.begin(check.title)
     fresh(f"{exercise.name}: {check.title}")
-    ended: Wrong | None = None
     try:
         check.ask(student)
-    except Wrong as wrong:
-        ended = wrong
+    except Wrong:
+        raise
     except Exception as error:  # an answer so strange that comparing it failed: wrong, and worth a look by us
         log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)
         raise Wrong("The result could not be compared: it is not of the kind that was asked for.") from error
-    student.finish(ended, check.further)
+    student.finish()
 
 
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:

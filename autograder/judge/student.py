@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..asked.declare import Problem, Unanswered, ValuesDiffer, Wrong
+from ..asked.declare import Problem, Unanswered, Wrong
 from ..inside.responder import Responder
 from ..inside.wire import Packet, Ref, WireError, decode, encode
 
@@ -48,16 +48,10 @@ class Student:
                 raise
             self._failures.append(wrong)
 
-    def finish(self, ended: Wrong | None = None, further: bool = False) -> None:
-        """End a check: the first case that failed is what it says, unless something has `ended` it.
-
-        A `further` check says first what is more than other values.
-        """
-        wrong = ended or next(iter(self._failures), None)
-        if further and isinstance(wrong, ValuesDiffer):
-            wrong = next((one for one in self._failures if not isinstance(one, ValuesDiffer)), wrong)
-        if wrong is not None:
-            raise wrong
+    def finish(self) -> None:
+        """End a check: the first case that failed is what it says."""
+        if self._failures:
+            raise self._failures[0]
 
     # --- the record ---------------------------------------------------------------------------------------------------
 
