@@ -87,6 +87,27 @@ def report(
         raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
+@app.command("unknown")
+def unknown_answers(
+    wanted: Annotated[
+        list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")
+    ] = None,
+    classroom: Annotated[Path, typer.Option(help="Folder with the term's data")] = ROOT / "classroom",
+    db_url: Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")] = None,
+    most: Annotated[int, typer.Option(help="How many groups are shown", min=1)] = 10,
+) -> None:
+    """The class's wrong answers that nothing catalogued explains, grouped by what they do: name each group once."""
+    from .grading import unknown
+    from .grading.class_data import collect_class
+    from .grading.class_marks import NoClass
+
+    try:
+        data = collect_class(classroom.resolve(), wanted or [], db_url)
+    except NoClass as reason:
+        raise typer.BadParameter(str(reason)) from None
+    unknown.show(unknown.groups(data), console, most)
+
+
 @app.command()
 def grade(
     wanted: Annotated[list[str] | None, typer.Argument(help="Assignments, for example 05-attention")] = None,
@@ -190,15 +211,43 @@ def _answer_in(file: Path, name: str) -> str:
 
 
 @app.command()
-def mistakes(name: Annotated[str, typer.Argument(help="An exercise, for example softmax")]) -> None:
-    """List what is catalogued for an exercise: each mistake's name, how many versions it has, and what is said."""
+def mistakes(
+    name: Annotated[str | None, typer.Argument(help="An exercise, for example softmax")] = None,
+    costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its lines alone and as marked")] = False,
+) -> None:
+    """List what is catalogued for an exercise: each mistake's name, how many versions it has, and what is said.
+
+    With --costs and no exercise: what the commonest mistakes of the course earn, as the table of docs/instructors.md.
+    """
+    if name is None:
+        if not costs:
+            raise typer.BadParameter("name an exercise, or say --costs for the commonest mistakes of the course")
+        from .judge.price_list import markdown
+
+        console.print(markdown(course().commonest), markup=False, highlight=False, soft_wrap=True)
+        return
     declared = _exercise(name)
-    table = Table(title=f"{name}, notebook {declared.notebook}: what goes wrong", box=box.SIMPLE_HEAD)
+    title = f"{name}, notebook {declared.notebook}: "
+    if costs:
+        console.print(_prices(declared, title + f"what goes wrong, and what it earns of {declared.points:g} points"))
+        return
+    table = Table(title=title + "what goes wrong", box=box.SIMPLE_HEAD)
     for heading in ("mistake", "versions", "what the feedback says"):
         table.add_column(heading, justify="right" if heading == "versions" else "left")
     for mistake in declared.mistakes:
         table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
     console.print(table)
+
+
+def _prices(declared: Exercise, title: str) -> Table:
+    from .judge.price_list import prices, span
+
+    table = Table(title=title, box=box.SIMPLE_HEAD)
+    for heading in ("mistake", "grade", "by its lines", "marked"):
+        table.add_column(heading, justify="left" if heading in ("mistake", "grade") else "right")
+    for price in prices(declared.name):
+        table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
+    return table
 
 
 @app.command()

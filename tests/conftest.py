@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+import proofs
 import pytest
 import torch
 
@@ -22,6 +23,20 @@ NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb")
 
 
 APART = {"test_exercises.py", "test_mutants.py", "test_pasted_answers.py", "test_notebooks.py", "test_release.py"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--prove", action="store_true", help="try every version, and write down what is proved")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--prove") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(proofs.Keeper())
+
+
+@pytest.fixture
+def proof(request: pytest.FixtureRequest) -> proofs.Proof:
+    return proofs.Proof(request)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,7 +14,7 @@ from autograder.asked.declare import Exercise
 from autograder.asked.slips import SLIPS
 from autograder.judge import learning, signatures, sketch
 from autograder.judge.asking import answering, namespace_with
-from autograder.judge.mark import Verdict, mark
+from autograder.judge.mark import Verdict, mark, points_of_version
 from autograder.judge.rules import uses
 from autograder.judge.signatures import answer_to
 from autograder.judge.student import in_process
@@ -41,13 +41,13 @@ def left_to_chance(exercise: Exercise, row: int, column: int, mine: sketch.Sketc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, caplog):
+def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, proof, caplog):
     """Each version is asked everything once; what is kept of it must be what it answers now."""
     kept = learning.of(exercise.name)
     rows = [(mistake, source) for mistake in exercise.mistakes for source in mistake.sources]
     faults = []
     with caplog.at_level(logging.ERROR):
-        for row, (mistake, source) in enumerate(rows):
+        for row, (mistake, source) in proof.of(list(enumerate(rows)), exercise.notebook):
             student = answering(exercise, source)
             verdict = mark(exercise.name, student, [source])
             named = [diagnosis.mistake for diagnosis in verdict.diagnoses][:1]
@@ -64,6 +64,11 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, caplog):
                 if sketch.verdict(mine, known) is False and not left_to_chance(exercise, row, column, mine):
                     faults.append(f"{mistake.name}: the signature kept of {line.title!r} is not what it answers")
                 assert kept.failed[row, column] != line.passed
+            explained = {title for diagnosis in verdict.diagnoses for title in diagnosis.checks}
+            if all(
+                line.passed or line.title in explained for line in verdict.lines
+            ):  # else something is left to chance
+                assert verdict.earned == points_of_version(exercise, kept, row), f"{mistake.name}\n{source}"
     assert not faults, "\n\n".join(faults)
 
 
@@ -133,17 +138,20 @@ def test_every_exercise_has_a_catalogue_worth_the_name(exercise):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_what_can_go_wrong_everywhere_is_known_here(exercise):
+def test_what_can_go_wrong_everywhere_is_known_here(exercise, proof):
     """A slip that a room lists stands in its catalogue; where another one loses marks, the room has a name for it."""
     catalogued = {source for mistake in exercise.mistakes for source in mistake.sources}
+    others = []
     for slip in SLIPS:
         versions = slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
         if slip.name in exercise.slips:
             assert versions, f"{slip.name} does not apply here"
             assert set(versions) <= catalogued
         else:
-            for verdict in (marked(exercise, source) for source in versions):
-                assert verdict.full or verdict.diagnoses, f"{slip.name} loses marks here, and nothing names it"
+            others += [(slip, source) for source in versions]
+    for slip, source in proof.of(others, exercise.notebook):
+        verdict = marked(exercise, source)
+        assert verdict.full or verdict.diagnoses, f"{slip.name} loses marks here, and nothing names it"
 
 
 def test_misconceptions_have_one_name_across_the_course():

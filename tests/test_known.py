@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from autograder.asked.course import exercise
-from autograder.asked.declare import Wrong
+from autograder.asked.declare import ValuesDiffer, Wrong
 from autograder.inside.wire import Packet, encode
 from autograder.judge import known
 from autograder.judge.asking import answering, ask
@@ -141,3 +141,33 @@ def test_a_message_too_deep_to_be_written_is_like_no_other():
     for _ in range(100_000):
         tree = [tree]
     assert digest(Packet(tree)) != digest(Packet(tree))
+
+
+@pytest.mark.parametrize(
+    ("cases", "ended", "further", "said"),
+    [
+        (["differs", "changed"], "", False, "differs"),
+        (["differs", "changed"], "", True, "changed"),
+        (["changed"], "differs", True, "changed"),
+        (["changed"], "differs", False, "differs"),
+        (["differs"], "changed", True, "changed"),
+        (["differs", "differs again"], "", True, "differs"),
+        ([], "differs", True, "differs"),
+    ],
+)
+def test_a_further_check_says_first_what_is_more_than_other_values(cases, ended, further, said):
+    def wrong(sentence: str) -> Wrong:
+        return (ValuesDiffer if sentence.startswith("differs") else Wrong)(sentence)
+
+    def asks(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        for sentence in cases:
+            with student.case():
+                raise wrong(sentence)
+        if ended:
+            raise wrong(ended)
+
+    memory, check = Memory(), replace(CHECK, ask=asks, further=further)
+    for _ in range(2):  # asked, and looked up
+        with pytest.raises(Wrong, match=f"^{said}$"):
+            memory.ask(RIGHT, check, Counted(RIGHT.source))

@@ -46,7 +46,7 @@ def plain(text: object) -> str:
 
 @dataclass(frozen=True)
 class CheckLine:
-    """One line of a rubric as it came out for one student; None if nobody has decided."""
+    """One line of a rubric as it came out for one student; None if nobody has decided, or nobody could."""
 
     title: str
     weight: float
@@ -77,6 +77,7 @@ class Answer:
     remark: str = ""
     source: str = ""
     waits: bool = False  # for a person to mark it
+    behaviour: dict[str, Any] = field(default_factory=dict)  # in those checks that no named mistake explains
 
     @property
     def answered(self) -> bool:
@@ -292,6 +293,7 @@ def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
     kind = "exercise" if declared is None or isinstance(declared, Exercise) else "question"
     answer = Answer(student, plain(name), kind, verdict["points"], verdict["earned"], source=source)
     answer.remark = plain(verdict["remark"])
+    answer.behaviour = verdict.get("behaviour", {})
     if kind == "question":
         answer.lines = [_choice(line) for line in verdict["lines"]] or [CheckLine(LETTER, 1.0, False)]
         answer.diagnosed = [
@@ -301,7 +303,7 @@ def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
         ]
         return answer
     answer.lines = [
-        CheckLine(plain(line["title"]), line["weight"], bool(line["passed"]), plain(line["message"]))
+        CheckLine(plain(line["title"]), line["weight"], _passed(line), plain(line["message"]))
         for line in verdict["lines"]
     ]
     if not answer.lines and isinstance(declared, Exercise):  # nothing could be asked: each line is lost all the same
@@ -311,6 +313,11 @@ def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
         for one in verdict["diagnoses"]
     ]
     return answer
+
+
+def _passed(line: dict[str, Any]) -> bool | None:
+    """None: not judged, because the values differ already."""
+    return bool(line["passed"]) if line.get("judged", True) else None
 
 
 def _choice(line: dict[str, Any]) -> CheckLine:

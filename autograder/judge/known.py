@@ -12,10 +12,11 @@ import hashlib
 import itertools
 import json
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..asked.declare import Check, Exercise, Wrong
+from ..asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from ..inside.wire import Packet
 from .asking import ask
 from .student import Student
@@ -89,8 +90,8 @@ class Memory:
         try:
             ask(exercise, check, student)
         except Wrong as found:
-            wrong = found
-            raise
+            wrong = said_first(check, found, student._failures)
+            raise wrong from found.__cause__
         finally:
             student.pass_on = through
             asked = frozenset(student.asked)
@@ -117,6 +118,13 @@ class Memory:
                 self.size += weight(question)
             here = following
         here.replies[digest(talk[-1][1])] = conclusion
+
+
+def said_first(check: Check, found: Wrong, failures: Iterable[Wrong]) -> Wrong:
+    """Of the failures of its cases a further check says first what is more than other values."""
+    if not (check.further and isinstance(found, ValuesDiffer)):
+        return found
+    return next((one for one in failures if not isinstance(one, ValuesDiffer)), found)
 
 
 def digest(packet: Packet) -> bytes:
