@@ -11,10 +11,9 @@ from conftest import ROOT
 from submissions import ANSWERS, POINTS, mark
 from typer.testing import CliRunner
 
-from autograder.asked import catalogue
+from autograder.asked import catalogue, slips
 from autograder.asked.course import course, exercise, exercises
 from autograder.asked.declare import UNANSWERED, Exercise
-from autograder.asked.slips import SLIPS
 from autograder.cli import app
 from autograder.grading.class_data import _judged
 from autograder.judge import costs, learning
@@ -68,9 +67,8 @@ def test_a_worse_mistake_never_earns_more(declared):
             assert earned == alone
         else:
             assert earned > 0
-    slips, misconceptions = marks[catalogue.SLIP], marks[catalogue.MISCONCEPTION]
-    assert slips
-    assert max(misconceptions, default=0.0) < min(slips)
+    assert marks[catalogue.SLIP]
+    assert max(marks[catalogue.MISCONCEPTION], default=0.0) < min(marks[catalogue.SLIP])
 
 
 @pytest.mark.parametrize("declared", EXERCISES)
@@ -113,28 +111,27 @@ def test_most_of_what_is_catalogued_is_neither_excused_nor_condemned():
 # --- nothing for nothing ----------------------------------------------------------------------------------------------
 
 
+RESULTS = ("None", "0", "0.0", "1.0", "''", "[]", "{}", "True", "(0, 0)", "torch.zeros(1)", "torch.zeros(2, 3)")
+ERRORS = ("TypeError", "RuntimeError", "ValueError", "KeyError")
+OF_ITS_SHAPE = ("RESULT * 0", "RESULT * 0 + 1", "RESULT & False", "RESULT | True", "RESULT[:0]", "type(RESULT)()")
+
+
 def empty_answers(declared: Exercise) -> list[str]:
-    """Answers that compute nothing: constants, the input as it came, errors."""
+    """Answers that compute nothing: constants, of the right shape too, the input as it came, errors."""
     tree = ast.parse(declared.source)
-    [node] = [n for n in tree.body if getattr(n, "name", "") == declared.name]
-    results = ["None", "0", "0.0", "1.0", "''", "[]", "{}", "True", "(0, 0)", "torch.zeros(1)", "torch.zeros(2, 3)"]
-    if isinstance(node, ast.ClassDef):
-        [forward] = [n for n in node.body if getattr(n, "name", "") == "forward"]
-        first = forward.args.args[1].arg
-        forward.body = ast.parse("return RESULT").body
-        function = forward
-    else:
-        first = node.args.args[0].arg
-        node.body = ast.parse("return RESULT").body
-        function = node
-    sources = []
-    for result in [*results, first]:
-        function.body = ast.parse(f"return {result}").body
-        sources.append(ast.unparse(node))
-    for error in ("TypeError", "RuntimeError", "ValueError", "KeyError"):
-        function.body = ast.parse(f"raise {error}('no')").body
-        sources.append(ast.unparse(node))
-    return [*sources, f"def {declared.name}(*a, **k):\n    pass\n", f"class {declared.name}(nn.Module):\n    pass\n"]
+    function = slips.answering(tree, declared.name)
+    assert function is not None
+    first = next(argument.arg for argument in function.args.args if argument.arg != "self")
+    sources = [f"def {declared.name}(*a, **k):\n    pass\n", f"class {declared.name}(nn.Module):\n    pass\n"]
+    for template in OF_ITS_SHAPE:
+        whole = ast.parse(declared.source)
+        body = slips.answering(whole, declared.name)
+        if body is not None and slips.result(template)(body):
+            sources.append(ast.unparse(ast.fix_missing_locations(whole)))
+    for statement in (*(f"return {one}" for one in (*RESULTS, first)), *(f"raise {one}('no')" for one in ERRORS)):
+        function.body = ast.parse(statement).body
+        sources.append(ast.unparse(tree))
+    return sources
 
 
 def assert_gains_nothing(declared: Exercise) -> None:
@@ -203,17 +200,25 @@ def test_values_that_differ_excuse_no_line_while_all_values_are_right():
 
 
 def test_two_named_mistakes_cost_both():
-    """Both fail lines of their own: together they cost what each costs, or the lines if those cost less."""
-    result = "exps / exps.sum(dim=dim, keepdim=True)"
-    single = (f"return {result}", f"return ({result}).float()")
-    sources = (NO_SHIFT, changed(SOFTMAX.source, single), changed(NO_SHIFT, single))
-    no_shift, narrow, both = (verdict_on(SOFTMAX, source) for source in sources)
+    """Ids in another order, and an error of another type: each fails lines of its own."""
+    declared = exercise("encode")
+    [mistake] = [one for one in declared.mistakes if one.name == "sorted_ids"]
+    both = verdict_on(declared, changed(mistake.source, ("ValueError", "KeyError")))
+    assert [one.mistake for one in both.diagnoses] == ["sorted_ids", "error_of_another_type"]
+    alone = verdict_on(declared, mistake.source)
+    assert (alone.earned, both.earned) == (1.0, 0.5)
+    said = "These are a misconception (1) and a slip (0.5) in an answer that is right otherwise: together they cost 1.5"
+    assert said in both.reckoning
+
+
+def test_where_two_mistakes_mix_the_lines_alone_count():
+    single = (
+        "return exps / exps.sum(dim=dim, keepdim=True)",
+        "return (exps / exps.sum(dim=dim, keepdim=True)).float()",
+    )
+    both = verdict_on(SOFTMAX, changed(NO_SHIFT, single))
     assert {one.mistake for one in both.diagnoses} == {"no_shift", "single_precision"}
-    shares = {one.mistake: one.share for one in (*no_shift.diagnoses, *narrow.diagnoses)}
-    assert {one.mistake: one.share for one in both.diagnoses} == shares
-    passed = sum(line.weight for line in both.lines if line.passed)
-    assert both.earned == max(costs.by_costs(SOFTMAX.points, [*shares.values()]), share_of(SOFTMAX, passed))
-    assert both.earned < min(no_shift.earned, narrow.earned)
+    assert not both.reckoning
 
 
 def test_a_mistake_that_leaves_something_unexplained_gains_nothing():
@@ -342,5 +347,8 @@ def test_what_each_mistake_of_an_exercise_earns_can_be_looked_up():
 
 
 def test_what_goes_wrong_everywhere_is_a_slip_unless_an_empty_answer_looks_alike():
-    assert {slip.name for slip in SLIPS if slip.grade == catalogue.MISSED} == {"nothing_returned", "array_returned"}
-    assert all(slip.grade in (catalogue.SLIP, catalogue.MISSED) for slip in SLIPS)
+    assert {slip.name for slip in slips.SLIPS if slip.grade == catalogue.MISSED} == {
+        "nothing_returned",
+        "array_returned",
+    }
+    assert all(slip.grade in (catalogue.SLIP, catalogue.MISSED) for slip in slips.SLIPS)

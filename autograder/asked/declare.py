@@ -22,7 +22,12 @@ class Wrong(Exception):
 
 
 class ValuesDiffer(Wrong):
-    """The answer is of the right kind, and its values are others: that says nothing of what is asked besides."""
+    """The answer is of the right kind, and its values are others: that says nothing of what is asked besides.
+
+    `besides` is what another case of the same check found that is more than that.
+    """
+
+    besides: Wrong | None = None
 
 
 class Problem(Wrong):

@@ -12,7 +12,6 @@ import hashlib
 import itertools
 import json
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,8 +89,11 @@ class Memory:
         try:
             ask(exercise, check, student)
         except Wrong as found:
-            wrong = said_first(check, found, student._failures)
-            raise wrong from found.__cause__
+            wrong = found
+            if isinstance(found, ValuesDiffer):
+                others = (one for one in student._failures if not isinstance(one, ValuesDiffer))
+                found.besides = next(others, None)
+            raise
         finally:
             student.pass_on = through
             asked = frozenset(student.asked)
@@ -118,13 +120,6 @@ class Memory:
                 self.size += weight(question)
             here = following
         here.replies[digest(talk[-1][1])] = conclusion
-
-
-def said_first(check: Check, found: Wrong, failures: Iterable[Wrong]) -> Wrong:
-    """Of the failures of its cases a further check says first what is more than other values."""
-    if not (check.further and isinstance(found, ValuesDiffer)):
-        return found
-    return next((one for one in failures if not isinstance(one, ValuesDiffer)), found)
 
 
 def digest(packet: Packet) -> bytes:

@@ -177,7 +177,9 @@ def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:
     if wrong is None:
         return Line(check.title, check.weight, True)
     if check.further and faults and isinstance(wrong, ValuesDiffer):
-        return Line(check.title, check.weight, False, VALUES_DIFFER, judged=False)
+        if wrong.besides is None:
+            return Line(check.title, check.weight, False, VALUES_DIFFER, judged=False)
+        wrong = wrong.besides
     if check.further and any(_alike(wrong, fault) for fault in faults):
         return Line(check.title, check.weight, False, SAME_FAULT, judged=False)
     return Line(check.title, check.weight, False, str(wrong), wrong.symptom)

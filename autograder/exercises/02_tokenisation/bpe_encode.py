@@ -285,7 +285,7 @@ short_words_fail (slip): A word of one character, or one that is merged into a s
 - len(symbols) > 1 => True
 tuple: A tuple is returned: a list is asked for.
 - list(symbols) => symbols
-text (slip): A string is returned: a list of subwords is asked for.
+text (missed): A string is returned: a list of subwords is asked for.
 - list( => ' '.join( || ''.join(
 lazy (missed): An iterator is returned: a list is asked for.
 - list( => iter(

@@ -87,7 +87,7 @@ next_token_only: Only the next token is blocked, not the whole future: everythin
 - ones.triu(diagonal=1) => ones.triu(diagonal=1).tril(diagonal=1)
 upper_half_fixed: All rows block the same keys. Each query has a future of its own: row t blocks the keys after t.
 - ones.triu(diagonal=1) => ones & (torch.arange(T, device=device) > T // 2) || ones & (torch.arange(T, device=device) > 0)
-one_row: The mask has one row only: (T, T) is asked for, one row for each query.
+one_row (missed): The mask has one row only: (T, T) is asked for, one row for each query.
 - ones.triu(diagonal=1) => torch.arange(T, device=device) > torch.arange(T, device=device) || ones.triu(diagonal=1)[0]
 squeezed:
 - ones.triu(diagonal=1) => ones.triu(diagonal=1).squeeze(0)

@@ -422,7 +422,7 @@ boolean_index: Only the allowed scores are picked out and shared out all togethe
 mask_added: The boolean mask is added to the scores, which only adds 1 to the blocked ones.
 - |
   return torch.softmax(scores + mask, dim=-1)
-infinity_times_mask: The mask is multiplied by −inf: 0 × −inf is NaN, so the allowed entries are lost (or become 0 when the NaN is replaced). Use
+infinity_times_mask (missed): The mask is multiplied by −inf: 0 × −inf is NaN, so the allowed entries are lost (or become 0 when the NaN is replaced). Use
     masked_fill.
 - |
   return torch.softmax(scores + mask * float('-inf'), dim=-1)

@@ -270,7 +270,7 @@ later_rows_included: Outputs after the changed position are compared too: those 
 - for t in range(1, T): => for t in range(T):
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(torch.cat([before[:, :t], before[:, t + 1 :]], 1), torch.cat([after[:, :t], after[:, t + 1 :]], 1), atol=1e-6):
 - before[:, :t], after[:, :t] => torch.cat([before[:, :t], before[:, t + 1 :]], 1), torch.cat([after[:, :t], after[:, t + 1 :]], 1)
-shape_of_the_input: attend is called with another shape than (1, T, C): several variants stacked into one batch, or no batch dimension. Call it once
+shape_of_the_input (missed): attend is called with another shape than (1, T, C): several variants stacked into one batch, or no batch dimension. Call it once
     for each variant.
 - |
   g = torch.Generator().manual_seed(0)

@@ -523,7 +523,7 @@ fixed_ids (slip): The ids of bos and eos are written into the code: use bos_id a
 - [([bos_id], 0.0)] => [([1], 0.0)] || [([0], 0.0)]
 starts_with_eos (slip): The beams begin with eos_id: they begin with bos_id.
 - [([bos_id], 0.0)] => [([eos_id], 0.0)]
-bos_not_given: The model is not given bos_id: target_ids begin with it, as in training.
+bos_not_given (missed): The model is not given bos_id: target_ids begin with it, as in training.
 - [([bos_id], 0.0)] => [([], 0.0)]
   tokens[1:] => tokens
 last_token_given: The model is given only the last token of each beam: it has no memory, so give it all of them.

@@ -201,7 +201,7 @@ recall: The matches are divided by the n-grams of the reference (recall): precis
 - totals[n - 1] += ours.total() => totals[n - 1] += theirs.total()
 arguments_swapped (slip): Hypotheses and references are the wrong way round: bleu(hypotheses, references); precision and brevity are the hypotheses'.
 - def bleu(hypotheses, references) => def bleu(references, hypotheses)
-unigrams_only: Not all of the n-grams of 1 to 4 tokens are used.
+unigrams_only (missed): Not all of the n-grams of 1 to 4 tokens are used.
 - [0] * 4, [0] * 4 => [0] * 1, [0] * 1
   range(1, 5) => range(1, 2)
   / 4) => / 1)

@@ -195,9 +195,9 @@ never_stops: The model is asked again and again until max_len although all rows 
   break =>
 - ended |= next_ids == eos_id => ended = next_ids == eos_id
   if ended.all() => if B == 1 and ended.all()
-wrong_position: The logits of the wrong position are used: the next token follows the last one, `logits[:, -1]`.
+wrong_position (missed): The logits of the wrong position are used: the next token follows the last one, `logits[:, -1]`.
 - logits[:, -1] => logits[:, 0] || logits[:, max(logits.shape[1] - 2, 0)] || logits.mean(dim=1) || logits[:, -2]
-new_tokens_do_not_fit: The new tokens do not fit target_ids: the maximum over the vocabulary (dim=-1) of the last position gives (B,); as a column (B,
+new_tokens_do_not_fit (missed): The new tokens do not fit target_ids: the maximum over the vocabulary (dim=-1) of the last position gives (B,); as a column (B,
     1) it is appended along dim=1.
 - argmax(dim=-1) => argmax(dim=0)
 - logits[:, -1].argmax(dim=-1) => logits[-1].argmax(dim=-1)
@@ -214,17 +214,17 @@ last_token_only: The model is given only the last token: it has no memory, so gi
 - model(source_ids, target_ids) => model(source_ids, target_ids[:, -1:])
 bos_left_out: The model is no longer given bos_id once there are tokens: target_ids begin with it always, as in training.
 - model(source_ids, target_ids) => model(source_ids, target_ids if target_ids.shape[1] == 1 else target_ids[:, 1:])
-not_appended: What is written does not get longer: append each new token to target_ids.
+not_appended (missed): What is written does not get longer: append each new token to target_ids.
 - target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = next_ids[:, None]
 put_in_front (slip): New tokens are put in front: append them at the end.
 - target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = torch.cat([next_ids[:, None], target_ids], dim=1)
-stacked_as_rows (slip): New tokens are appended as rows: torch.cat along dim=1, of (B, T) and (B, 1).
+stacked_as_rows (missed): New tokens are appended as rows: torch.cat along dim=1, of (B, T) and (B, 1).
 - target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = torch.cat([target_ids, next_ids[:, None]], dim=0)
 starts_with_eos (slip): target_ids begin with something else than bos_id.
 - bos_id, device => eos_id, device
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = torch.zeros(B, 1, dtype=torch.long, device=source_ids.device)
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = source_ids[:, :1]
-empty_start: target_ids are empty at the start: the model is given bos_id first.
+empty_start (missed): target_ids are empty at the start: the model is given bos_id first.
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = torch.zeros(B, 0, dtype=torch.long, device=source_ids.device)
   target_ids[:, 1:].tolist() => target_ids.tolist()
 source_continued: The source is continued, as a GPT would do: the translation begins anew, with bos_id, and the source is the model's first argument.
@@ -232,7 +232,7 @@ source_continued: The source is continued, as a GPT would do: the translation be
   target_ids[:, 1:] => target_ids[:, source_ids.shape[1] :]
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = torch.cat([source_ids, torch.full((B, 1), bos_id, device=source_ids.device)], dim=1)
   target_ids[:, 1:] => target_ids[:, source_ids.shape[1] + 1 :]
-model_arguments_swapped (slip): The model's arguments are the wrong way round (or one is missing): model(source_ids, target_ids).
+model_arguments_swapped (missed): The model's arguments are the wrong way round (or one is missing): model(source_ids, target_ids).
 - model(source_ids, target_ids) => model(target_ids, source_ids) || model(target_ids) || model(target_ids, target_ids)
 one_too_few (slip): A row that never ends is one token short: max_len counts the new tokens, bos_id is not among them, and all are kept.
 - row.index(eos_id)] if eos_id in row else row for => row.index(eos_id)] if eos_id in row else row[:-1] for

@@ -110,7 +110,7 @@ fixed_numbers: The numbers of the paper (d_model 512, warmup 4000) are written i
 - warmup**-1.5 => 4000**-1.5
 - d_model**-0.5 => 512**-0.5
 - d_model**-0.5 * min(step**-0.5, step * warmup => 512**-0.5 * min(step**-0.5, step * 4000
-whole_division (slip): A division is rounded down to whole numbers (`//`, int): the rate comes out as 0, or in stairs.
+whole_division (missed): A division is rounded down to whole numbers (`//`, int): the rate comes out as 0, or in stairs.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * min(step**-0.5, (step // warmup) * warmup**-0.5)
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return int(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
 rounded:
