@@ -190,15 +190,43 @@ def _answer_in(file: Path, name: str) -> str:
 
 
 @app.command()
-def mistakes(name: Annotated[str, typer.Argument(help="An exercise, for example softmax")]) -> None:
-    """List what is catalogued for an exercise: each mistake's name, how many versions it has, and what is said."""
+def mistakes(
+    name: Annotated[str | None, typer.Argument(help="An exercise, for example softmax")] = None,
+    costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its lines alone and as marked")] = False,
+) -> None:
+    """List what is catalogued for an exercise: each mistake's name, how many versions it has, and what is said.
+
+    With --costs and no exercise: what the commonest mistakes of the course earn, as the table of docs/instructors.md.
+    """
+    if name is None:
+        if not costs:
+            raise typer.BadParameter("name an exercise, or say --costs for the commonest mistakes of the course")
+        from .judge.price_list import markdown
+
+        console.print(markdown(course().commonest), markup=False, highlight=False, soft_wrap=True)
+        return
     declared = _exercise(name)
-    table = Table(title=f"{name}, notebook {declared.notebook}: what goes wrong", box=box.SIMPLE_HEAD)
+    title = f"{name}, notebook {declared.notebook}: "
+    if costs:
+        console.print(_prices(declared, title + f"what goes wrong, and what it earns of {declared.points:g} points"))
+        return
+    table = Table(title=title + "what goes wrong", box=box.SIMPLE_HEAD)
     for heading in ("mistake", "versions", "what the feedback says"):
         table.add_column(heading, justify="right" if heading == "versions" else "left")
     for mistake in declared.mistakes:
         table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
     console.print(table)
+
+
+def _prices(declared: Exercise, title: str) -> Table:
+    from .judge.price_list import prices, span
+
+    table = Table(title=title, box=box.SIMPLE_HEAD)
+    for heading in ("mistake", "grade", "by its lines", "marked"):
+        table.add_column(heading, justify="left" if heading in ("mistake", "grade") else "right")
+    for price in prices(declared.name):
+        table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
+    return table
 
 
 @app.command()

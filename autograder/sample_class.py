@@ -16,7 +16,7 @@ from .asked.declare import Exercise, Mistake
 from .grading.mend import grade_id
 from .judge import learning, signatures
 from .judge.asking import namespace_with
-from .judge.mark import mark, share_of
+from .judge.mark import mark, points_of_version
 from .judge.rules import uses
 from .judge.student import in_process
 
@@ -85,10 +85,8 @@ def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) 
 
 def points_of(exercise: Exercise, mistake: Mistake) -> float:
     """What the first version of a catalogued mistake earns."""
-    failed = learning.of(exercise.name).failed
     row = signatures.sources_of(exercise.name).index(mistake.source)
-    passed = [check.weight for check, wrong in zip(exercise.checks, failed[row], strict=True) if not wrong]
-    return share_of(exercise, sum(passed))
+    return points_of_version(exercise, learning.of(exercise.name), row)
 
 
 def points_for(exercise: Exercise, source: str) -> float:

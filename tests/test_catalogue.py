@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from autograder.asked import catalogue
 from autograder.asked.catalogue import CatalogueError, Entry, entries
 
 SCALED = '''def scaled(x, by=2):
@@ -242,6 +243,24 @@ def test_an_entry_below_is_no_base():
         read("one: One.\n- in two\n  x => y\ntwo: Two.\n- x * by => x")
 
 
+# --- how grave it is --------------------------------------------------------------------------------------------------
+
+
+def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
+    text = (
+        "one (slip): One.\n- x * by => x\ntwo: Two.\n- by=2 => by=1\nthree (missed): Three.\n- in one\n  by=2 => by=3"
+    )
+    assert [entry.name for entry in read(text)] == ["one", "two", "three"]
+    assert catalogue.sentences(text) == {"one": "One.", "two": "Two.", "three": "Three."}
+    assert catalogue.grades(text) == {"one": "slip", "three": "missed"}
+
+
+def test_of_a_slip_that_is_made_from_the_reference_an_entry_may_say_nothing_else():
+    text = "rounded (missed):\none: One.\n- x * by => x"
+    assert [entry.name for entry in read(text)] == ["one"]
+    assert catalogue.grades(text) == {"rounded": "missed"}
+
+
 # --- what cannot be read ----------------------------------------------------------------------------------------------
 
 
@@ -261,6 +280,8 @@ def test_an_entry_below_is_no_base():
         ("one: One.\n- x * by => x *", "a version is not Python: "),
         ("one: One.\n- |\n  return (", "a version is not Python: "),
         ("one: One.\n- x * by -> x", "'x \\* by -> x' is no edit: write `old text => new text`"),
+        ("one (grave): One.\n- x * by => x", "one: 'grave' is none of slip, misconception, missed"),
+        ("one (slip): One.", "one has no version: add a line `- old text => new text`"),
         ("no colon here\n- x * by => x", "'no colon here' is neither an entry .* nor a version"),
         ("strange=name: One.\n- x * by => x", "'strange=name: One.' is neither an entry .* nor a version"),
         ("- x * by => x", "'- x \\* by => x' stands before the first entry"),

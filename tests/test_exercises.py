@@ -14,7 +14,7 @@ from autograder.asked.declare import Exercise
 from autograder.asked.slips import SLIPS
 from autograder.judge import learning, signatures, sketch
 from autograder.judge.asking import answering, namespace_with
-from autograder.judge.mark import Verdict, mark
+from autograder.judge.mark import Verdict, mark, points_of_version
 from autograder.judge.rules import uses
 from autograder.judge.signatures import answer_to
 from autograder.judge.student import in_process
@@ -64,6 +64,11 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, caplog):
                 if sketch.verdict(mine, known) is False and not left_to_chance(exercise, row, column, mine):
                     faults.append(f"{mistake.name}: the signature kept of {line.title!r} is not what it answers")
                 assert kept.failed[row, column] != line.passed
+            explained = {title for diagnosis in verdict.diagnoses for title in diagnosis.checks}
+            if all(
+                line.passed or line.title in explained for line in verdict.lines
+            ):  # else something is left to chance
+                assert verdict.earned == points_of_version(exercise, kept, row), f"{mistake.name}\n{source}"
     assert not faults, "\n\n".join(faults)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from autograder.asked.course import exercise
-from autograder.asked.declare import Wrong
+from autograder.asked.declare import ValuesDiffer, Wrong
 from autograder.inside.wire import Packet, encode
 from autograder.judge import known
 from autograder.judge.asking import answering, ask
@@ -141,3 +141,17 @@ def test_a_message_too_deep_to_be_written_is_like_no_other():
     for _ in range(100_000):
         tree = [tree]
     assert digest(Packet(tree)) != digest(Packet(tree))
+
+
+def test_where_values_differ_it_is_known_what_else_was_found():
+    def asks(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        for wrong in (ValuesDiffer("differs"), Wrong("changed"), Wrong("more")):
+            with student.case():
+                raise wrong
+
+    memory, check = Memory(), replace(CHECK, ask=asks)
+    for _ in range(2):  # asked, and looked up
+        with pytest.raises(ValuesDiffer, match=r"^differs$") as found:
+            memory.ask(RIGHT, check, Counted(RIGHT.source))
+        assert str(found.value.besides) == "changed"

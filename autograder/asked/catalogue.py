@@ -15,6 +15,11 @@ A line without indentation begins an entry: its name and the sentence that a goo
 it are indented by four). Each `-` is a version that deserves this sentence. An edit replaces every occurrence of the
 text before `=>`; `||` parts several texts to put there, each a version of its own. Nothing behind the arrow takes the
 text away, and the line with it if nothing else stands there. More edits of the same version follow, indented by two.
+How grave an entry is stands behind its name: `divided_by_maximum (slip): …`. A `slip` is what happens to somebody who
+has understood; `missed` says that the point of the exercise is missed, or that there is nothing in the answer to give
+marks for. Everything else is a misconception. Without a version, such a line says it of a slip that is made from the
+reference (`rounded (missed):`).
+
 `|` begins a whole answer, or the body of the reference's function. `- in NAME` begins a version whose edits change the
 answer of that name (a right one, or the first version of an entry above) instead of the reference.
 """
@@ -28,6 +33,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 ARROW = re.compile(r" =>(?: |$)")
+SLIP, MISCONCEPTION, MISSED = GRADES = ("slip", "misconception", "missed")
+HEAD = re.compile(r"([\w ,.'-]+?) *(?:\((\w+)\))? *")
 
 
 class CatalogueError(ValueError):
@@ -49,6 +56,7 @@ class _Draft:
 
     name: str
     sentence: str
+    grade: str = ""
     versions: list[list[tuple[str, str]]] = field(default_factory=list)
     bases: dict[int, str] = field(default_factory=dict)  # by version: the right answer that it changes
 
@@ -61,6 +69,8 @@ def entries(
     known = dict(bases or {})
     for draft in _drafts(text, where):
         place = f"{where}: {draft.name}"
+        if draft.grade and not draft.sentence and not draft.versions:
+            continue  # of a slip that is made from the reference it says only how grave it is here
         if not draft.versions:
             raise CatalogueError(f"{place} has no version: add a line `- old text => new text`.")
         sources = []
@@ -83,6 +93,11 @@ def sentences(text: str) -> dict[str, str]:
     return {draft.name: draft.sentence for draft in _drafts(text, "the catalogue")}
 
 
+def grades(text: str) -> dict[str, str]:
+    """How grave those entries are of which it is said; no edit is looked at."""
+    return {draft.name: draft.grade for draft in _drafts(text, "the catalogue") if draft.grade}
+
+
 def _drafts(text: str, where: str) -> Iterator[_Draft]:
     draft: _Draft | None = None
     lines = text.strip("\n").split("\n")
@@ -96,9 +111,12 @@ def _drafts(text: str, where: str) -> Iterator[_Draft]:
             if draft is not None:
                 yield draft
             name, colon, sentence = line.partition(":")
-            if not colon or not re.fullmatch(r"[\w ,.'-]+", name):
+            head = HEAD.fullmatch(name)
+            if not colon or head is None:
                 raise CatalogueError(f"{where}: {line!r} is neither an entry (`name: sentence`) nor a version (`- …`).")
-            draft = _Draft(name.strip(), sentence.strip())
+            if head[2] and head[2] not in GRADES:
+                raise CatalogueError(f"{where}: {head[1]}: {head[2]!r} is none of {', '.join(GRADES)}.")
+            draft = _Draft(head[1], sentence.strip(), head[2] or "")
             continue
         if draft is None:
             raise CatalogueError(f"{where}: {line!r} stands before the first entry (`name: sentence`).")

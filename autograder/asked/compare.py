@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .declare import Wrong
+from .declare import ValuesDiffer, Wrong
 
 TOLERANCE = {torch.float32: (1e-4, 1e-5), torch.float64: (1e-9, 1e-11)}  # relative, absolute
 
@@ -74,7 +74,7 @@ def same_tensor(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
             "wrong_dtype",
         )
     if not close(got, expected, rough):
-        raise Wrong(f"{what}{place}: {_difference(got, expected)}")
+        raise ValuesDiffer(f"{what}{place}: {_difference(got, expected)}")
 
 
 def same_output(got: Any, expected: torch.Tensor, where: str = "") -> None:
@@ -90,7 +90,7 @@ def same_count(got: Any, expected: int, where: str) -> None:
         hint = ": numbers of parameters are whole" if isinstance(got, float) else ""
         raise Wrong(f"The number of parameters should be an int {where}; yours is {kind(got)}{hint}.")
     if got != expected:
-        raise Wrong(f"The number of parameters is too {'large' if got > expected else 'small'} {where}.")
+        raise ValuesDiffer(f"The number of parameters is too {'large' if got > expected else 'small'} {where}.")
 
 
 def _shape_hint(got: torch.Tensor, expected: torch.Tensor) -> str:
@@ -195,4 +195,6 @@ def same_gradients(
         if mine.isnan().any():
             raise Wrong(f"The gradient of {name}{place} contains NaN, although the values may look right.")
         if mine.shape != theirs.shape or not close(mine, theirs.to(mine.dtype), rough):
-            raise Wrong(f"The gradient of {name}{place} is wrong: part of the computation is cut off or differs.")
+            raise ValuesDiffer(
+                f"The gradient of {name}{place} is wrong: part of the computation is cut off or differs."
+            )

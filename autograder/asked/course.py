@@ -34,6 +34,7 @@ class Course:
     libraries: frozenset[str] = (
         frozenset()
     )  # names under which notebooks know modules; replacing parts of them is a sign
+    commonest: tuple[tuple[str, str], ...] = ()  # (exercise, mistake), for the table of what mistakes cost
 
 
 @functools.cache

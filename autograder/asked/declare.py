@@ -21,6 +21,15 @@ class Wrong(Exception):
         self.symptom = symptom
 
 
+class ValuesDiffer(Wrong):
+    """The answer is of the right kind, and its values are others: that says nothing of what is asked besides.
+
+    `besides` is what another case of the same check found that is more than that.
+    """
+
+    besides: Wrong | None = None
+
+
 class Problem(Wrong):
     """The student's code did not come back with an answer; `facts` say why."""
 
@@ -56,20 +65,27 @@ class Check:
     """One line of a rubric. `ask(student)` returns if all is well and raises `Wrong` if not.
 
     Every check looks at a value first: leaving the inputs unchanged is no merit in a function that computes nothing.
+    A `further` one asks more about values on which another line decides (their gradients, dtype, device, masks): where
+    those are wrong already and nothing else is the matter, it is not judged.
     """
 
     title: str
     weight: float
     ask: Asking
+    further: bool = False
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """Small runnable wrong versions that deserve the same sentence, the one a good teacher would say."""
+    """Small runnable wrong versions that deserve the same sentence, the one a good teacher would say.
+
+    `grade` is one of `catalogue.GRADES`, or nothing: then it is a misconception, which costs no more than its lines.
+    """
 
     name: str
     sentence: str
     sources: tuple[str, ...]
+    grade: str = ""
 
     @property
     def source(self) -> str:
@@ -108,7 +124,7 @@ class Exercise:
     right: str
     slips: Sequence[str] = ()
     takes: str = ""  # the kind of its first argument, and
-    gives: str = ""  # the kind of its result: "tensor", "scalar", "number", "list", "dict"; slips fit some kinds only
+    gives: str = ""  # the kind of its result: "tensor", "scalar", "pair", "number", "list", "dict": slips fit some
     ban: Ban | None = None
     name: str = field(default="", init=False)
     notebook: str = field(default="", init=False)
@@ -123,7 +139,7 @@ class Exercise:
     def mistakes(self) -> list[Mistake]:
         bases = {alternative.name: alternative.source for alternative in self.alternatives}
         own = [
-            Mistake(e.name, self.sentences[e.name], e.sources)
+            Mistake(e.name, self.sentences[e.name], e.sources, self.grades.get(e.name, ""))
             for e in catalogue.entries(self.wrong, self.source, f"{self.name}, wrong", bases)
         ]
         found = {mistake.name: mistake for mistake in own}
@@ -131,7 +147,8 @@ class Exercise:
             if slip.name in self.slips:
                 made = slip.versions(self.source, self.name, self.takes, self.gives)
                 here = found[slip.name].sources if slip.name in found else ()
-                found[slip.name] = Mistake(slip.name, self.sentences[slip.name], here + made)
+                grade = self.grades.get(slip.name, "")
+                found[slip.name] = Mistake(slip.name, self.sentences[slip.name], here + made, grade)
         return list(found.values())
 
     @functools.cached_property
@@ -140,6 +157,11 @@ class Exercise:
         general = {slip.name: slip.sentence for slip in slips.SLIPS}
         own = {name: said or general[name] for name, said in catalogue.sentences(self.wrong).items()}
         return {name: general[name] for name in self.slips} | own
+
+    @functools.cached_property
+    def grades(self) -> dict[str, str]:
+        """How grave those mistakes are that are not simply misconceptions: what the room says goes first."""
+        return {slip.name: slip.grade for slip in slips.SLIPS} | catalogue.grades(self.wrong)
 
     @functools.cached_property
     def alternatives(self) -> list[Alternative]:

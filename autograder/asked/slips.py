@@ -11,6 +11,8 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from .catalogue import MISSED, SLIP
+
 Edit = Callable[[ast.FunctionDef], bool]  # changes the body that answers; says whether there was something to change
 
 
@@ -21,6 +23,7 @@ class Slip:
     name: str
     sentence: str
     always: tuple[Edit, ...] = ()
+    grade: str = SLIP
     giving: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
     taking: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
 
@@ -79,6 +82,11 @@ def result(template: str) -> Edit:
         return bool(found)
 
     return edit
+
+
+def each(template: str) -> Edit:
+    """As `result`, where a pair comes out of a call: its parts cannot be seen in the source."""
+    return result(f"tuple({template.replace('RESULT', 'part')} for part in RESULT)")
 
 
 def _filled(template: str, value: ast.expr) -> ast.expr:
@@ -184,6 +192,7 @@ SLIPS: tuple[Slip, ...] = (
         "nothing_returned",
         "The result is computed, and perhaps printed, but not handed back, so the call gives None: end with `return`.",
         (last_return("RESULT"), last_return("print(RESULT)")),
+        grade=MISSED,  # whoever computes nothing answers so too
     ),
     Slip(
         "gradient_cut_off",
@@ -191,6 +200,7 @@ SLIPS: tuple[Slip, ...] = (
         "made from numbers), so no gradient flows back and nothing before this could be trained.",
         giving={
             "tensor": (result("RESULT.detach()"), inside("torch.no_grad()")),
+            "pair": (each("RESULT.detach()"), inside("torch.no_grad()")),
         },
     ),
     Slip(
@@ -207,12 +217,12 @@ SLIPS: tuple[Slip, ...] = (
         "single_precision",
         "The dtype is not kept: float64 goes in and float32 comes out (a `.float()`, or a new tensor made "
         "without `dtype=`).",
-        giving={"tensor": (result("RESULT.float()"),)},
+        giving={"tensor": (result("RESULT.float()"),), "pair": (each("RESULT.float()"),)},
     ),
     Slip(
         "double_precision",
         "The result is float64 even for float32 inputs: keep the dtype that is given.",
-        giving={"tensor": (result("RESULT.double()"),)},
+        giving={"tensor": (result("RESULT.double()"),), "pair": (each("RESULT.double()"),)},
     ),
     Slip(
         "single_precision_inside",
@@ -222,13 +232,14 @@ SLIPS: tuple[Slip, ...] = (
     Slip(
         "squeezed",
         "Dimensions of size 1 are dropped on the way (`squeeze()` without a dimension): every dimension stays.",
-        giving={"tensor": (result("RESULT.squeeze()"),)},
+        giving={"tensor": (result("RESULT.squeeze()"),), "pair": (each("RESULT.squeeze()"),)},
     ),
     Slip(
         "rounded",
         "The result is rounded: give it with all its digits.",
         giving={
             "tensor": tuple(result(f"RESULT.round(decimals={digits})") for digits in (4, 2, 3, 0)),
+            "pair": tuple(each(f"RESULT.round(decimals={digits})") for digits in (4, 2, 3, 0)),
             "number": tuple(result(f"round(RESULT, {digits})") for digits in (2, 3, 1)),
         },
     ),
@@ -240,11 +251,12 @@ SLIPS: tuple[Slip, ...] = (
     Slip(
         "list_returned",
         "A plain Python list is returned where a tensor is asked for.",
-        giving={"tensor": (result("RESULT.tolist()"),)},
+        giving={"tensor": (result("RESULT.tolist()"),), "pair": (each("RESULT.tolist()"),)},
     ),
     Slip(
         "array_returned",
         "A NumPy array is returned where a tensor is asked for: stay with torch, and gradients pass through.",
+        grade=MISSED,  # what is in an array nobody sees: an empty one would answer alike
         giving={"tensor": (result("RESULT.detach().numpy()"), result("RESULT.numpy()"))},
     ),
     Slip(

@@ -19,6 +19,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ..asked.course import course, folder_of, home, notebooks
+from ..judge import costs
 from .work import Submission
 
 FOLDER = "marked"
@@ -41,7 +42,8 @@ def environment_of(assignment: str) -> str:
     """Everything else: the assignment as written and as released, the exercises, the engine, the libraries."""
     root = course().root
     found = hashlib.sha256()
-    places = [root / "solutions" / assignment, root / "course" / assignment, root / "nbgrader_config.py"]
+    settings = [root / "nbgrader_config.py", root / costs.FILE]
+    places = [root / "solutions" / assignment, root / "course" / assignment, *settings]
     package = Path(__file__).parents[1]
     others = {home() / folder_of(notebook) for notebook in notebooks() if notebook != assignment}
     engine = (path for path in package.rglob("*.py") if not others & {*path.parents})

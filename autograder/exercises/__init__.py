@@ -43,4 +43,16 @@ from torch import nn
         *("transformers.models.gpt2.modeling_gpt2", "transformers.tokenization_utils_tokenizers"),
     ),
     libraries=frozenset({"torch", "nn", "F", "np", "numpy", "plt", "math", "random"}),
+    commonest=(
+        ("count_bigrams", "last_pair_missed"),
+        ("cross_entropy", "softmax_twice"),
+        ("softmax", "no_shift"),
+        ("scaled_dot_product_attention", "no_scale"),
+        ("scaled_dot_product_attention", "softmax_queries"),
+        ("causal_mask", "diagonal_blocked"),
+        ("shift_targets", "not_shifted"),
+        ("MultiHeadAttention", "merge_without_transpose"),
+        ("LayerNorm", "unbiased_variance"),
+        ("train_step", "gradients_pile_up"),
+    ),
 )

@@ -50,7 +50,7 @@ def plain(text: object) -> str:
 
 @dataclass(frozen=True)
 class CheckLine:
-    """One line of a rubric as it came out for one student; None if nobody has decided."""
+    """One line of a rubric as it came out for one student; None if nobody has decided, or nobody could."""
 
     title: str
     weight: float
@@ -305,7 +305,7 @@ def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
         ]
         return answer
     answer.lines = [
-        CheckLine(plain(line["title"]), line["weight"], bool(line["passed"]), plain(line["message"]))
+        CheckLine(plain(line["title"]), line["weight"], _passed(line), plain(line["message"]))
         for line in verdict["lines"]
     ]
     if not answer.lines and isinstance(declared, Exercise):  # nothing could be asked: each line is lost all the same
@@ -315,6 +315,11 @@ def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
         for one in verdict["diagnoses"]
     ]
     return answer
+
+
+def _passed(line: dict[str, Any]) -> bool | None:
+    """None: not judged, because the values differ already."""
+    return bool(line["passed"]) if line.get("judged", True) else None
 
 
 def _choice(line: dict[str, Any]) -> CheckLine:

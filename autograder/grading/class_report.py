@@ -147,7 +147,7 @@ def _rates(assignment: Assignment) -> Table:
         [
             "" if index else f"{row.exercise} ({row.answered} of {row.handed_in} answered)",
             check.title,
-            f"{check.passed} of {check.asked}",
+            f"{check.passed} of {check.asked}" + (f" ({check.unjudged} not judged)" if check.unjudged else ""),
             percent(check.share) if check.asked else "–",
         ]
         for row in rates(assignment)

@@ -58,11 +58,12 @@ def distribution(assignment: Assignment) -> Distribution | None:
 
 @dataclass(frozen=True)
 class CheckRate:
-    """How many passed a check, of those who answered the exercise."""
+    """How many passed a check, of those who answered the exercise and in whose answers it could be judged."""
 
     title: str
     passed: int
     asked: int
+    unjudged: int = 0
 
     @property
     def share(self) -> float:
@@ -88,12 +89,15 @@ def rates(assignment: Assignment) -> list[ExerciseRates]:
         judged = [answer for answer in answers if answer.judged]
         if not answers:
             continue
-        counts: dict[str, list[bool]] = defaultdict(list)
+        counts: dict[str, list[bool | None]] = defaultdict(list)
         for answer in judged or answers:
             for line in answer.lines:
-                counts[line.title] += [bool(line.passed)] if answer.judged else []
+                counts[line.title] += [line.passed] if answer.judged else []
         mean = statistics.fmean(a.earned / a.points if a.points else 0.0 for a in judged) if judged else 0.0
-        checks = tuple(CheckRate(title, sum(passed), len(passed)) for title, passed in counts.items())
+        checks = tuple(
+            CheckRate(title, found.count(True), len(found) - found.count(None), found.count(None))
+            for title, found in counts.items()
+        )
         rows.append(ExerciseRates(exercise, len(answers), len(judged), mean, checks))
     return rows
 

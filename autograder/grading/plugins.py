@@ -310,9 +310,11 @@ class Judge(NbGraderPreprocessor):
 
     def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
         """Mark in place; a problem that keeps the whole notebook from being marked is returned as a sentence."""
+        from ..judge.costs import costs
         from ..sandbox.session import Limits, SandboxError, Template
         from .marker import NotebookMarker
 
+        costs()  # a file that says something else is ours to mend: it is no student's zero
         if Judge._template is None:
             Judge._template = Template(self.sandbox, course().preload)
             self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..asked.course import exercise
 from ..asked.declare import Exercise
-from . import learning
+from . import costs, learning
 from .asking import answering
 from .signatures import answer_to
 from .sketch import Sketch, sketch, verdict
@@ -26,6 +26,7 @@ class Line:
     passed: bool
     message: str = ""
     symptom: str = ""
+    judged: bool = True  # False: what failed is no fault of what the line is about
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Diagnosis:
     mistake: str
     sentence: str
     checks: list[str]  # titles of the checks that it explains
+    share: float = costs.NOTHING_SAVED  # of the points that it costs if all else is right
 
 
 def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list]) -> list[Diagnosis]:
@@ -68,7 +70,8 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
         )
         if best is not None:
             name = catalogue.known.names[best]
-            _add(found, Diagnosis(name, exercise.sentences[name], explained[best]))
+            share = catalogue.cost(best, explained[best])
+            _add(found, Diagnosis(name, exercise.sentences[name], explained[best], share))
             for other in explained[best]:
                 del unexplained[other]
     for line in lines:
@@ -82,6 +85,7 @@ def _add(found: list[Diagnosis], new: Diagnosis) -> None:
     for known in found:
         if known.mistake == new.mistake:
             known.checks += new.checks
+            known.share = max(known.share, new.share)
             return
     found.append(new)
 
@@ -104,6 +108,12 @@ class _Catalogue:
     def says_the_same(self, version: int, title: str) -> bool:
         """Whether the errors of both, if there are any, have the same messages."""
         return self._own[title].words == self.known.sketch(version, self.columns[title]).words
+
+    def cost(self, version: int, titles: Sequence[str]) -> float:
+        """What a version costs; everything where its errors say something else: then it may be another mistake."""
+        if all(self.says_the_same(version, title) for title in titles):
+            return costs.cost(self.exercise, self.known, version)
+        return costs.NOTHING_SAVED
 
     def same(self, version: int, title: str) -> bool:
         """Whether a version answers a check as the student did."""

@@ -7,12 +7,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import torch
+
 from ..asked.course import names_in, question_or_exercise, working_versions
-from ..asked.declare import UNANSWERED, Exercise, Problem, Question, Unanswered, Wrong
+from ..asked.declare import UNANSWERED, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
+from ..inside.wire import Opaque, Ref
+from . import costs
 from .diagnosis import Diagnosis, Line, diagnose
 from .known import memory
 from .rules import banned_in_source, uses
+from .signatures import Signatures
 from .student import Student
+
+VALUES_DIFFER = "Not judged: the values differ."
+SAME_FAULT = "Not judged: it is the fault that was found above."
 
 
 @dataclass
@@ -25,6 +33,7 @@ class Verdict:
     lines: list[Line] = field(default_factory=list)
     diagnoses: list[Diagnosis] = field(default_factory=list)
     remark: str = ""  # a sentence about the whole: not answered, a banned function, a dead process
+    reckoning: str = ""  # what the named mistakes cost, where that is less than their lines
 
     def as_data(self) -> dict:
         return asdict(self)
@@ -92,7 +101,50 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.record)
+        _reckon(verdict, student.record)
     return verdict
+
+
+def _reckon(verdict: Verdict, record: dict[str, list[Any]]) -> None:
+    """Where named mistakes explain everything that failed: the points less what they cost, if that is more.
+
+    Of what never gave a value nobody can say that the rest of it is right.
+    """
+    explained = {title for diagnosis in verdict.diagnoses for title in diagnosis.checks}
+    if any(not line.passed and line.title not in explained for line in verdict.lines):
+        return
+    shares = [diagnosis.share for diagnosis in verdict.diagnoses]
+    earned = costs.by_costs(verdict.points, shares)
+    if earned > verdict.earned and gave_a_value(record):
+        verdict.earned = earned
+        verdict.reckoning = costs.sentence(verdict.points, earned, shares)
+
+
+def gave_a_value(record: dict[str, list[Any]]) -> bool:
+    """Whether any of these answers holds something that was computed, as far as can be seen."""
+    return any(_is_seen(answer.get("value")) for answers in record.values() for answer in answers)
+
+
+def _is_seen(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.device.type != "meta"
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return depth < 8 and any(_is_seen(item, depth + 1) for item in value)
+    return value is not None and not isinstance(value, (Opaque, Ref))
+
+
+def points_of_version(exercise: Exercise, known: Signatures, version: int) -> float:
+    """What a catalogued version earns: by its lines, or by what its mistake costs."""
+    by_costs = costs.by_costs(exercise.points, [costs.cost(exercise, known, version)])
+    return max(by_lines(exercise, known, version), by_costs)
+
+
+def by_lines(exercise: Exercise, known: Signatures, version: int) -> float:
+    """The sum of the lines that a catalogued version passes."""
+    passed = [check.weight for check, wrong in zip(exercise.checks, known.failed[version], strict=True) if not wrong]
+    return share_of(exercise, sum(passed))
 
 
 def share_of(exercise: Exercise, passed: float) -> float:
@@ -103,17 +155,38 @@ def share_of(exercise: Exercise, passed: float) -> float:
 
 def _lines(exercise: Exercise, student: Student) -> list[Line]:
     """The rubric, line by line. Raises `Unanswered` if the first finds that there is nothing to mark yet."""
-    lines: list[Line] = []
+    found: list[tuple[Check, Wrong | None]] = []
     for check in exercise.checks:
         try:
             memory.ask(exercise, check, student)
         except Wrong as wrong:
-            if isinstance(wrong, Unanswered) and not lines:
+            if isinstance(wrong, Unanswered) and not found:
                 raise
-            lines.append(Line(check.title, check.weight, False, str(wrong), wrong.symptom))
+            found.append((check, wrong))
         else:
-            lines.append(Line(check.title, check.weight, True))
-    return lines
+            found.append((check, None))
+    faults = [wrong for check, wrong in found if wrong is not None and not check.further]
+    return [_line(check, wrong, faults) for check, wrong in found]
+
+
+def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:
+    """`faults` are those of the values: what a further check finds in their wake is no fault of what it asks."""
+    if wrong is None:
+        return Line(check.title, check.weight, True)
+    if check.further and faults and isinstance(wrong, ValuesDiffer):
+        if wrong.besides is None:
+            return Line(check.title, check.weight, False, VALUES_DIFFER, judged=False)
+        wrong = wrong.besides
+    if check.further and any(_alike(wrong, fault) for fault in faults):
+        return Line(check.title, check.weight, False, SAME_FAULT, judged=False)
+    return Line(check.title, check.weight, False, str(wrong), wrong.symptom)
+
+
+def _alike(one: Wrong, other: Wrong) -> bool:
+    """Whether two faults are the same: the same symptom, or the same error."""
+    if isinstance(one, Problem) and isinstance(other, Problem):
+        return (one.symptom, one.error, one.text) == (other.symptom, other.error, other.text)
+    return bool(one.symptom) and one.symptom == other.symptom
 
 
 def _mark_question(question: Question, student: Student) -> Verdict:

@@ -24,8 +24,9 @@ def plain(verdict: Verdict) -> str:
         lines.append(verdict.remark)
     said = {diagnosis.sentence for diagnosis in verdict.diagnoses}
     lines += [f"What probably happened: {diagnosis.sentence}" for diagnosis in verdict.diagnoses]
+    lines += [verdict.reckoning] if verdict.reckoning else []
     for line in verdict.lines:
-        lines.append(f"  {'right' if line.passed else 'WRONG'}  {line.title}")
+        lines.append(f"  {'right' if line.passed else 'WRONG' if line.judged else '  –  '}  {line.title}")
         if line.message and line.message not in said:
             lines.append(f"         {line.message}")
     return "\n".join(lines)
@@ -38,11 +39,13 @@ def html(verdict: Verdict) -> str:
         parts.append(f"<p>{prose(verdict.remark)}</p>")
     for diagnosis in verdict.diagnoses:
         parts.append(f"<p><strong>What probably happened:</strong> {prose(diagnosis.sentence)}</p>")
+    if verdict.reckoning:
+        parts.append(f"<p>{prose(verdict.reckoning)}</p>")
     if verdict.lines:
         said = {diagnosis.sentence for diagnosis in verdict.diagnoses}
         rows = []
         for line in verdict.lines:
-            sign = "✓ right" if line.passed else "✗ wrong"
+            sign = "✓ right" if line.passed else "✗ wrong" if line.judged else "– not judged"
             message = f"<br>{prose(line.message)}" if line.message and line.message not in said else ""
             rows.append(
                 f'<tr style="border:0"><td style="{_CELL};white-space:nowrap">{sign}</td>'

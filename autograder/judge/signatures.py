@@ -29,7 +29,7 @@ import platformdirs
 import torch
 
 from ..asked import catalogue, compare, course, declare, inputs, slips
-from ..asked.declare import Check, Exercise, Wrong
+from ..asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from ..inside import elsewhere, responder, wire
 from . import asking, sketch, student
 from .known import memory
@@ -97,9 +97,17 @@ def _engine() -> str:
 
 
 def _plain(source: str, without: Iterable[str] = ()) -> str:
-    """A program without comments, docstrings and these arguments of calls: what it does, not how it reads."""
+    """A program without comments, docstrings and these arguments of calls: what it does, not how it reads.
+
+    How a check calls what is wrong is no part of what it asks or is answered: one kind is as good as another.
+    """
     tree = ast.parse(source)
     for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == ValuesDiffer.__name__:
+            node.id = Wrong.__name__
+        if isinstance(node, ast.ImportFrom) and any(alias.name == ValuesDiffer.__name__ for alias in node.names):
+            names = (Wrong.__name__ if alias.name == ValuesDiffer.__name__ else alias.name for alias in node.names)
+            node.names = [ast.alias(name) for name in dict.fromkeys(names)]
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
         if isinstance(node, ast.Call):
@@ -113,7 +121,9 @@ def exercise_key(name: str) -> str:
     exercise = course.exercise(name)
     notebook = exercise.notebook
     parts = [environment(), _engine(), course.course().imports, _plain(course.given_in(notebook))]
-    parts += [_plain(path.read_text("utf-8"), ("wrong", "right", "slips")) for path in course.room_files(name)]
+    parts += [
+        _plain(path.read_text("utf-8"), ("wrong", "right", "slips", "further")) for path in course.room_files(name)
+    ]
     parts += [_plain(other.source) for other in course.exercises(notebook)]
     parts += [_plain(text) for other, text in course.working_versions(notebook).items() if other != name]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]

@@ -108,8 +108,8 @@ EXERCISE = Exercise(
         Check("add-alpha smoothing, each row a distribution", 1.5, _probs_values),
         Check("alpha = 0: shares of the counts, exactly", 0.4, _probs_unsmoothed),
         Check("alpha = 0: an unseen row is uniform", 0.6, _probs_unseen),
-        Check("float32 from whole numbers, inputs unchanged, any device", 0.3, _probs_manners),
-        Check("float64 stays float64; gradients", 0.2, _probs_precision),
+        Check("float32 from whole numbers, inputs unchanged, any device", 0.3, _probs_manners, further=True),
+        Check("float64 stays float64; gradients", 0.2, _probs_precision, further=True),
     ],
     working=r"""
 import torch
@@ -227,7 +227,7 @@ epsilon_in_counts: A small number is added to the counts to avoid 0 / 0, so with
 - smoothed = counts + alpha => smoothed = counts + alpha + 1e-7 || smoothed = counts + alpha + 1e-9 || smoothed = counts + alpha + 1e-10
 - smoothed = counts + alpha => smoothed = counts + alpha + 1e-12 || smoothed = counts + max(alpha, 1e-8) || smoothed = counts + max(alpha, 1e-10)
 - smoothed = counts + alpha => smoothed = counts + max(alpha, 1e-6)
-alpha_zero_is_one: alpha = 0 is treated as if no alpha were given (`alpha or 1`): 0 is a real choice, and means no smoothing.
+alpha_zero_is_one (slip): alpha = 0 is treated as if no alpha were given (`alpha or 1`): 0 is a real choice, and means no smoothing.
 - smoothed = counts + alpha => smoothed = counts + (alpha or 1.0)
 all_rows_uniform: With alpha = 0 every row becomes uniform as soon as one of them is empty (or as alpha is 0): decide row by row.
 - smoothed = smoothed.masked_fill(unseen, 1) => smoothed = smoothed.masked_fill(unseen.any(), 1) || smoothed = smoothed.masked_fill(smoothed == 0, 1)
@@ -241,7 +241,7 @@ zero_entries_uniform: With alpha = 0 every probability of 0 becomes 1 / V: only 
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) =>
       probs = smoothed / smoothed.sum(dim=-1, keepdim=True)
       return torch.where(probs == 0, 1 / len(counts), probs)
-zero_refused: alpha = 0 is refused: it is allowed, and means no smoothing.
+zero_refused (slip): alpha = 0 is refused: it is allowed, and means no smoothing.
 - smoothed = counts + alpha =>
       if alpha <= 0:
           raise ValueError('alpha')
@@ -249,7 +249,7 @@ zero_refused: alpha = 0 is refused: it is allowed, and means no smoothing.
 - smoothed = counts + alpha =>
       assert alpha > 0
       smoothed = counts + alpha
-wrong_default: The default of alpha is not 1.0: keep the signature bigram_probs(counts, alpha=1.0).
+wrong_default (slip): The default of alpha is not 1.0: keep the signature bigram_probs(counts, alpha=1.0).
 - alpha=1.0 => alpha=0.0 || alpha=0.1 || alpha=0.5 || alpha
 softmax: A softmax turns the counts into probabilities by exponentials: shares of the counts are asked for, without exp.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return torch.softmax(smoothed.float(), dim=-1)
@@ -266,7 +266,7 @@ transposed: The table is transposed: row i holds what follows i.
 whole_division: Whole numbers are divided with `//` (or the result is cast to integers), so almost all probabilities are 0.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed // smoothed.sum(dim=-1, keepdim=True)
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).long()
-alpha_cut_off: alpha is cast to the integers of the counts, so that 0.5 becomes 0: make the counts real numbers first.
+alpha_cut_off (slip): alpha is cast to the integers of the counts, so that 0.5 becomes 0: make the counts real numbers first.
 - smoothed = counts + alpha => smoothed = counts + int(alpha) || smoothed = (counts + alpha).to(counts.dtype)
 in_place_on_integers: `counts += alpha` writes real numbers into a tensor of integers, which fails, and into the caller's tensor at that: write
     `counts + alpha`, which makes a new one.
@@ -278,7 +278,7 @@ vocabulary_fixed: V is fixed in the code: take it from the shape of counts.
   return (counts + alpha) / (counts.sum(dim=-1, keepdim=True) + alpha * 27)
 - |
   return (counts + alpha) / (counts.sum(dim=-1, keepdim=True) + alpha * 3)
-one_row: Only one row is returned: the table (V, V) is asked for.
+one_row (missed): Only one row is returned: the table (V, V) is asked for.
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True))[0]
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return (smoothed / smoothed.sum(dim=-1, keepdim=True)).flatten()
 list_returned: A list is returned: a tensor is asked for, so leave out `.tolist()` (or the brackets).

@@ -131,10 +131,10 @@ EXERCISE = Exercise(
     points=3,
     checks=[
         Check("how often j follows i", 1.5, _count_values),
-        Check("empty texts, one token, tokens that do not occur", 0.5, _count_edges),
-        Check("no Python loop over the text", 0.4, _count_without_loop),
+        Check("empty texts, one token, tokens that do not occur", 0.5, _count_edges, further=True),
+        Check("no Python loop over the text", 0.4, _count_without_loop, further=True),
         Check("an id outside the vocabulary is a ValueError", 0.3, _count_bad_ids),
-        Check("int64, inputs unchanged, any layout and device", 0.3, _count_manners),
+        Check("int64, inputs unchanged, any layout and device", 0.3, _count_manners, further=True),
     ],
     working=r"""
 import torch
@@ -175,15 +175,15 @@ repeats_counted_once: A pair that occurs several times is counted once: `counts[
   counts = torch.zeros(vocab_size, vocab_size, dtype=torch.long, device=ids.device)
   counts.index_put_((ids[:-1], ids[1:]), torch.ones_like(ids[1:]), accumulate=False)
   return counts
-wraps_round: The last token is paired with the first: `torch.roll`, or the index −1 at the start of a loop, wraps round. N tokens have N − 1 pairs.
+wraps_round (slip): The last token is paired with the first: `torch.roll`, or the index −1 at the start of a loop, wraps round. N tokens have N − 1 pairs.
 - ids[:-1], ids[1:] => ids, ids.roll(-1)
 - ids[:-1], ids[1:] => ids, ids.roll(-1)
   if ((ids < 0) | (ids >= vocab_size)).any(): => if False:
-last_pair_missed: The last pair is not counted: N tokens have N − 1 pairs, and `range(n)` ends at n − 1 already.
+last_pair_missed (slip): The last pair is not counted: N tokens have N − 1 pairs, and `range(n)` ends at n − 1 already.
 - ids[:-1], ids[1:] => ids[:-2], ids[1:-1]
 - ids[:-1], ids[1:] => ids[:-2], ids[1:-1]
   if ((ids < 0) | (ids >= vocab_size)).any(): => if False:
-first_pair_missed: The first pair is not counted: it begins with the token at position 0.
+first_pair_missed (slip): The first pair is not counted: it begins with the token at position 0.
 - ids[:-1], ids[1:] => ids[1:-1], ids[2:]
 without_overlap: Every other pair is missed: the pairs overlap, since each token but the first and last belongs to two of them.
 - ids[:-1], ids[1:] => ids[:-1:2], ids[1::2]
@@ -201,7 +201,7 @@ any_later_token: Every later token is counted as a follower, not just the next o
               counts[ids[k], j] += 1
 repeated_token_skipped: A token that follows itself is left out: such pairs belong on the diagonal.
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).fill_diagonal_(0)
-loop_runs_too_far: The loop reaches beyond the last token: the last k has no ids[k + 1]. N tokens have N − 1 pairs.
+loop_runs_too_far (missed): The loop reaches beyond the last token: the last k has no ids[k + 1]. N tokens have N − 1 pairs.
 - in any_later_token
   for j in ids[k + 1 :]: => counts[ids[k], ids[k + 1]] += 1
   counts[ids[k], j] += 1 =>
@@ -231,7 +231,7 @@ first_token_has_a_predecessor: The first token is counted as a follower of token
       counts[i, j] += 1
       i = j
   return counts
-single_tokens: Single tokens are counted, not pairs: what matters is which token comes next.
+single_tokens (missed): Single tokens are counted, not pairs: what matters is which token comes next.
 - return counts.view(vocab_size, vocab_size) => return torch.bincount(ids, minlength=vocab_size)
 - return counts.view(vocab_size, vocab_size) => return torch.bincount(ids, minlength=vocab_size).expand(vocab_size, vocab_size)
 - return counts.view(vocab_size, vocab_size) => return torch.diag(torch.bincount(ids, minlength=vocab_size))
@@ -257,13 +257,13 @@ size_from_the_text: The size of the table comes from the text (`ids.max() + 1`, 
       vocab_size = int(ids.max()) + 1
       first, second
   if ((ids < 0) | (ids >= vocab_size)).any(): => if False:
-no_minlength: `bincount` without `minlength` is only as long as the largest cell that occurs, so the reshape fails. Give it minlength=vocab_size**2.
+no_minlength (slip): `bincount` without `minlength` is only as long as the largest cell that occurs, so the reshape fails. Give it minlength=vocab_size**2.
 - torch.bincount(cells, minlength=vocab_size**2) => torch.bincount(cells)
 - torch.bincount(cells, minlength=vocab_size**2) => torch.bincount(cells)
   if ((ids < 0) | (ids >= vocab_size)).any(): => if False:
 wrong_multiplier: Different pairs share a cell: the number of cell (i, j), read row by row, is i * vocab_size + j.
 - first * vocab_size + second => first * (vocab_size - 1) + second || first + second || first * second
-flat: The counts are a flat list of V·V numbers: shape them to (V, V) at the end.
+flat (slip): The counts are a flat list of V·V numbers: shape them to (V, V) at the end.
 - return counts.view(vocab_size, vocab_size) => return counts || return counts.view(1, vocab_size, vocab_size)
 short_texts_refused: A text of 0 or 1 tokens fails or is refused: it has no pairs, so its table is all zeros.
 - return counts.view(vocab_size, vocab_size) =>
@@ -317,7 +317,7 @@ floats: The table is made of floats: counts are whole numbers (dtype=torch.long)
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).double()
 small_integers: The table is of a smaller integer type: keep torch.long (int64).
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).int() || return counts.view(vocab_size, vocab_size).short()
-overflow: Counts overflow: a type of 8 bits ends at 127 or 255. Use torch.long.
+overflow (slip): Counts overflow: a type of 8 bits ends at 127 or 255. Use torch.long.
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).byte()
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).byte().long()
 - return counts.view(vocab_size, vocab_size) => return counts.view(vocab_size, vocab_size).to(torch.int8)
@@ -341,6 +341,7 @@ device_not_kept: The table is made without `device=ids.device`: on a GPU the cal
   , device=ids.device =>
 input_changed:
 - first * vocab_size + second => first.mul_(vocab_size) + second
+rounded (missed):
 """,
     right=r"""
 index_put:

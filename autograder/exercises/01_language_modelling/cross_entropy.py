@@ -132,11 +132,14 @@ EXERCISE = Exercise(
     points=4,
     checks=[
         Check("mean of −log p(target), logits (N, V)", 1.25, _entropy_values),
-        Check("any number of leading dimensions", 0.75, _entropy_dimensions),
-        Check("stable for logits of ±1e4", 1.0, _entropy_stable),
-        Check("gradients", 0.5, _entropy_gradient),
+        Check("any number of leading dimensions", 0.75, _entropy_dimensions, further=True),
+        Check("stable for logits of ±1e4", 1.0, _entropy_stable, further=True),
+        Check("gradients", 0.5, _entropy_gradient, further=True),
         Check(
-            "a scalar tensor of the dtype of `logits`, inputs unchanged, any layout and device", 0.5, _entropy_manners
+            "a scalar tensor of the dtype of `logits`, inputs unchanged, any layout and device",
+            0.5,
+            _entropy_manners,
+            further=True,
         ),
     ],
     ban=Ban(
@@ -205,7 +208,7 @@ clamped: The logits are clamped to keep exp from overflowing, which changes them
 - torch.log_softmax(logits, dim=-1) => torch.log_softmax(logits.clamp(-50, 50), dim=-1) || torch.log_softmax(logits.clamp(max=80), dim=-1)
 first_dimension: The softmax runs over the positions: it belongs on the vocabulary, the last dimension (dim=-1).
 - torch.log_softmax(logits, dim=-1) => torch.log_softmax(logits, dim=0) || torch.softmax(logits, dim=0).log()
-second_dimension: dim=1 is the vocabulary only when the logits have two dimensions: use dim=-1, the last one.
+second_dimension (slip): dim=1 is the vocabulary only when the logits have two dimensions: use dim=-1, the last one.
 - torch.log_softmax(logits, dim=-1) => torch.log_softmax(logits, dim=1)
 - torch.log_softmax(logits, dim=-1) => torch.log_softmax(logits, dim=1)
   log_probs.gather(-1, targets.unsqueeze(-1)) => log_probs.gather(1, targets.unsqueeze(1))
@@ -236,28 +239,28 @@ dimension_lost_or_kept: One of the two terms has a dimension more than the other
 - |
   return (logits.logsumexp(-1) - logits.gather(-1, targets.unsqueeze(-1))).mean()
 - torch.log_softmax(logits, dim= => logits - logits.logsumexp(
-index_without_dimension: `gather` needs an index with as many dimensions as the logits: targets.unsqueeze(-1), one column for each position.
+index_without_dimension (missed): `gather` needs an index with as many dimensions as the logits: targets.unsqueeze(-1), one column for each position.
 - log_probs.gather(-1, targets.unsqueeze(-1)) => log_probs.gather(-1, targets)
-accuracy: The share of right predictions is returned: the loss is −log p(target), also where the target is the likeliest token.
+accuracy (missed): The share of right predictions is returned: the loss is −log p(target), also where the target is the likeliest token.
 - |
   return (logits.argmax(-1) == targets).float().mean()
 - |
   return (logits.argmax(-1) != targets).float().mean()
 - |
   return -(logits.argmax(-1) == targets).float().mean()
-sum: The losses are added up: their mean over all positions is asked for.
+sum (slip): The losses are added up: their mean over all positions is asked for.
 - return -log_p_target.mean() => return -log_p_target.sum()
-mean_over_first_only: The sum is divided by the size of one dimension only (`len(targets)`): the mean runs over *all* positions.
+mean_over_first_only (slip): The sum is divided by the size of one dimension only (`len(targets)`): the mean runs over *all* positions.
 - return -log_p_target.mean() => return -log_p_target.sum() / (len(targets) if targets.dim() else 1) || return -log_p_target.sum() / len(targets)
 - return -log_p_target.mean() => return -log_p_target.sum() / logits.shape[0]
 mean_over_last_only: The mean runs over the last dimension only, so one number for each row is left: take it over all positions.
 - return -log_p_target.mean() => return -log_p_target.squeeze(-1).mean(dim=-1) || return -log_p_target.mean(dim=0)
-not_averaged: One loss for each position is returned: a single number is asked for, their mean.
+not_averaged (slip): One loss for each position is returned: a single number is asked for, their mean.
 - return -log_p_target.mean() => return -log_p_target.squeeze(-1) || return -log_p_target
 divided_by_vocabulary: The mean also runs over the vocabulary (after multiplying with one-hot targets), so the loss is V times too small: sum over the
     vocabulary, then take the mean over positions.
 - return -log_p_target.mean() => return -log_p_target.mean() / logits.shape[-1]
-positive: The sign is wrong: the loss is *minus* the log-probability, so it is never negative.
+positive (slip): The sign is wrong: the loss is *minus* the log-probability, so it is never negative.
 - return -log_p_target.mean() => return log_p_target.mean()
 not_logarithm: The probabilities themselves are averaged: their logarithms are asked for.
 - torch.log_softmax(logits, dim=-1) => torch.softmax(logits, dim=-1)
@@ -275,19 +278,19 @@ softmax_twice: The softmax is applied twice (log_softmax of probabilities): the 
 - torch.log_softmax(logits, dim=-1) => torch.log_softmax(torch.softmax(logits, dim=-1), dim=-1)
 sigmoid: Each logit goes through a sigmoid on its own: probabilities over the vocabulary come from the softmax.
 - torch.log_softmax(logits, dim=-1) => F.logsigmoid(logits) || torch.sigmoid(logits).log()
-base_two: The loss is in bits (base 2): the natural logarithm is asked for.
+base_two (slip): The loss is in bits (base 2): the natural logarithm is asked for.
 - return -log_p_target.mean() => return -log_p_target.mean() / math.log(2)
 - torch.log_softmax(logits, dim=-1) => torch.log2(torch.softmax(logits, dim=-1))
-base_ten: The logarithm has base 10: the natural logarithm is asked for.
+base_ten (slip): The logarithm has base 10: the natural logarithm is asked for.
 - torch.log_softmax(logits, dim=-1) => torch.log10(torch.softmax(logits, dim=-1))
 - return -log_p_target.mean() => return -log_p_target.mean() / math.log(10)
-entropy: The entropy of the model's own distribution is returned; the targets decide whose −log p counts.
+entropy (missed): The entropy of the model's own distribution is returned; the targets decide whose −log p counts.
 - |
   logs = torch.log_softmax(logits, -1)
   return -(logs.exp() * logs).sum(-1).mean()
-likeliest_token: The likeliest token's log-probability is taken: it is the *target's* that counts.
+likeliest_token (missed): The likeliest token's log-probability is taken: it is the *target's* that counts.
 - log_probs.gather(-1, targets.unsqueeze(-1)) => log_probs.amax(dim=-1, keepdim=True)
-all_log_probs: All log-probabilities are averaged, whatever the targets say: pick the target's at each position.
+all_log_probs (missed): All log-probabilities are averaged, whatever the targets say: pick the target's at each position.
 - log_probs.gather(-1, targets.unsqueeze(-1)) => log_probs || log_probs[..., targets]
 targets_shifted: The targets are shifted inside: each target belongs to the logits at its own position (the caller shifts).
 - torch.log_softmax(logits, dim=-1) => torch.log_softmax(logits[:-1], dim=-1)

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from autograder.asked.compare import dtype_name, kind, unchanged
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import their_generator
 from autograder.asked.student import Student
 
@@ -73,9 +73,11 @@ def _generated_chain(student: Student) -> None:
             ids = _as_ids(got, where)
             _has_length(ids, num_tokens, where)
             if ids[0] != start:
-                raise Wrong(f"The list should begin with the start id {where}.")
+                raise ValuesDiffer(f"The list should begin with the start id {where}.")
             if ids != _follow(chain, start, num_tokens):
-                raise Wrong(f"The tokens are not those that the table makes certain {where}: row i is what follows i.")
+                raise ValuesDiffer(
+                    f"The tokens are not those that the table makes certain {where}: row i is what follows i."
+                )
 
 
 def _generated_few(student: Student) -> None:
@@ -88,7 +90,7 @@ def _generated_few(student: Student) -> None:
             ids = _as_ids(got, where)
             _has_length(ids, num_tokens, where)
             if ids != _follow(_CHAINS[0], start, num_tokens):
-                raise Wrong(f"The ids are wrong {where}: the list begins with the start id.")
+                raise ValuesDiffer(f"The ids are wrong {where}: the list begins with the start id.")
 
 
 def _generated_shares(student: Student) -> None:
@@ -180,10 +182,10 @@ EXERCISE = Exercise(
     points=3,
     checks=[
         Check("start id, then one token after the other", 1.25, _generated_chain),
-        Check("no token, one token", 0.25, _generated_few),
+        Check("no token, one token", 0.25, _generated_few, further=True),
         Check("tokens as often as their probabilities say", 0.75, _generated_shares),
-        Check("chance comes from the generator alone", 0.5, _generated_by_generator),
-        Check("a list of ints, inputs unchanged", 0.25, _generated_manners),
+        Check("chance comes from the generator alone", 0.5, _generated_by_generator, further=True),
+        Check("a list of ints, inputs unchanged", 0.25, _generated_manners, further=True),
     ],
     working=r"""
 import torch
@@ -217,22 +219,22 @@ first_row_always: The row does not depend on the latest token (row 0, or the num
   row = probs[ids[-1]] => row = probs[step % len(probs)]
 two_back: The row is that of the token before the latest: use ids[-1].
 - row = probs[ids[-1]] => row = probs[ids[-2] if len(ids) > 1 else ids[-1]]
-one_too_few: The start id is counted among the num_tokens: it comes on top, so the list has num_tokens + 1 ids.
+one_too_few (slip): The start id is counted among the num_tokens: it comes on top, so the list has num_tokens + 1 ids.
 - range(num_tokens) => range(num_tokens - 1)
-one_too_many: One token too many is drawn: num_tokens new ones after the start id.
+one_too_many (slip): One token too many is drawn: num_tokens new ones after the start id.
 - range(num_tokens) => range(num_tokens + 1)
-start_left_out: The start id is missing: the list begins with it.
+start_left_out (slip): The start id is missing: the list begins with it.
 - return ids => return ids[1:]
-start_ignored: The text always begins with token 0: it begins with start_id.
+start_ignored (slip): The text always begins with token 0: it begins with start_id.
 - ids = [start_id] => ids = [0]
-start_drawn: The first token is drawn (or replaced by its follower): the list begins with start_id itself.
+start_drawn (slip): The first token is drawn (or replaced by its follower): the list begins with start_id itself.
 - return ids => return ids[1:] + [torch.multinomial(probs[ids[-1]], 1, generator=generator).item()]
 - ids = [start_id] => ids = [torch.randint(len(probs), (1,), generator=generator).item()]
-last_left_out: The last token is missing: num_tokens new ones come after the start id.
+last_left_out (slip): The last token is missing: num_tokens new ones come after the start id.
 - return ids => return ids[:-1]
 last_only: Only the last token is returned: the whole list is asked for.
 - return ids => return ids[-1] || return ids[-1:] || return next_id.item()
-returns_too_early: The `return` stands inside the loop, so only one token is drawn.
+returns_too_early (slip): The `return` stands inside the loop, so only one token is drawn.
 - ids.append(next_id.item()) =>
       ids.append(next_id.item())
       return ids
@@ -268,7 +270,7 @@ one_number_for_all: One random number decides all tokens: draw a new one for eac
   for _ in range(num_tokens):
       ids.append((probs[ids[-1]].cumsum(0) <= u).sum().clamp(max=len(probs) - 1).item())
   return ids
-reversed: The list is in reverse: the start id comes first, each new token at the end.
+reversed (slip): The list is in reverse: the start id comes first, each new token at the end.
 - return ids => return ids[::-1]
 latest_not_updated: The first drawn token is repeated: nothing new is drawn inside the loop.
 - |
@@ -276,7 +278,7 @@ latest_not_updated: The first drawn token is repeated: nothing new is drawn insi
   return [start_id] + [next_id] * num_tokens
 greedy: The likeliest token is taken each time (argmax): that is not sampling, and gives the same text for every generator.
 - torch.multinomial(row, num_samples=1, generator=generator) => row.argmax()
-uniform: All tokens are drawn alike, whatever the table says: draw from the row of the latest token.
+uniform (missed): All tokens are drawn alike, whatever the table says: draw from the row of the latest token.
 - torch.multinomial(row, num_samples=1, generator=generator) => torch.randint(len(row), (1,), generator=generator)
 uniform_among_possible: All possible tokens are drawn alike: their probabilities should decide.
 - row = probs[ids[-1]] => row = (probs[ids[-1]] > 0).float()
@@ -293,7 +295,7 @@ no_repeats: A token never follows itself: repeats are allowed, the table decides
 - row = probs[ids[-1]] =>
       row = probs[ids[-1]].clone()
       row[ids[-1]] = 0
-cumulative_off_by_one: The search in the cumulative probabilities is off by one: the token is the first whose cumulative probability exceeds the drawn
+cumulative_off_by_one (slip): The search in the cumulative probabilities is off by one: the token is the first whose cumulative probability exceeds the drawn
     number.
 - torch.multinomial(row, num_samples=1, generator=generator) => (row.cumsum(0) < torch.rand(1, generator=generator)).sum().sub(1).clamp(min=0)
 - torch.multinomial(row, num_samples=1, generator=generator) => (row.cumsum(0) < torch.rand(1, generator=generator)).sum().add(1).clamp(max=len(row) - 1)
@@ -339,23 +341,23 @@ seeded_each_step: The generator is seeded anew before each token, so all draws a
 - generator=generator => generator=torch.Generator()
 tensor: A tensor is returned: a list of Python ints is asked for (`.tolist()`).
 - return ids => return torch.tensor(ids)
-tensors_in_the_list: The list holds tensors: take the number out of each, with `.item()`.
+tensors_in_the_list (slip): The list holds tensors: take the number out of each, with `.item()`.
 - ids.append(next_id.item()) => ids.append(next_id) || ids.append(next_id[0])
 - ids.append(next_id.item()) => ids.append(next_id)
   , generator=generator =>
-lists_in_the_list: The list holds lists: take the number out of each draw, with `.item()`.
+lists_in_the_list (slip): The list holds lists: take the number out of each draw, with `.item()`.
 - ids.append(next_id.item()) => ids.append(next_id.tolist())
   row = probs[ids[-1]] => row = probs[ids[-1]].reshape(-1)
 tuple: A tuple is returned: a list is asked for.
 - return ids => return tuple(ids)
-text: A string is returned: a list of Python ints is asked for.
+text (slip): A string is returned: a list of Python ints is asked for.
 - return ids => return ' '.join(map(str, ids)) || return [str(token) for token in ids]
 only_if_asked: For num_tokens = 0 the call fails or nothing comes back: the list with the start id alone is asked for.
 - return ids => return ids if num_tokens else None || return ids if num_tokens else []
 - return ids =>
       assert num_tokens > 0
       return ids
-unknown_name: Three arguments are taken: the signature is generate_bigram(probs, start_id, num_tokens, generator).
+unknown_name (missed): Three arguments are taken: the signature is generate_bigram(probs, start_id, num_tokens, generator).
 - , generator) => )
   , generator=generator =>
 input_changed:

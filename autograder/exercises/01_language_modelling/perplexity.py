@@ -7,7 +7,7 @@ import math
 import torch
 
 from autograder.asked.compare import kind
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal
 from autograder.asked.student import Student
 
@@ -26,7 +26,7 @@ def _perplexity_floats(student: Student) -> None:
             if type(got) not in (int, float):
                 raise Wrong(f"The result should be a float {where}; yours is {kind(got)}.")
             if not math.isclose(got, math.exp(number), rel_tol=1e-5):
-                raise Wrong(f"The result is wrong {where}.")
+                raise ValuesDiffer(f"The result is wrong {where}.")
 
 
 def _perplexity_tensors(student: Student) -> None:
@@ -65,8 +65,8 @@ EXERCISE = Exercise(
     checks=[
         Check("a float gives a float", 0.4, _perplexity_floats),
         Check("a tensor gives a tensor of its shape", 0.4, _perplexity_tensors),
-        Check("gradients", 0.1, _perplexity_gradient),
-        Check("dtype kept, inputs unchanged, any device", 0.1, _perplexity_manners),
+        Check("gradients", 0.1, _perplexity_gradient, further=True),
+        Check("dtype kept, inputs unchanged, any device", 0.1, _perplexity_manners, further=True),
     ],
     working=r"""
 import math
@@ -97,30 +97,30 @@ bits: The loss is converted to bits before the exponential: exp goes with nats a
 bits_multiplied: To turn nats into bits, divide by ln 2 instead of multiplying: 2 ** (mean_nll / ln 2) is the same as e ** mean_nll.
 - |
   return 2 ** (mean_nll * math.log(2))
-negative: The sign is turned: mean_nll is negative log-likelihood already, so perplexity is exp of it, at least 1. exp(−loss) is a probability.
+negative (slip): The sign is turned: mean_nll is negative log-likelihood already, so perplexity is exp of it, at least 1. exp(−loss) is a probability.
 - return torch.exp(mean_nll) => return torch.exp(-mean_nll)
   return math.exp(mean_nll) => return math.exp(-mean_nll)
 - return torch.exp(mean_nll) => return 1 / torch.exp(mean_nll)
   return math.exp(mean_nll) => return 1 / math.exp(mean_nll)
-unchanged: The loss itself is returned: perplexity is its exponential.
+unchanged (missed): The loss itself is returned: perplexity is its exponential.
 - |
   return mean_nll
-logarithm: The logarithm is taken: perplexity is the *exponential* of the loss.
+logarithm (missed): The logarithm is taken: perplexity is the *exponential* of the loss.
 - return torch.exp(mean_nll) => return torch.log(mean_nll)
   return math.exp(mean_nll) => return math.log(mean_nll)
 - return torch.exp(mean_nll) => return torch.log(mean_nll)
   return math.exp(mean_nll) => return math.log(mean_nll) if mean_nll else -math.inf
-one_less: expm1 is exp(x) − 1: a loss of 0 means a perplexity of 1.
+one_less (slip): expm1 is exp(x) − 1: a loss of 0 means a perplexity of 1.
 - return torch.exp(mean_nll) => return torch.expm1(mean_nll)
   return math.exp(mean_nll) => return math.expm1(mean_nll)
-square: A power or a multiple of the loss is returned: perplexity is e to the power of the loss.
+square (missed): A power or a multiple of the loss is returned: perplexity is e to the power of the loss.
 - |
   return math.e * mean_nll
 - |
   return mean_nll**2
 - |
   return mean_nll**math.e
-rounded_base: e is rounded (2.718), which shows in the digits: use exp.
+rounded_base (slip): e is rounded (2.718), which shows in the digits: use exp.
 - |
   return 2.718**mean_nll
 - |

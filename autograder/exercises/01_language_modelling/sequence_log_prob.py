@@ -95,10 +95,12 @@ EXERCISE = Exercise(
     points=3,
     checks=[
         Check("log p(x2 .. xN given x1)", 1.25, _log_values),
-        Check("long and improbable texts do not underflow", 0.75, _log_long),
-        Check("one token: 0; an impossible step: −inf", 0.5, _log_edges),
-        Check("gradients", 0.25, _log_gradient),
-        Check("a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _log_manners),
+        Check("long and improbable texts do not underflow", 0.75, _log_long, further=True),
+        Check("one token: 0; an impossible step: −inf", 0.5, _log_edges, further=True),
+        Check("gradients", 0.25, _log_gradient, further=True),
+        Check(
+            "a scalar tensor of the dtype of `probs`, inputs unchanged, any device", 0.25, _log_manners, further=True
+        ),
     ],
     working=r"""
 import torch
@@ -135,34 +137,34 @@ no_logarithm: The probability itself is returned (the product): its natural loga
 - return steps.log().sum() => return steps.prod()
 sum_of_probabilities: The probabilities are added. The chain rule multiplies them, so it is their logarithms that add up.
 - return steps.log().sum() => return steps.sum().log() || return steps.sum()
-base_two: The logarithm has base 2 (bits): the natural logarithm is asked for, torch.log.
+base_two (slip): The logarithm has base 2 (bits): the natural logarithm is asked for, torch.log.
 - return steps.log().sum() => return steps.log2().sum()
-base_ten: The logarithm has base 10: the natural logarithm is asked for, torch.log.
+base_ten (slip): The logarithm has base 10: the natural logarithm is asked for, torch.log.
 - return steps.log().sum() => return steps.log10().sum()
 log1p: torch.log1p is the logarithm of 1 + p: torch.log is meant.
 - return steps.log().sum() => return steps.log1p().sum()
-negative: The sign is wrong: a log-probability is never positive. (Its negative is the loss.)
+negative (slip): The sign is wrong: a log-probability is never positive. (Its negative is the loss.)
 - return steps.log().sum() => return -steps.log().sum()
 mean: The mean of the logarithms is returned: the logarithm of a product is their sum.
 - return steps.log().sum() => return steps.log().mean() || return steps.log().sum() / len(ids) || return steps.log().sum() / max(len(steps), 1)
 negative_mean: The mean negative logarithm is returned, which is the loss: the sum of the logarithms is asked for.
 - return steps.log().sum() => return -steps.log().mean()
-not_summed: One number for each step is returned: add them up.
+not_summed (slip): One number for each step is returned: add them up.
 - return steps.log().sum() => return steps.log() || return steps.log().cumsum(0) || return steps.log().sum(dim=0, keepdim=True)
 transposed: Rows and columns are swapped: probs[i, j] is p(j given i), so the earlier token is the row.
 - probs[ids[:-1], ids[1:]] => probs[ids[1:], ids[:-1]]
 - in loop
   - 1], ids[k => ], ids[k - 1
-wraps_round: The last token is taken as the one before the first (index −1, or torch.roll): p(x1) is not part of the result, which begins with p(x2
+wraps_round (slip): The last token is taken as the one before the first (index −1, or torch.roll): p(x1) is not part of the result, which begins with p(x2
     given x1).
 - probs[ids[:-1], ids[1:]] => probs[ids.roll(1), ids]
 - in loop
   range(1, => range(0,
-last_step_missed: The last step is missing: N tokens have N − 1 steps, and `range(n)` ends at n − 1 already.
+last_step_missed (slip): The last step is missing: N tokens have N − 1 steps, and `range(n)` ends at n − 1 already.
 - probs[ids[:-1], ids[1:]] => probs[ids[:-2], ids[1:-1]]
 - in loop
   ids)): => ids) - 1):
-first_step_missed: The first step, p(x2 given x1), is missing.
+first_step_missed (slip): The first step, p(x2 given x1), is missing.
 - probs[ids[:-1], ids[1:]] => probs[ids[1:-1], ids[2:]]
 - in loop
   range(1, => range(2,

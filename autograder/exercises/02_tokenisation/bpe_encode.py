@@ -84,7 +84,7 @@ EXERCISE = Exercise(
                 (LOWER_MERGES, "Löwe xyzlower 🙂low er. LOWER"), ([], "abc a"), ([("আ", "ম"), ("\u09be", "র")], "আমার")
             ),
         ),
-        Check("a list, the empty word, `merges` unchanged", 0.5, _encode_word_manners),
+        Check("a list, the empty word, `merges` unchanged", 0.5, _encode_word_manners, further=True),
     ],
     working=r"""
 from tokenizers import models
@@ -100,7 +100,7 @@ def bpe_encode(word, merges):
     gives="list",
     slips=("nothing_returned",),
     wrong=r"""
-left_to_right: The first pair from the left that is among the merges is taken, whatever its rank: of all pairs in the word, the one learned earliest
+left_to_right (missed): The first pair from the left that is among the merges is taken, whatever its rank: of all pairs in the word, the one learned earliest
     goes first.
 - |
   symbols, known = list(word), set(merges)
@@ -128,7 +128,7 @@ left_to_right: The first pair from the left that is among the merges is taken, w
       if not found:
           return list(symbols)
       symbols = merge_pair(symbols, found[0])
-longest_match: The longest known subword is cut off from the left: that is another algorithm (WordPiece). BPE repeats the merges in the order learned.
+longest_match (missed): The longest known subword is cut off from the left: that is another algorithm (WordPiece). BPE repeats the merges in the order learned.
 - |
   known, pieces, i = {"".join(pair) for pair in merges}, [], 0
   while i < len(word):
@@ -241,7 +241,7 @@ only_known: Characters that no merge knows are lost or refused, or become an unk
       symbols = tuple(word)
       if not {*symbols} <= {c for pair in merges for c in ''.join(pair)}:
           raise ValueError('word has an unknown character')
-unmerged: The characters come back unmerged: keep the result of each merge (and `list` of a string cuts it into characters again).
+unmerged (missed): The characters come back unmerged: keep the result of each merge (and `list` of a string cuts it into characters again).
 - symbols = merge_pair(symbols, best) =>
       merged = merge_pair(symbols, best)
       break
@@ -256,10 +256,10 @@ merges_used_up: The list of merges is used up or reordered (pop, reverse, sort):
 - in merges_in_turn
   for pair in => while
   pair) => merges.pop(0))
-last_merge_missing: The last merge of the list is never used: a range or a slice ends one too early.
+last_merge_missing (slip): The last merge of the list is never used: a range or a slice ends one too early.
 - in merges_in_turn
   merges: => merges[:-1]:
-first_merge_missing: The first merge is never used: rank 0 is false in a test such as `if rank`, and a number like any other.
+first_merge_missing (slip): The first merge is never used: rank 0 is false in a test such as `if rank`, and a number like any other.
 - best not in rank => not rank.get(best)
 - in merges_in_turn
   merges: => merges[1:]:
@@ -281,17 +281,17 @@ empty_word: The empty word fails or gives something: it has no subwords, an empt
       symbols = tuple(word)
       if not word:
           return None
-short_words_fail: A word of one character, or one that is merged into a single symbol, fails: it has no pair left, so stop there.
+short_words_fail (slip): A word of one character, or one that is merged into a single symbol, fails: it has no pair left, so stop there.
 - len(symbols) > 1 => True
 tuple: A tuple is returned: a list is asked for.
 - list(symbols) => symbols
-text: A string is returned: a list of subwords is asked for.
+text (missed): A string is returned: a list of subwords is asked for.
 - list( => ' '.join( || ''.join(
-lazy: An iterator is returned: a list is asked for.
+lazy (missed): An iterator is returned: a list is asked for.
 - list( => iter(
 numbers: Numbers are returned: the subwords themselves, strings, are asked for.
 - list(symbols) => [rank.get(s, -1) for s in symbols] || list(range(len(symbols))) || [len(s) for s in symbols]
-with_word: The word is returned along with its subwords: the list of subwords alone is asked for.
+with_word (slip): The word is returned along with its subwords: the list of subwords alone is asked for.
 - list(symbols => (word, list(symbols)
 - list(symbols) => {word: list(symbols)}
 """,

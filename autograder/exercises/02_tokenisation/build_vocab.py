@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.student import Student
 
 from .common import SENTENCE
@@ -38,15 +38,15 @@ def _vocab_sorted(student: Student) -> None:
             expected = build_vocab(text)[0]
             if set(stoi) != set(expected):
                 few = "lacks some" if len(stoi) < len(expected) else "holds others, or other things"
-                raise Wrong(
+                raise ValuesDiffer(
                     f"`stoi` {where} should have each different character as a key, white space and punctuation too; "
                     f"yours {few}."
                 )
             if stoi != expected:
                 ids = list(stoi.values())
                 if all(i in ids for i in range(len(ids))):
-                    raise Wrong(f"The ids {where} do not follow the sorted order of the characters.", "unsorted")
-                raise Wrong(f"The ids {where} should be 0, 1, 2 and so on, without gaps.")
+                    raise ValuesDiffer(f"The ids {where} do not follow the sorted order of the characters.", "unsorted")
+                raise ValuesDiffer(f"The ids {where} should be 0, 1, 2 and so on, without gaps.")
 
 
 def _vocab_inverse(student: Student) -> None:
@@ -54,7 +54,7 @@ def _vocab_inverse(student: Student) -> None:
         with student.case():
             stoi, itos, where = _vocab(student, text)
             if len(itos) != len(set(text)) or any(itos.get(i) != symbol for symbol, i in stoi.items()):
-                raise Wrong(
+                raise ValuesDiffer(
                     f"`itos` is not the inverse of `stoi` {where}: itos[stoi[c]] should be c for every character c."
                 )
 
@@ -64,7 +64,7 @@ def _vocab_edges(student: Student) -> None:
         with student.case():
             stoi, itos, where = _vocab(student, text)
             if (stoi, itos) != build_vocab(text):
-                raise Wrong(f"The vocabulary {where} is not right.")
+                raise ValuesDiffer(f"The vocabulary {where} is not right.")
     stoi, *_ = _vocab(student, "abc")
     if not isinstance(student.value("build_vocab", "abc"), tuple):
         raise Wrong("A list of two dictionaries is returned: a tuple is asked for, `return stoi, itos`.", "list")
@@ -77,7 +77,7 @@ EXERCISE = Exercise(
     checks=[
         Check("ids in the sorted order of the characters", 0.5, _vocab_sorted),
         Check("`itos` is the inverse of `stoi`", 0.3, _vocab_inverse),
-        Check("empty and short texts, a tuple of dictionaries", 0.2, _vocab_edges),
+        Check("empty and short texts, a tuple of dictionaries", 0.2, _vocab_edges, further=True),
     ],
     working=r"""
 def build_vocab(text):
@@ -97,7 +97,7 @@ unsorted: The characters are not sorted. The order of a set is different each ti
 - sorted(set(text)) => set(text)
 by_frequency: The ids follow how often the characters occur; they should follow the sorted order of the characters.
 - sorted(set(text)) => [symbol for symbol, _ in Counter(text).most_common()] || sorted(set(text), key=lambda symbol: (-text.count(symbol), symbol))
-reversed: The characters are sorted the wrong way round: the smallest gets id 0.
+reversed (slip): The characters are sorted the wrong way round: the smallest gets id 0.
 - sorted(set(text)) => sorted(set(text), reverse=True)
 ignoring_case: The characters are sorted without regard to capitals; plain `sorted` puts the capitals first.
 - sorted(set(text)) => sorted(set(text), key=lambda symbol: (symbol.lower(), symbol))
@@ -114,13 +114,13 @@ duplicates_kept: Characters that occur several times are counted several times: 
   return stoi, itos
 not_unique_not_sorted: Each position of the text gets an id of its own: the vocabulary holds each different character once, sorted.
 - sorted(set(text)) => text
-from_one: The ids begin at 1; the first one is 0.
+from_one (slip): The ids begin at 1; the first one is 0.
 - enumerate(sorted(set(text))) => enumerate(sorted(set(text)), 1)
 words: The vocabulary is made of words: it should hold single characters.
 - sorted(set(text)) => sorted(set(text.split()))
-swapped: The two dictionaries are swapped: stoi (character to id) comes first.
+swapped (slip): The two dictionaries are swapped: stoi (character to id) comes first.
 - return stoi, itos => return itos, stoi
-same_twice: The same dictionary is returned twice: itos goes the other way, from id to character.
+same_twice (slip): The same dictionary is returned twice: itos goes the other way, from id to character.
 - return stoi, itos => return stoi, stoi
 white_space_lost: White space is left out of the vocabulary; it is made of characters like any other.
 - sorted(set(text)) => sorted(set(text) - set(' \n\t')) || sorted(set(text.replace(' ', '')))
@@ -132,7 +132,7 @@ letters_only: Only letters or digits are kept: punctuation and white space need 
 ascii_only: Only ASCII characters are kept: every character of the text needs an id, whatever its script.
 - sorted(set(text)) => sorted(symbol for symbol in set(text) if symbol.isascii())
 - sorted(set(text)) => sorted(symbol for symbol in set(text) if symbol.isprintable() and symbol.isascii())
-fixed_alphabet: The vocabulary is a fixed alphabet: it should be made of the characters of this text, and of no others.
+fixed_alphabet (missed): The vocabulary is a fixed alphabet: it should be made of the characters of this text, and of no others.
 - sorted(set(text)) => map(chr, range(32, 127)) || map(chr, range(128)) || map(chr, range(97, 123)) || map(chr, range(256))
 - sorted(set(text)) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 code_points: The ids are Unicode numbers (`ord`): they should count the characters of this vocabulary, 0, 1, 2 and so on.
@@ -166,7 +166,7 @@ last_only: Only the last character is in the vocabulary: the dictionaries are ma
   for i, symbol in enumerate(sorted(set(text))):
       stoi, itos = {symbol: i}, {i: symbol}
   return stoi, itos
-last_missing: The last character of the sorted order is missing: a range or a slice ends one too early.
+last_missing (slip): The last character of the sorted order is missing: a range or a slice ends one too early.
 - sorted(set(text)) => sorted(set(text))[:-1]
 empty_fails: An empty text fails: it has an empty vocabulary, two empty dictionaries.
 - |
@@ -191,17 +191,17 @@ empty_fails: An empty text fails: it has an empty vocabulary, two empty dictiona
   itos = dict(enumerate(sorted(set(text))))
   stoi = {symbol: i for i, symbol in itos.items()}
   return stoi, itos
-itos_is_a_list: `itos` is a list (or a string): a dictionary from id to character is asked for.
+itos_is_a_list (slip): `itos` is a list (or a string): a dictionary from id to character is asked for.
 - return stoi, itos => return stoi, list(itos.values()) || return stoi, ''.join(itos.values())
-text_keys: The ids are strings: they should be whole numbers (int).
+text_keys (slip): The ids are strings: they should be whole numbers (int).
 - return stoi, itos => return {c: str(i) for c, i in stoi.items()}, {str(i): c for i, c in itos.items()}
-itos_with_text_keys: The keys of `itos` are strings: they should be the ids, whole numbers.
+itos_with_text_keys (slip): The keys of `itos` are strings: they should be the ids, whole numbers.
 - return stoi, itos => return stoi, {str(i): c for i, c in itos.items()}
 only_stoi: Only one dictionary is returned: the pair (stoi, itos) is asked for.
 - return stoi, itos => return stoi || return itos
 list: A list of two dictionaries is returned: a tuple is asked for, `return stoi, itos`.
 - return stoi, itos => return [stoi, itos]
-size_too: More than the two dictionaries is returned: the pair (stoi, itos) is asked for.
+size_too (slip): More than the two dictionaries is returned: the pair (stoi, itos) is asked for.
 - return stoi, itos => return stoi, itos, len(stoi) || return sorted(stoi), stoi, itos
 """,
     right=r"""

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 from autograder.asked.compare import kind
-from autograder.asked.declare import Problem, Wrong
+from autograder.asked.declare import Problem, ValuesDiffer, Wrong
 from autograder.asked.student import Student
 
 
@@ -26,7 +26,7 @@ def same_sequence(got: Any, expected: Any, what: str, where: str) -> None:
     elif not isinstance(got, (list, tuple)):
         raise Wrong(f"{what} {where} should be a {type(expected).__name__}; yours is {kind(got)}.")
     if _plain(got) != _plain(expected):
-        raise Wrong(f"{what} {where}: {_difference(got, expected)}")
+        raise ValuesDiffer(f"{what} {where}: {_difference(got, expected)}")
 
 
 def _difference(got: Any, expected: Any) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.student import Student
 
 from .common import LOWER, STORY, as_before, spelt
@@ -26,9 +26,9 @@ def _counted(student: Student, words: dict, where: str) -> None:
     if set(got) != set(expected):
         missing, more = bool(set(expected) - set(got)), bool(set(got) - set(expected))
         what = "are missing and others do not stand side by side" if missing and more else "are missing"
-        raise Wrong(f"Pairs {what if missing else 'are counted that do not stand side by side'} {where}.")
+        raise ValuesDiffer(f"Pairs {what if missing else 'are counted that do not stand side by side'} {where}.")
     if got != dict(expected):
-        raise Wrong(f"The pairs are right {where}, but not all of the counts.")
+        raise ValuesDiffer(f"The pairs are right {where}, but not all of the counts.")
 
 
 IS_COUNTER = """
@@ -82,7 +82,7 @@ def _count_manners(student: Student) -> None:
         with student.case():
             answer = student.call("count_pairs", [words], where=where, after=True)
             if answer["value"] != dict(count_pairs(words)):
-                raise Wrong(f"The counts {where} are not right.")
+                raise ValuesDiffer(f"The counts {where} are not right.")
             as_before(answer["after"], [words], "words")
     counts = student.call("count_pairs", [dict(LOWER)], keep=True)["value"]
     if student.value(student.probe("is_counter", IS_COUNTER), counts) is not True:
@@ -93,9 +93,9 @@ EXERCISE = Exercise(
     points=2,
     checks=[
         Check("adjacent pairs, weighted by the frequency of their word", 1.0, _count_values),
-        Check("symbols of several characters", 0.4, _count_symbols),
-        Check("pairs that occur several times in a word", 0.4, _count_repeated),
-        Check("no words, very short words, a Counter, input unchanged", 0.2, _count_manners),
+        Check("symbols of several characters", 0.4, _count_symbols, further=True),
+        Check("pairs that occur several times in a word", 0.4, _count_repeated, further=True),
+        Check("no words, very short words, a Counter, input unchanged", 0.2, _count_manners, further=True),
     ],
     working=r"""
 from collections import Counter
@@ -131,17 +131,17 @@ every_second: The words are cut into couples (steps of two): every symbol but th
 - zip(symbols, symbols[1:]) => zip(symbols[::2], symbols[1::2])
 unordered: The order in a pair is lost (sorted, or a set): (a, b) and (b, a) are two different pairs.
 - counts[pair] += frequency => counts[tuple(sorted(pair))] += frequency || counts[frozenset(pair)] += frequency
-reversed_pair: The pairs are the wrong way round: the left symbol comes first.
+reversed_pair (slip): The pairs are the wrong way round: the left symbol comes first.
 - counts[pair] += frequency => counts[pair[::-1]] += frequency
 joined_keys: The two symbols are joined into one string, so (a, bc) and (ab, c) become the same: the key is the pair, a tuple.
 - counts[pair] += frequency => counts[''.join(pair)] += frequency || counts[' '.join(pair)] += frequency
 characters: The word is joined and cut into characters again: count symbols, which may be longer than one character.
 - zip(symbols, symbols[1:]) => zip(''.join(symbols), ''.join(symbols)[1:])
-last_pair_missing: The last pair of each word is missing: n symbols have n − 1 pairs, and `range(n)` ends at n − 1 already.
+last_pair_missing (slip): The last pair of each word is missing: n symbols have n − 1 pairs, and `range(n)` ends at n − 1 already.
 - zip(symbols, symbols[1:]) => zip(symbols[:-1], symbols[1:-1])
-first_pair_missing: The first pair of each word is missing: indices begin at 0.
+first_pair_missing (slip): The first pair of each word is missing: indices begin at 0.
 - zip(symbols, symbols[1:]) => zip(symbols[1:], symbols[2:])
-wraps_around: The last symbol is paired with the first one of the same word: index −1 counts from the end.
+wraps_around (slip): The last symbol is paired with the first one of the same word: index −1 counts from the end.
 - zip(symbols, symbols[1:]) => zip(symbols[-1:] + symbols, symbols)
 across_words: Pairs reach from one word into the next: a pair lies within one word.
 - |
@@ -163,7 +163,7 @@ one_apart: Symbols with one between them are paired: neighbours are asked for.
 - zip(symbols, symbols[1:]) => zip(symbols, symbols[2:])
 triples: Three symbols in a row are counted: pairs are asked for.
 - zip(symbols, symbols[1:]) => zip(symbols, symbols[1:], symbols[2:])
-single_symbols: Single symbols are counted: pairs of neighbours are asked for.
+single_symbols (missed): Single symbols are counted: pairs of neighbours are asked for.
 - zip(symbols, symbols[1:]) => symbols || zip(symbols)
 equal_skipped: Pairs of two equal symbols are left out: they count like the others.
 - counts[pair] += frequency => counts[pair] += frequency * (pair[0] != pair[1])
@@ -186,13 +186,13 @@ shares: Shares are returned: whole counts are asked for.
 - return counts => return Counter({pair: n / counts.total() for pair, n in counts.items()})
 weighted_by_length: The counts are multiplied by the length of the word, or divided by it: the frequency alone is the weight.
 - counts[pair] += frequency => counts[pair] += frequency * len(symbols) || counts[pair] += frequency / len(symbols) || counts[pair] += len(symbols)
-list_of_pairs: A list is returned (`most_common`, `items`): a Counter is asked for.
+list_of_pairs (slip): A list is returned (`most_common`, `items`): a Counter is asked for.
 - return counts => return counts.most_common() || return list(counts.items()) || return sorted(counts.items())
 plain_dictionary: A plain dictionary is returned: a Counter is asked for, which says 0 for a pair that it does not hold.
 - return counts => return dict(counts)
 best_only: Only the most frequent pair is returned: the counts of all pairs are asked for.
 - return counts => return max(counts, key=counts.get, default=None) || return counts.most_common(1) || return Counter(dict(counts.most_common(1)))
-key_error: A pair that is seen for the first time is a KeyError: a Counter begins at 0, a plain dict does not.
+key_error (missed): A pair that is seen for the first time is a KeyError: a Counter begins at 0, a plain dict does not.
 - Counter() => {}
 end_added: An end-of-word symbol is added: the words are spelt as they should be counted.
 - zip(symbols, symbols[1:]) => zip(symbols, symbols[1:] + ('</w>',))

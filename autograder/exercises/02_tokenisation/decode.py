@@ -52,7 +52,7 @@ EXERCISE = Exercise(
     checks=[
         Check("the text that the ids stand for", 0.5, _decode_values),
         Check("an unknown id is a ValueError that names it", 0.35, _decode_unknown),
-        Check("a string, the empty list, inputs unchanged", 0.15, _decode_manners),
+        Check("a string, the empty list, inputs unchanged", 0.15, _decode_manners, further=True),
     ],
     working=r"""
 def decode(ids, itos):
@@ -65,7 +65,7 @@ def decode(ids, itos):
     gives="str",
     slips=("nothing_returned", "input_changed", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
-not_named: The message does not say which id is unknown: put the id into it.
+not_named (slip): The message does not say which id is unknown: put the id into it.
 - raise ValueError(f"ids contains {i}, which is not in the vocabulary") => raise ValueError("unknown id")
 skipped: Unknown ids are skipped without an error: raise a ValueError.
 - |
@@ -86,7 +86,7 @@ error_returned:
       print(f"{i} is unknown")
       return ""
 - raise ValueError(f"ids contains {i}, which is not in the vocabulary") => return f"{i} is unknown"
-zero_skipped: The id 0 is skipped (`if i`), as if it were padding: 0 is an id like any other.
+zero_skipped (slip): The id 0 is skipped (`if i`), as if it were padding: 0 is an id like any other.
 - for i in ids) => for i in ids if i)
 range_checked: Ids are compared with the size of the vocabulary. What counts is whether `itos` knows the id, and negative ids are unknown too.
 - i not in itos => i >= len(itos) || i < 0 or i >= len(itos) || i > max(itos) || i < 0 or i > max(itos)
@@ -110,19 +110,19 @@ list_of_values: The values of `itos` are made a list and the ids used as indices
       if i < 0 or i >= len(symbols):
           raise ValueError(f"ids contains {i}, which is not in the vocabulary")
   return ''.join(symbols[i] for i in ids)
-keys_missed: The keys of `itos` are the ids, whole numbers: look for them as they are, not as strings and not among the values.
+keys_missed (missed): The keys of `itos` are the ids, whole numbers: look for them as they are, not as strings and not among the values.
 - not in itos => not in itos.values()
 - |
   return ''.join(itos[str(i)] for i in ids)
 lowercased: The text comes back in small letters: it should come back as it was.
 - "".join(itos[i] for i in ids) => "".join(itos[i] for i in ids).lower()
-spaces_between: The characters are joined with spaces: join them with the empty string, the spaces of the text have ids of their own.
+spaces_between (slip): The characters are joined with spaces: join them with the empty string, the spaces of the text have ids of their own.
 - "".join => " ".join
-list: A list of characters is returned: a string is asked for (join them).
+list (slip): A list of characters is returned: a string is asked for (join them).
 - "".join(itos[i] for i in ids) => [itos[i] for i in ids]
-lazy: A map or a generator is returned: a string is asked for (join the characters).
+lazy (missed): A map or a generator is returned: a string is asked for (join the characters).
 - "".join(itos[i] for i in ids) => map(itos.get, ids) || (itos[i] for i in ids)
-text_of_a_list: The list of characters is turned into text with `str`, brackets and commas included: join the characters.
+text_of_a_list (slip): The list of characters is turned into text with `str`, brackets and commas included: join the characters.
 - "".join(itos[i] for i in ids) => str([itos[i] for i in ids])
 numbers_joined: The numbers themselves are joined: look each one up in `itos`.
 - "".join(itos[i] for i in ids) => ''.join(str(i) for i in ids)
@@ -130,7 +130,7 @@ code_points: The ids are taken for Unicode numbers (`chr`): look them up in `ito
 - "".join(itos[i] for i in ids) => ''.join(chr(i) for i in ids)
 - |
   return ''.join(chr(i) for i in ids)
-ends_stripped: `strip` removes white space at the ends, so the text does not come back as it was.
+ends_stripped (slip): `strip` removes white space at the ends, so the text does not come back as it was.
 - "".join(itos[i] for i in ids) => "".join(itos[i] for i in ids).strip() || "".join(itos[i] for i in ids).rstrip()
 - "".join(itos[i] for i in ids) => "".join(itos[i] for i in ids).lstrip()
 white_space_dropped: White space is lost: the text should come back exactly.
@@ -139,12 +139,12 @@ order_lost: The characters come back in another order (reversed or sorted): foll
 - "".join(itos[i] for i in ids) => "".join(itos[i] for i in ids)[::-1] || "".join(itos[i] for i in sorted(ids))
 unique: Each different id is decoded once: repetitions belong to the text.
 - "".join(itos[i] for i in ids) => "".join(itos[i] for i in set(ids)) || "".join(itos[i] for i in dict.fromkeys(ids))
-vocabulary_returned: The symbols of the vocabulary are joined, whatever the ids: follow the ids.
+vocabulary_returned (missed): The symbols of the vocabulary are joined, whatever the ids: follow the ids.
 - "".join(itos[i] for i in ids) => "".join(itos[i] for i in itos) || "".join(itos[i] for i in sorted(itos))
-last_missing: The last id is not decoded: a range or a slice ends one too early.
+last_missing (slip): The last id is not decoded: a range or a slice ends one too early.
 - for i in ids) => for i in ids[:-1])
 - in ids => in ids[:-1]
-off_by_one: The ids are shifted by one before they are looked up.
+off_by_one (slip): The ids are shifted by one before they are looked up.
 - "".join(itos[i] => ''.join(itos.get(i - 1, '')
 first_only: Only the first id is decoded: a `return` stands inside the loop.
 - return "".join(itos[i] for i in ids) =>

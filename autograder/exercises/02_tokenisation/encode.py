@@ -48,7 +48,7 @@ EXERCISE = Exercise(
     checks=[
         Check("the id of each character", 1.0, _encode_values),
         Check("an unknown character is a ValueError that names it", 0.7, _encode_unknown),
-        Check("a list of int, the empty text, `stoi` unchanged", 0.3, _encode_manners),
+        Check("a list of int, the empty text, `stoi` unchanged", 0.3, _encode_manners, further=True),
     ],
     working=r"""
 def encode(text, stoi):
@@ -66,7 +66,7 @@ def encode(text, stoi):
         "bad_input_accepted",
     ),
     wrong=r"""
-not_named: The message does not say which character is unknown (where it stands is not enough): put the character into it.
+not_named (slip): The message does not say which character is unknown (where it stands is not enough): put the character into it.
 - raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary") => raise ValueError("unknown character")
 skipped: Unknown characters are skipped, so the text does not come back and nobody notices: raise a ValueError.
 - |
@@ -98,16 +98,16 @@ first_character_only: Only the first character is looked at: a `return` stands i
       return []
 last_character_only: Only the last id is returned: a variable is overwritten in the loop instead of appended to.
 - [stoi[symbol] for symbol in text] => [stoi[symbol] for symbol in text][-1:]
-words: The text is split into words: each character gets an id, white space too.
+words (missed): The text is split into words: each character gets an id, white space too.
 - |
   return [stoi[word] for word in text.split()]
-values_searched: The character is looked for among the ids (`stoi.values()`): the characters are the keys.
+values_searched (missed): The character is looked for among the ids (`stoi.values()`): the characters are the keys.
 - not in stoi => not in stoi.values()
-zero_is_missing: The id 0 is taken for a missing one (`if not stoi.get(…)`): 0 is an id like any other. Ask `symbol in stoi`.
+zero_is_missing (slip): The id 0 is taken for a missing one (`if not stoi.get(…)`): 0 is an id like any other. Ask `symbol in stoi`.
 - if symbol not in stoi => if not stoi.get(symbol)
 white_space_dropped: White space is left out: it has ids like any other character.
 - [stoi[symbol] for symbol in text] => [stoi[symbol] for symbol in text if not symbol.isspace()] || [stoi[symbol] for symbol in text if symbol != ' ']
-ends_stripped: `strip` removes white space at the ends of the text, so it does not come back.
+ends_stripped (slip): `strip` removes white space at the ends of the text, so it does not come back.
 - [stoi[symbol] for symbol in text] => [stoi[symbol] for symbol in text.strip()]
 lowercased: The text is turned into small letters first: capitals are characters of their own.
 - |
@@ -132,7 +132,7 @@ code_points: The ids are Unicode numbers (`ord`): use what `stoi` says.
 - [stoi[symbol] for symbol in text] => [ord(symbol) for symbol in text] || [ord(symbol) - ord('a') for symbol in text]
 - |
   return [ord(symbol) for symbol in text]
-last_missing: The last character is not encoded: a range or a slice ends one too early.
+last_missing (slip): The last character is not encoded: a range or a slice ends one too early.
 - [stoi[symbol] for symbol in text] => [stoi[symbol] for symbol in text[:-1]]
 - for symbol in text: =>
       ids = []
@@ -141,12 +141,12 @@ last_missing: The last character is not encoded: a range or a slice ends one too
   return [stoi[symbol] for symbol in text] =>
           ids.append(stoi[symbol])
       return ids
-tensor: A tensor or an array is returned: a plain list of int is asked for.
+tensor (slip): A tensor or an array is returned: a plain list of int is asked for.
 - [stoi[symbol] for symbol in text] => torch.tensor([stoi[symbol] for symbol in text])
 - [stoi[symbol] for symbol in text] => torch.tensor([stoi[symbol] for symbol in text], dtype=torch.long)
-lazy: A map or a generator is returned, which can be read only once: make a list of it.
+lazy (missed): A map or a generator is returned, which can be read only once: make a list of it.
 - [stoi[symbol] for symbol in text] => map(stoi.get, text) || (stoi[symbol] for symbol in text)
-strings: The ids are strings, or one string: a list of int is asked for.
+strings (slip): The ids are strings, or one string: a list of int is asked for.
 - [stoi[symbol] for symbol in text] => [str(stoi[symbol]) for symbol in text] || ' '.join(str(stoi[symbol]) for symbol in text)
 - [stoi[symbol] for symbol in text] => ''.join(str(stoi[symbol]) for symbol in text)
 tuple: A tuple is returned: a list is asked for.

@@ -12,7 +12,7 @@ import torch
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
-from autograder.asked.declare import Asking, Check, Exercise, Problem, Wrong
+from autograder.asked.declare import Asking, Check, Exercise, Problem, ValuesDiffer, Wrong
 from autograder.asked.inputs import source_of
 from autograder.asked.student import Kept, Student
 
@@ -83,7 +83,7 @@ def _rated(student: Student, make: Callable, texts: dict[str, str], where: str) 
         if type(value) not in (int, float):
             raise Wrong(f"The value of each language should be a number; {language} has {kind(value)} {where}.")
         if not math.isclose(value, expected[language], rel_tol=1e-6):
-            raise Wrong(f"The number for {language} {where} is not its tokens divided by its white-space words.")
+            raise ValuesDiffer(f"The number for {language} {where} is not its tokens divided by its white-space words.")
 
 
 def _rates(*cases: tuple[Callable, dict[str, str], str]) -> Asking:
@@ -160,8 +160,9 @@ EXERCISE = Exercise(
                     "with lone marks",
                 ),
             ),
+            further=True,
         ),
-        Check("plain floats, `texts` unchanged", 0.3, _rated_manners),
+        Check("plain floats, `texts` unchanged", 0.3, _rated_manners, further=True),
         Check("a text without words is a ValueError", 0.2, _rated_empty),
     ],
     working=r"""
@@ -175,7 +176,7 @@ def fertility(tokenizer, texts):
     gives="dict",
     slips=("nothing_returned", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
-inverted: Words per token are computed: tokens per word is the other way round.
+inverted (slip): Words per token are computed: tokens per word is the other way round.
 - len(tokenizer.encode(text).ids) / len(words) => len(words) / len(tokenizer.encode(text).ids)
 per_character: The tokens are divided by the characters or bytes of the text: divide by its white-space words.
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.encode(text).ids) / len(text) || len(tokenizer.encode(text).ids) / len(text.encode())
@@ -184,7 +185,7 @@ characters_per_token: Characters are counted where tokens should be: the length 
 - len(tokenizer.encode(text).ids) / len(words) => len(text.encode()) / len(words) || sum(len(word) for word in words) / len(words)
 tokens_only: The number of tokens is returned, not yet divided by the number of words.
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.encode(text).ids) || float(len(tokenizer.encode(text).ids))
-blanks_counted: Words are found by blanks (' '), so runs of blanks, tabs and new lines are counted wrongly: `text.split()` without an argument.
+blanks_counted (slip): Words are found by blanks (' '), so runs of blanks, tabs and new lines are counted wrongly: `text.split()` without an argument.
 - text.split() => text.split(' ')
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.encode(text).ids) / (text.count(' ') + 1)
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.encode(text).ids) / len(text.strip().split(' '))
@@ -210,7 +211,7 @@ unique_tokens: Each different token, or each different word, is counted once: co
 - len(tokenizer.encode(text).ids) / len(words) => len(set(tokenizer.encode(text).ids)) / len(set(words))
 lowercased: The text is turned into small letters before it is encoded: encode it as it is.
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.encode(text.lower()).ids) / len(words)
-whole_numbers: The result is rounded or divided with `//`: keep the exact quotient.
+whole_numbers (slip): The result is rounded or divided with `//`: keep the exact quotient.
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.encode(text).ids) // len(words)
 - len(tokenizer.encode(text).ids) / len(words) => float(len(tokenizer.encode(text).ids) // len(words))
 - len(tokenizer.encode(text).ids) / len(words) => round(len(tokenizer.encode(text).ids) / len(words))
@@ -250,7 +251,7 @@ list: A list is returned: a dictionary from each language to its number is asked
 pairs_of_counts: Pairs of counts are returned: one number for each language, the quotient.
 - len(tokenizer.encode(text).ids) / len(words) => (len(tokenizer.encode(text).ids), len(words)) || tokenizer.encode(text).ids
 - len(tokenizer.encode(text).ids) / len(words) => tokenizer.encode(text).tokens
-text_values: The numbers are strings: plain floats are asked for (format them when you print them).
+text_values (slip): The numbers are strings: plain floats are asked for (format them when you print them).
 - len(tokenizer.encode(text).ids) / len(words) => f'{len(tokenizer.encode(text).ids) / len(words):.2f}'
 - len(tokenizer.encode(text).ids) / len(words) => str(len(tokenizer.encode(text).ids) / len(words))
 tensors: The numbers are tensors: plain floats are asked for (`.item()`).
@@ -258,7 +259,7 @@ tensors: The numbers are tensors: plain floats are asked for (`.item()`).
 texts_overwritten: The numbers are written into `texts`: the caller's texts are gone. Make a new dictionary.
 - result = {} => result = texts
   texts.items() => list(texts.items())
-list_of_ids_expected: `tokenizer.encode(text)` is an Encoding, whose ids or tokens are `.ids` and `.tokens`; or `tokenizer.tokenize` was meant, which
+list_of_ids_expected (missed): `tokenizer.encode(text)` is an Encoding, whose ids or tokens are `.ids` and `.tokens`; or `tokenizer.tokenize` was meant, which
     it does not have.
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.encode(text)['input_ids']) / len(words)
 - len(tokenizer.encode(text).ids) / len(words) => len(tokenizer.tokenize(text)) / len(words)

@@ -94,7 +94,7 @@ EXERCISE = Exercise(
                 ),
             ),
         ),
-        Check("no or one symbol, nothing to merge, a tuple", 0.25, _merge_manners),
+        Check("no or one symbol, nothing to merge, a tuple", 0.25, _merge_manners, further=True),
     ],
     working=r"""
 def merge_pair(symbols, pair):
@@ -176,23 +176,23 @@ right_to_left: The merging goes from right to left (a a a gives a aa): go from l
       merged.insert(0, "".join(symbols[i - size:i]))
       i -= size
   return tuple(merged)
-second_kept: The right symbol of a merged pair stays behind as well: go two symbols on after a merge.
+second_kept (slip): The right symbol of a merged pair stays behind as well: go two symbols on after a merge.
 - in index
   i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => symbols[i:i + 2] == pair
   i += 2 => i += 1
-too_far: After a merge the symbol that follows it is skipped: go two symbols on, not three (a `for` loop adds one more).
+too_far (slip): After a merge the symbol that follows it is skipped: go two symbols on, not three (a `for` loop adds one more).
 - in index
   i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => symbols[i:i + 2] == pair
   i += 2 => i += 3
-last_lost: The last symbol is lost when it is not part of a pair: the loop must reach the end.
+last_lost (slip): The last symbol is lost when it is not part of a pair: the loop must reach the end.
 - in index
   symbols): => symbols) - 1:
   i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => symbols[i:i + 2] == pair
 - tuple(merged) => tuple(merged[:-1])
-pair_at_end_missed: A pair at the very end is not merged: the loop ends one pair too early.
+pair_at_end_missed (slip): A pair at the very end is not merged: the loop ends one pair too early.
 - in index
   < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => + 2 < len(symbols) and symbols[i:i + 2] == pair
-pair_at_start_missed: A pair at the very beginning is not merged: indices begin at 0.
+pair_at_start_missed (slip): A pair at the very beginning is not merged: indices begin at 0.
 - in index
   < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => > 0 and symbols[i:i + 2] == pair
 index_error: At the last symbol there is no right neighbour to look at: check that i + 1 is still inside the word.
@@ -209,7 +209,7 @@ right_only: Only the right symbol is compared: both must be equal.
 either_order: The pair is merged in either order: (b, a) is not (a, b).
 - in index
   i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => set(symbols[i:i + 2]) == set(pair) and i + 1 < len(symbols)
-wrong_order_joined: The two symbols are joined in the wrong order: left, then right.
+wrong_order_joined (slip): The two symbols are joined in the wrong order: left, then right.
 - in index
   i < len(symbols) - 1 and symbols[i] == pair[0] and symbols[i + 1] == pair[1] => symbols[i:i + 2] == pair
   ] + symbols[i + 1 => + 1] + symbols[i
@@ -238,15 +238,15 @@ at_the_end: The joined symbol is put at the end of the word: it takes the place 
   , i = [ => , joined, i = [], [
   merged.append(symbols[i+ 1] + symbols[i] => joined.append("".join(pair)
   merged) => merged + joined)
-unchanged: The word comes back as it was: tuples do not change, so a new one must be made and returned.
+unchanged (missed): The word comes back as it was: tuples do not change, so a new one must be made and returned.
 - return tuple(merged) => return symbols
 list: A list is returned: a tuple is asked for.
 - tuple(merged) => merged
-text: A string is returned: a tuple of symbols is asked for.
+text (slip): A string is returned: a tuple of symbols is asked for.
 - tuple(merged) => ' '.join(merged) || ''.join(merged)
 tuple_of_characters: `tuple` of a string cuts it into characters, so the merge is undone: make the tuple from the list of symbols.
 - tuple(merged) => tuple(''.join(merged))
-lazy: A generator is returned: a tuple is asked for.
+lazy (missed): A generator is returned: a tuple is asked for.
 - tuple(merged) => (symbol for symbol in merged)
 short_words_fail: A word of no or one symbol fails: it has no pair, and comes back as it is.
 - merged = [] =>

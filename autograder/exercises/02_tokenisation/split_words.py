@@ -89,7 +89,7 @@ EXERCISE = Exercise(
                 "  two  spaces ", "tabs\tand\nnew\r\nlines\n", "no\u00a0break, thin\u2009space", "全角\u3000空白"
             ),
         ),
-        Check("a list, also of empty and very short texts", 0.25, _split_manners),
+        Check("a list, also of empty and very short texts", 0.25, _split_manners, further=True),
     ],
     working=r"""
 from tokenizers import pre_tokenizers
@@ -129,7 +129,7 @@ punctuation_lost: Punctuation is thrown away: each mark is a piece of its own.
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => import string; return [w.strip(string.punctuation) for w in text.split()]
   return "".join(spaced).split() =>
-white_space_only: The text is split at white space only, so punctuation stays stuck to the words: each mark is a piece of its own.
+white_space_only (missed): The text is split at white space only, so punctuation stays stuck to the words: each mark is a piece of its own.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return text.split()
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return text.split(' ')
@@ -274,7 +274,7 @@ joiners_lost: The joiners U+200C and U+200D get lost: nothing but white space ma
   text = text.replace("\u200c", " ").replace("\u200d", " ")
   spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text]
   return "".join(spaced).split()
-lowercased: Words are turned into small letters: nothing but white space may change.
+lowercased (slip): Words are turned into small letters: nothing but white space may change.
 - "".join(spaced).split() => "".join(spaced).lower().split()
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"\w+|[^\w\s]", text.lower())
   return "".join(spaced).split() =>
@@ -328,7 +328,7 @@ ends_only: Punctuation is split off at the two ends of a word only: inside a wor
   return pieces
 space_on_one_side: A punctuation mark is parted from one of its neighbours only: it needs white space on both sides.
 - f" {symbol} " => f" {symbol}" || f"{symbol} "
-last_word_lost: The last word is lost when no mark follows it: what was collected must be added after the loop too.
+last_word_lost (slip): The last word is lost when no mark follows it: what was collected must be added after the loop too.
 - |
   pieces, word = [], ""
   for symbol in text:
@@ -342,20 +342,20 @@ last_word_lost: The last word is lost when no mark follows it: what was collecte
       else:
           word += symbol
   return pieces
-characters: The text is split into single characters: only punctuation marks are pieces of their own.
+characters (missed): The text is split into single characters: only punctuation marks are pieces of their own.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return list(text)
   return "".join(spaced).split() =>
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [c for c in text if not c.isspace()]
   return "".join(spaced).split() =>
 unique: Each word is listed once, or the words are sorted: the list follows the text.
 - "".join(spaced).split() => sorted(set("".join(spaced).split())) || list(dict.fromkeys("".join(spaced).split())) || sorted("".join(spaced).split())
-counted: Frequencies are returned: a list of the pieces, in the order of the text, is asked for.
+counted (missed): Frequencies are returned: a list of the pieces, in the order of the text, is asked for.
 - "".join(spaced).split() => Counter("".join(spaced).split())
 text_returned: A string is returned: a list of strings is asked for.
 - "".join(spaced).split() => "".join(spaced) || " ".join("".join(spaced).split())
 tuple: A tuple is returned: a list is asked for.
 - "".join(spaced).split() => tuple("".join(spaced).split())
-lazy: An iterator is returned, which can be read only once: make a list of it.
+lazy (missed): An iterator is returned, which can be read only once: make a list of it.
 - "".join(spaced).split() => iter("".join(spaced).split()) || (p for p in "".join(spaced).split())
 """,
     right=r"""

@@ -97,7 +97,7 @@ EXERCISE = Exercise(
                 (_of(ab=1), 1, "ab ×1"),
             ),
         ),
-        Check("a list of tuples, input unchanged", 0.5, _learn_manners),
+        Check("a list of tuples, input unchanged", 0.5, _learn_manners, further=True),
     ],
     working=r"""
 from collections import Counter
@@ -131,13 +131,13 @@ def train_bpe(words, num_merges):
         "input_changed",
     ),
     wrong=r"""
-first_seen_wins: Of equally frequent pairs you take the one that was counted first (`max` or `most_common` alone); the lexicographically smallest is
+first_seen_wins (slip): Of equally frequent pairs you take the one that was counted first (`max` or `most_common` alone); the lexicographically smallest is
     asked for, so that the order of the words does not matter.
 - in simple
   min(counts, key=lambda pair: (-counts[pair], pair) => max(counts, key=counts.get
 - in simple
   min(counts, key=lambda pair: (-counts[pair], pair) => max(reversed(counts), key=counts.get
-largest_wins: Of equally frequent pairs you take the largest: `max` over (count, pair) does that. The smallest is asked for, for example with (−count,
+largest_wins (slip): Of equally frequent pairs you take the largest: `max` over (count, pair) does that. The smallest is asked for, for example with (−count,
     pair) and `min`.
 - in simple
   min(counts, key=lambda pair: (- => max(counts, key=lambda pair: (
@@ -188,7 +188,7 @@ once_per_word: A pair that occurs several times in a word is counted once: each 
       for symbols, frequency in words.items():
           for pair in set(zip(symbols, symbols[1:])):
               counts[pair] += frequency
-not_merged: The words are not merged, so the same pair would be found for ever, or the list is just the pairs of the first count: merge, then count
+not_merged (missed): The words are not merged, so the same pair would be found for ever, or the list is just the pairs of the first count: merge, then count
     again.
 - |
   counts = count_pairs(words)
@@ -300,10 +300,10 @@ holders_not_updated: The index of which words hold a pair is not updated, so mer
               counts[pair] += frequencies[i]
           spellings[i] = new
   return merges
-one_too_many: One merge too many is learned: num_merges of them.
+one_too_many (slip): One merge too many is learned: num_merges of them.
 - in simple
   (num_merges): => (num_merges + 1):
-one_too_few: One merge too few is learned: num_merges of them.
+one_too_few (slip): One merge too few is learned: num_merges of them.
 - in simple
   (num_merges): => (num_merges - 1):
 one_only: Only one merge is learned: a `return` or a `break` stands inside the loop.
@@ -371,7 +371,7 @@ joined_symbols: The new symbols are returned: the pairs are asked for, (left, ri
   (best) => (''.join(best))
 - in simple
   (best) => (' '.join(best))
-with_counts: The counts are returned with the pairs: a list of pairs alone is asked for.
+with_counts (slip): The counts are returned with the pairs: a list of pairs alone is asked for.
 - in simple
   (best) => ((best, counts[best]))
 - in simple
@@ -387,17 +387,17 @@ ranks: A dictionary is returned: a list of the pairs in the order learned is ask
 set: A set is returned, in which the order is lost: a list in the order learned is asked for.
 - in simple
   return merges => return set(merges)
-more_than_merges: More than the merges is returned: the list alone is asked for.
+more_than_merges (slip): More than the merges is returned: the list alone is asked for.
 - in simple
   return merges => return merges, words
 - in simple
   return merges => return words, merges
-words_returned: The merged words, or the vocabulary, are returned: the list of merges is asked for.
+words_returned (missed): The merged words, or the vocabulary, are returned: the list of merges is asked for.
 - in simple
   return merges => return words
 - in simple
   return merges => return sorted({s for symbols in words for s in symbols})
-reversed: The merges are in reverse: the one learned first comes first.
+reversed (slip): The merges are in reverse: the one learned first comes first.
 - in simple
   append( => insert(0,
 sorted: The merges are sorted: their order is the order in which they were learned, and `bpe_encode` needs it.
@@ -409,7 +409,7 @@ lists: The pairs are lists: tuples are asked for.
 tuple: A tuple is returned: a list of pairs is asked for.
 - in simple
   return merges => return tuple(merges)
-lazy: A generator is returned (`yield`): a list is asked for.
+lazy (missed): A generator is returned (`yield`): a list is asked for.
 - in simple
   merges.append(best) => yield best
 - in simple

@@ -197,15 +197,15 @@ def train_tokenizer(texts, vocab_size):
     gives="list",
     slips=("nothing_returned",),
     wrong=r"""
-bytes_missing: Not all of the 256 bytes are in the vocabulary, so characters that were not seen vanish without a word: give the trainer
+bytes_missing (slip): Not all of the 256 bytes are in the vocabulary, so characters that were not seen vanish without a word: give the trainer
     initial_alphabet=pre_tokenizers.ByteLevel.alphabet().
 - initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), =>
 - pre_tokenizers.ByteLevel.alphabet() => [chr(i) for i in range(256)] || [chr(i) for i in range(32, 127)]
-no_decoder: The decoder is missing or does not belong to byte-level BPE, so byte symbols such as Ġ, or spaces between the tokens, are left:
+no_decoder (slip): The decoder is missing or does not belong to byte-level BPE, so byte symbols such as Ġ, or spaces between the tokens, are left:
     tokenizer.decoder = decoders.ByteLevel().
 - tokenizer.decoder = decoders.ByteLevel() =>
 - decoders.ByteLevel() => decoders.BPEDecoder() || decoders.WordPiece()
-prefix_space: A space is put in front of every text and stays there after decoding: the pre-tokeniser needs add_prefix_space=False.
+prefix_space (slip): A space is put in front of every text and stays there after decoding: the pre-tokeniser needs add_prefix_space=False.
 - add_prefix_space=False =>
 white_space_lost: The pre-tokeniser splits at white space and throws it away, so texts come back without it: ByteLevel turns spaces into symbols
     instead.
@@ -249,7 +249,7 @@ characters: This is BPE over characters, not bytes: characters that were not see
   decoders.ByteLevel() => decoders.Metaspace()
 - tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # a space in front would stay =>
   tokenizer.decoder = decoders.ByteLevel() =>
-other_model: This is not BPE (WordPiece, Unigram or WordLevel): models.BPE and trainers.BpeTrainer belong together.
+other_model (missed): This is not BPE (WordPiece, Unigram or WordLevel): models.BPE and trainers.BpeTrainer belong together.
 - models.BPE() => models.WordLevel(unk_token='[UNK]')
   trainers.BpeTrainer => trainers.WordLevelTrainer
   initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), => special_tokens=['[UNK]'],
@@ -270,7 +270,7 @@ other_model: This is not BPE (WordPiece, Unigram or WordLevel): models.BPE and t
   trainer = trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False)
   tokenizer.train_from_iterator(texts, trainer)
   return tokenizer
-normalised: A normaliser changes the characters (NFC, NFKC, accents stripped) before they are encoded, so the text cannot come back exactly: leave it
+normalised (slip): A normaliser changes the characters (NFC, NFKC, accents stripped) before they are encoded, so the text cannot come back exactly: leave it
     out.
 - tokenizer.decoder = decoders.ByteLevel() =>
       from tokenizers import normalizers
@@ -292,7 +292,7 @@ normalised: A normaliser changes the characters (NFC, NFKC, accents stripped) be
       from tokenizers import normalizers
       tokenizer.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()])
       tokenizer.decoder = decoders.ByteLevel()
-lowercased: A normaliser turns capitals into small letters, so the text cannot come back exactly: leave it out.
+lowercased (slip): A normaliser turns capitals into small letters, so the text cannot come back exactly: leave it out.
 - tokenizer.decoder = decoders.ByteLevel() =>
       from tokenizers import normalizers
       tokenizer.normalizer = normalizers.Lowercase()
@@ -309,7 +309,7 @@ lowercased: A normaliser turns capitals into small letters, so the text cannot c
       from tokenizers import normalizers
       tokenizer.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()])
       tokenizer.decoder = decoders.ByteLevel()
-stripped: A normaliser strips the white space at the ends of the text: leave it out.
+stripped (slip): A normaliser strips the white space at the ends of the text: leave it out.
 - tokenizer.decoder = decoders.ByteLevel() =>
       from tokenizers import normalizers
       tokenizer.normalizer = normalizers.Strip()
@@ -327,11 +327,11 @@ not_learned: Hardly any merges are learned: the vocabulary should be filled up t
     an iterable of its characters, which hold no pairs.)
 - vocab_size=vocab_size => vocab_size=256
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator(''.join(texts), trainer)
-not_trained: The tokenizer is returned without training: tokenizer.train_from_iterator(texts, trainer).
+not_trained (missed): The tokenizer is returned without training: tokenizer.train_from_iterator(texts, trainer).
 - tokenizer.train_from_iterator(texts, trainer) =>
-trainer_not_passed: The trainer is made but not passed on, so its settings are not used: train_from_iterator(texts, trainer).
+trainer_not_passed (slip): The trainer is made but not passed on, so its settings are not used: train_from_iterator(texts, trainer).
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator(texts)
-training_fails: The call that trains fails. `train` reads files; texts that are already in memory go through `train_from_iterator(texts, trainer)`, in
+training_fails (missed): The call that trains fails. `train` reads files; texts that are already in memory go through `train_from_iterator(texts, trainer)`, in
     this order.
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train_from_iterator(trainer, texts) || tokenizer.train(texts, trainer)
 - tokenizer.train_from_iterator(texts, trainer) => tokenizer.train(list(texts), trainer)
@@ -358,7 +358,7 @@ other_type: The library's ready-made class wraps a Tokenizer, but is none: a tok
   tokenizer = ByteLevelBPETokenizer()
   tokenizer.train_from_iterator(texts, vocab_size=vocab_size, min_frequency=1, show_progress=False)
   return tokenizer
-pair_returned: More than the tokenizer, or a part of it, is returned: the tokenizers.Tokenizer alone is asked for.
+pair_returned (missed): More than the tokenizer, or a part of it, is returned: the tokenizers.Tokenizer alone is asked for.
 - return tokenizer => return tokenizer, trainer || return trainer || return tokenizer.get_vocab() || return tokenizer.to_str()
 """,
     right=r"""

@@ -203,11 +203,11 @@ EXERCISE = Exercise(
     checks=[
         Check("one parameter, `weight`, of shape (num_embeddings, embedding_dim)", 0.75, _embedding_parameters),
         Check("the rows of the ids, for ids of any shape", 1.25, _embedding_values),
-        Check("gradients in the rows used, and only there", 0.5, _embedding_gradient),
+        Check("gradients in the rows used, and only there", 0.5, _embedding_gradient, further=True),
         Check("`weight` starts as draws from N(0, 1)", 0.5, _embedding_fresh),
         Check("an id beyond the last row is an IndexError", 0.3, _embedding_beyond),
         Check("a negative id is an IndexError", 0.3, _embedding_negative),
-        Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _embedding_manners),
+        Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _embedding_manners, further=True),
     ],
     working=r"""
 from torch import nn
@@ -263,9 +263,9 @@ error_not_raised: For an id out of range something is printed or returned (None,
 - raise IndexError( => return print( || return IndexError(
 - raise IndexError(f"ids must lie in 0 … {V - 1}") => return torch.full((*ids.shape, self.weight.shape[1]), math.nan)
 - raise IndexError(f"ids must lie in 0 … {V - 1}") => return torch.zeros(*ids.shape, self.weight.shape[1])
-last_id_refused: The last id is refused: with V rows, ids from 0 to V − 1 are right.
+last_id_refused (slip): The last id is refused: with V rows, ids from 0 to V − 1 are right.
 - ids >= V) => ids >= V - 1)
-first_id_refused: Id 0 is refused: with V rows, ids from 0 to V − 1 are right.
+first_id_refused (slip): Id 0 is refused: with V rows, ids from 0 to V − 1 are right.
 - (ids < 0) => (ids <= 0)
 one_too_many_allowed: The test of the range is off by one: with V rows, the last id is V − 1, so V is out of range already (`>=`, not `>`).
 - if ((ids < 0) | (ids >= V)).any() =>
@@ -289,9 +289,9 @@ not_a_parameter: `weight` is a plain tensor, so `parameters()` does not list it 
 - self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) => self.weight = torch.randn(num_embeddings, embedding_dim)
 - self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) => self.weight = torch.randn(num_embeddings, embedding_dim).requires_grad_()
 - self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) => self.register_buffer('weight', torch.randn(num_embeddings, embedding_dim))
-frozen: `weight` is frozen (requires_grad=False): it is there to be trained.
+frozen (slip): `weight` is frozen (requires_grad=False): it is there to be trained.
 - torch.randn(num_embeddings, embedding_dim)) => torch.randn(num_embeddings, embedding_dim), requires_grad=False)
-sizes_swapped: The two sizes are swapped: Embedding(num_embeddings, embedding_dim) holds num_embeddings rows of embedding_dim numbers.
+sizes_swapped (slip): The two sizes are swapped: Embedding(num_embeddings, embedding_dim) holds num_embeddings rows of embedding_dim numbers.
 - torch.randn(num_embeddings, embedding_dim) => torch.randn(embedding_dim, num_embeddings)
 - self, num_embeddings, embedding_dim => self, embedding_dim, num_embeddings
 - torch.randn(num_embeddings, embedding_dim) => torch.randn(embedding_dim, num_embeddings)
@@ -353,7 +353,7 @@ range_of_first_only: The range of only one of the ids is tested (or an id is ref
 all_instead_of_any: Ids are refused only if all of them are out of range (or only one is looked at); a negative one then quietly counts from the end.
     Any id out of range is an IndexError: `.any()`.
 - ((ids < 0) | (ids >= V)).any() => ((ids < 0) | (ids >= V)).all() and ids.numel()
-not_a_module: The class is no nn.Module: write `class Embedding(nn.Module)`, and call super().__init__() first.
+not_a_module (missed): The class is no nn.Module: write `class Embedding(nn.Module)`, and call super().__init__() first.
 - class Embedding(nn.Module) => class Embedding
   super().__init__() =>
 """,

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from autograder.asked.compare import dtype_name, kind, unchanged
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import normal
 from autograder.asked.student import Student
 
@@ -59,9 +59,9 @@ def _an_id(got: Any, where: str) -> int:
 def _analogy_asked(student: Student, a: int, b: int, c: int, weight: torch.Tensor, where: str) -> int:
     got = _an_id(student.value("analogy", a, b, c, weight, where=where), where)
     if got in (a, b, c):
-        raise Wrong(f"The id of a, b or c itself is returned {where}: these three are never the answer.")
+        raise ValuesDiffer(f"The id of a, b or c itself is returned {where}: these three are never the answer.")
     if got != analogy(a, b, c, weight):
-        raise Wrong(f"The id {where} is not the one whose row is nearest, by cosine, to b − a + c.")
+        raise ValuesDiffer(f"The id {where} is not the one whose row is nearest, by cosine, to b − a + c.")
     return got
 
 
@@ -102,7 +102,7 @@ def _analogy_raw(student: Student) -> None:
             where = f"for rows a, b and c of different lengths, V = {V}, C = {C}"
             got = _an_id(student.value("analogy", a, b, c, weight, where=where), where)
             if got != analogy(a, b, c, weight):
-                raise Wrong(
+                raise ValuesDiffer(
                     f"The id {where} is wrong: b − a + c is made of the rows as they are, not normalised first."
                 )
 
@@ -123,24 +123,24 @@ def _analogy_manners(student: Student) -> None:
             where = f"in {dtype_name(weight)}"
             answer = student.call("analogy", [a, b, c, weight], where=where)
             if _an_id(answer["value"], where) != analogy(a, b, c, weight):
-                raise Wrong(f"The id {where} is wrong.")
+                raise ValuesDiffer(f"The id {where} is wrong.")
             unchanged(answer["inputs"], [weight], "weight")
     with student.case():
         a, b, c, weight = _analogy_case(8, 3)
         where = "when weight is a parameter that is being trained"
         got = student.call("analogy", [a, b, c, weight], where=where, upstream=[None])["value"]
         if _an_id(got, where) != analogy(a, b, c, weight):
-            raise Wrong(f"The id {where} is wrong.")
+            raise ValuesDiffer(f"The id {where} is wrong.")
 
 
 EXERCISE = Exercise(
     points=3,
     checks=[
         Check("the row nearest to b − a + c by cosine", 1.5, _analogy_values),
-        Check("never a, b or c themselves", 0.7, _analogy_never),
-        Check("made of the rows as they are", 0.25, _analogy_raw),
-        Check("a Python int", 0.25, _analogy_int),
-        Check("float64, weight unchanged", 0.3, _analogy_manners),
+        Check("never a, b or c themselves", 0.7, _analogy_never, further=True),
+        Check("made of the rows as they are", 0.25, _analogy_raw, further=True),
+        Check("a Python int", 0.25, _analogy_int, further=True),
+        Check("float64, weight unchanged", 0.3, _analogy_manners, further=True),
     ],
     working=r"""
 import torch
@@ -163,7 +163,7 @@ signs: The three vectors are put together with other signs: it is b − a + c (t
 - weight[b] - weight[a] + weight[c] => weight[a] * -1 + weight[b] * -1 + weight[c] * 1
 one_left_out: One of the three vectors is left out: it is b − a + c.
 - weight[b] - weight[a] + weight[c] => weight[b] - weight[a] || weight[b] + weight[c] || weight[c] - weight[a]
-ids_added: The arithmetic is done with the ids: they carry no meaning, the rows of weight do.
+ids_added (missed): The arithmetic is done with the ids: they carry no meaning, the rows of weight do.
 - weight[b] - weight[a] + weight[c] => weight[(b - a + c) % len(weight)]
 - target = weight[b] - weight[a] + weight[c] => return b - a + c
   return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() =>
@@ -192,7 +192,7 @@ list_returned: A list is returned: one id is asked for, an int.
 - .item() => .tolist()
 float_returned: A float is returned: an id is an int.
 - return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() => return float(nearest_neighbours(target, weight, k=1, exclude=(a, b, c)))
-similarity_returned: A similarity is returned: the id of the nearest row is asked for (argmax, not max).
+similarity_returned (slip): A similarity is returned: the id of the nearest row is asked for (argmax, not max).
 - |
   scores = cosine_similarity(weight[b] - weight[a] + weight[c], weight).detach().clone()
   scores[[a, b, c]] = -math.inf
@@ -200,9 +200,9 @@ similarity_returned: A similarity is returned: the id of the nearest row is aske
 vector_returned: A vector is returned: the id of the nearest row is asked for.
 - return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() => return target
 - return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() => return weight[nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item()]
-farthest: The least similar row is returned: the nearest one is asked for.
+farthest (slip): The least similar row is returned: the nearest one is asked for.
 - nearest_neighbours(target => nearest_neighbours(-target
-second_best: The second best is returned, as if the best were one of a, b and c: they are excluded already.
+second_best (slip): The second best is returned, as if the best were one of a, b and c: they are excluded already.
 - 1, exclude=(a, b, c)) => min(2, len(weight) - 3), exclude=(a, b, c))[-1]
 always_the_fourth: The fourth nearest row is returned, as if a, b and c were always the first three: exclude them, and take the nearest.
 - return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() =>

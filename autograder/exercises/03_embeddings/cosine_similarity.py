@@ -130,12 +130,12 @@ EXERCISE = Exercise(
     points=4,
     checks=[
         Check("dot products over lengths, along the last dimension", 1.25, _cosine_values),
-        Check("broadcasts", 0.75, _cosine_broadcast),
-        Check("zero vectors give 0", 0.6, _cosine_zeros),
-        Check("no NaN in the gradients of zero vectors", 0.25, _cosine_zero_gradients),
-        Check("short and long vectors", 0.25, _cosine_lengths),
-        Check("gradients", 0.5, _cosine_gradient),
-        Check("float64, inputs unchanged, device", 0.4, _cosine_manners),
+        Check("broadcasts", 0.75, _cosine_broadcast, further=True),
+        Check("zero vectors give 0", 0.6, _cosine_zeros, further=True),
+        Check("no NaN in the gradients of zero vectors", 0.25, _cosine_zero_gradients, further=True),
+        Check("short and long vectors", 0.25, _cosine_lengths, further=True),
+        Check("gradients", 0.5, _cosine_gradient, further=True),
+        Check("float64, inputs unchanged, device", 0.4, _cosine_manners, further=True),
     ],
     working=r"""
 import torch.nn.functional as F
@@ -290,7 +290,7 @@ mean_for_sum: The products are averaged: a dot product is their sum.
 - (a * b).sum => (a * b).mean
 one_length: Only one of the two lengths is divided by.
 - (a_norm * b_norm) => a_norm || b_norm
-squared_lengths: The lengths are not lengths but their squares: the root is missing.
+squared_lengths (slip): The lengths are not lengths but their squares: the root is missing.
 - a_norm = a.norm(dim=-1).clamp(min=1e-8) => return dots / ((a * a).sum(-1) * (b * b).sum(-1)).clamp(min=1e-8)
   b_norm = b.norm(dim=-1).clamp(min=1e-8) =>
   return dots / (a_norm * b_norm) =>
@@ -387,7 +387,7 @@ same_shape_only: The shapes of a and b are required to be the same (or b is made
       if a.shape != b.shape:
           raise ValueError('shapes differ')
       return right_cosine_similarity(a, b)
-dimension_kept: The last dimension is kept with size 1 (keepdim): (…, C) gives (…), one number for each pair.
+dimension_kept (slip): The last dimension is kept with size 1 (keepdim): (…, C) gives (…), one number for each pair.
 - dim=-1 => dim=-1, keepdim=True
 one_dimension_kept: Some of the results keep a last dimension of size 1 and others do not, so that they are broadcast against each other.
 - norm(dim=-1) => norm(dim=-1, keepdim=True)

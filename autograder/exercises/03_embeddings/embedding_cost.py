@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.asked.compare import a_pair, kind
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.student import Student
 
 from .common import an_int
@@ -21,7 +21,7 @@ def _cost_parameters(student: Student) -> None:
         with student.case():
             (parameters, _), where = _cost(student, V, C)
             if an_int(parameters, f"The number of parameters {where}") != V * C:
-                raise Wrong(
+                raise ValuesDiffer(
                     f"The number of parameters {where} is wrong: how many numbers are in a table of V rows of C?"
                 )
 
@@ -33,7 +33,9 @@ def _cost_mebibytes(student: Student) -> None:
             if type(mebibytes) is not float:
                 raise Wrong(f"The mebibytes {where} should be a float; yours are {kind(mebibytes)}.")
             if not abs(mebibytes - V * C * 4 / 2**20) < 0.0051:  # rounded to two digits is as good
-                raise Wrong(f"The mebibytes {where} are wrong: a float32 takes 4 bytes, a mebibyte is 2**20 bytes.")
+                raise ValuesDiffer(
+                    f"The mebibytes {where} are wrong: a float32 takes 4 bytes, a mebibyte is 2**20 bytes."
+                )
 
 
 EXERCISE = Exercise(
@@ -53,7 +55,7 @@ def embedding_cost(vocab_size, embed_dim):
     gives="tuple",
     slips=("nothing_returned",),
     wrong=r"""
-megabytes: These are megabytes (10**6 bytes, or 1000 · 1024): a mebibyte is 2**20 = 1,048,576 bytes.
+megabytes (slip): These are megabytes (10**6 bytes, or 1000 · 1024): a mebibyte is 2**20 = 1,048,576 bytes.
 - / 2**20 => / 1e6 || / (1000 * 1024)
 - parameters * 4 / 2**20 => round(parameters * 4 / 1e6, 2)
 bytes_forgotten: A parameter is counted as one byte: a float32 takes 4.
@@ -68,28 +70,28 @@ other_unit: The memory is in another unit: a mebibyte is 2**20 bytes (2**10 is a
 - parameters * 4 / 2**20 => float(parameters * 4)
 - / 2**20 => / 1024 || / 2**30
 - / 2**20 =>
-power_written_as_xor: `^` is not a power in Python (it compares bits): write 2**20.
+power_written_as_xor (slip): `^` is not a power in Python (it compares bits): write 2**20.
 - / 2**20 => / (2 ^ 20)
-whole_mebibytes: The mebibytes are rounded to whole ones (`//`, int, round): keep the fraction, a float is asked for.
+whole_mebibytes (slip): The mebibytes are rounded to whole ones (`//`, int, round): keep the fraction, a float is asked for.
 - 4 / 2* => 4 // 2*
 - parameters * 4 / 2**20 => math.ceil(parameters * 4 / 2**20) || round(parameters * 4 / 2**20)
 - parameters * 4 / 2**20 => round(parameters * 4 / 2**20, 1) || float(parameters * 4 // 2**20)
-swapped: The two results are the wrong way round: parameters first, then mebibytes.
+swapped (slip): The two results are the wrong way round: parameters first, then mebibytes.
 - , parameters * 4 / 2**20 => * 4 / 2**20, parameters
-list: A list is returned: `return parameters, mebibytes` makes a tuple.
+list (slip): A list is returned: `return parameters, mebibytes` makes a tuple.
 - parameters, parameters * 4 / 2**20 => [parameters, parameters * 4 / 2**20]
 one_number: Only one number is returned: both are asked for, parameters and mebibytes.
 - , parameters * 4 / 2**20 =>
 - , parameters =>
-dictionary: A dictionary is returned: `return parameters, mebibytes` makes a tuple.
+dictionary (slip): A dictionary is returned: `return parameters, mebibytes` makes a tuple.
 - parameters, parameters * 4 / 2**20 => {'parameters': parameters, 'mebibytes': parameters * 4 / 2**20}
-float_parameters: The number of parameters is a float or a tensor: a count is an int.
+float_parameters (slip): The number of parameters is a float or a tensor: a count is an int.
 - parameters, => float(parameters), || torch.tensor(parameters),
 millions: The parameters are counted in millions: return their number as it is, an int.
 - parameters, => parameters / 1e6, || round(parameters / 1e6, 2),
-tensors: Tensors are returned: an int and a float are asked for.
+tensors (slip): Tensors are returned: an int and a float are asked for.
 - parameters, parameters * 4 / 2**20 => torch.tensor(parameters), torch.tensor(parameters * 4 / 2**20)
-text: Text is returned: numbers are asked for (format them where they are printed).
+text (slip): Text is returned: numbers are asked for (format them where they are printed).
 - parameters, parameters * 4 / 2**20 => f'{parameters:,}', f'{parameters * 4 / 2**20:.2f}'
 - parameters * 4 / 2**20 => f'{parameters * 4 / 2**20:.2f}'
 - parameters, parameters * 4 / 2**20 => f'{parameters:,} parameters, {parameters * 4 / 2**20:.2f} MiB'
@@ -107,7 +109,7 @@ sum: The sizes are added: a table of V rows of C numbers has V · C of them.
 - parameters = vocab_size * embed_dim =>
       parameters = vocab_size * embed_dim
       parameters = vocab_size + embed_dim
-fixed: The numbers of the example are returned: compute them from vocab_size and embed_dim.
+fixed (missed): The numbers of the example are returned: compute them from vocab_size and embed_dim.
 - parameters, parameters * 4 / 2**20 => 16435200, 62.70 || 16435200, 62.6953125
 """,
     right=r"""

@@ -119,8 +119,8 @@ EXERCISE = Exercise(
         Check("the k most similar rows by cosine, best first", 1.5, _neighbours_values),
         Check("excluded ids are left out, as a list, tuple or set", 1.25, _neighbours_exclude),
         Check("excluded ids stay out when all others are dissimilar", 0.35, _neighbours_negative),
-        Check("a row of zeros has cosine 0", 0.4, _neighbours_zero_rows),
-        Check("a LongTensor, inputs unchanged, float64, device", 0.5, _neighbours_manners),
+        Check("a row of zeros has cosine 0", 0.4, _neighbours_zero_rows, further=True),
+        Check("a LongTensor, inputs unchanged, float64, device", 0.5, _neighbours_manners, further=True),
     ],
     working=r"""
 import torch
@@ -149,17 +149,17 @@ squared_lengths: The dot product is divided by the squares of the lengths (the r
 - cosine_similarity(query, weight) => weight @ query / (weight * weight).sum(-1).clamp(min=1e-8)
 euclidean: Rows are ranked by their distance from the query: the cosine looks at directions only, not at lengths.
 - cosine_similarity(query, weight) => -(weight - query).norm(dim=-1)
-worst_first: The least similar come first: sort in descending order (`descending=True`, or topk).
+worst_first (slip): The least similar come first: sort in descending order (`descending=True`, or topk).
 - return similarity.topk(k).indices => return similarity.topk(k, largest=False).indices || return similarity.argsort()[:k]
 - return similarity.topk(k).indices => return similarity.argsort()[:k]
   "-inf" => "inf"
-ascending: The right ids, but the best comes last: the most similar is first.
+ascending (slip): The right ids, but the best comes last: the most similar is first.
 - return similarity.topk(k).indices => return similarity.topk(k).indices.flip(0) || return similarity.argsort()[-k:]
-unsorted: The right ids, but in order of their number (or of the table): the most similar comes first.
+unsorted (slip): The right ids, but in order of their number (or of the table): the most similar comes first.
 - return similarity.topk(k).indices => return similarity.topk(k).indices.sort().values
-similarities_returned: The similarities are returned: the ids are asked for (`.indices`).
+similarities_returned (slip): The similarities are returned: the ids are asked for (`.indices`).
 - .indices => .values
-both_returned: topk gives two things, values and indices: only the indices are asked for.
+both_returned (slip): topk gives two things, values and indices: only the indices are asked for.
 - .indices =>
 - return similarity.topk(k).indices =>
       values, ids = similarity.topk(k)
@@ -179,7 +179,7 @@ default_excludes_all: A tuple as an index is one index for each dimension, and t
 tuple_as_index: A tuple as an index is one index for each dimension, so that `similarity[(1, 2)]` fails: make it a list or a tensor, or use a loop.
 - for id in exclude: => if len(exclude) > 0:
   similarity[id] = float("-inf") => similarity[exclude] = float("-inf")
-empty_exclude_fails: With nothing to exclude (the default), torch.tensor(exclude) is an empty tensor of floats, which is no index: say
+empty_exclude_fails (slip): With nothing to exclude (the default), torch.tensor(exclude) is an empty tensor of floats, which is no index: say
     dtype=torch.long, or use a loop.
 - for id in exclude: => similarity[torch.tensor(exclude)] = float("-inf")
   similarity[id] = float("-inf") =>
@@ -228,7 +228,7 @@ excluded_get_0: An excluded id gets similarity 0 (or −1), which is more than a
 first_dropped: The best is always dropped, as if it were the query itself: only ids in `exclude` are left out.
 - return similarity.topk(k).indices => return similarity.topk(min(k + 1, len(weight))).indices[1:]
 - return similarity.topk(k).indices => return similarity.argsort(descending=True)[1 : k + 1]
-one_too_many: k + 1 or k − 1 ids are returned.
+one_too_many (slip): k + 1 or k − 1 ids are returned.
 - return similarity.topk(k).indices => return similarity.argsort(descending=True)[: k + 1] || return similarity.argsort(descending=True)[: k - 1]
 k_ignored: All the ids are returned, or a fixed number: k are asked for.
 - return similarity.topk(k).indices => return similarity.argsort(descending=True) || return similarity.argsort(descending=True)[:5]
@@ -240,7 +240,7 @@ normalised_columns: The wrong dimension is normalised: each row of weight (dim=-
 - cosine_similarity(query, weight) => F.normalize(weight, dim=0) @ query
 zero_rows_nan: A row of zeros gives 0/0 = NaN, which topk puts first: its similarity is 0.
 - cosine_similarity(query, weight) => weight @ query / (weight.norm(dim=-1) * query.norm())
-extra_dimension: The result has a dimension too many: (k,) is asked for.
+extra_dimension (slip): The result has a dimension too many: (k,) is asked for.
 - cosine_similarity(query, weight) => cosine_similarity(query, weight)[None]
   similarity[id] => similarity[:, id]
 - return similarity.topk(k).indices => return similarity.topk(k).indices[:, None]
@@ -297,6 +297,7 @@ array_returned:
 - return similarity.topk(k).indices =>
       order = similarity.numpy().argsort()[::-1]
       return torch.tensor(order[:k].copy())
+rounded (missed):
 """,
     right=r"""
 filtered_order:

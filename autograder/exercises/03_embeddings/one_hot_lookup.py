@@ -100,9 +100,9 @@ EXERCISE = Exercise(
     checks=[
         Check("the rows of the ids, for ids of any shape", 1.0, _lookup_values),
         Check("by a matrix product", 0.4, _lookup_product),
-        Check("gradients reach the table", 0.25, _lookup_gradient),
-        Check("float64, no ids at all, inputs unchanged", 0.25, _lookup_manners),
-        Check("stays on the inputs' device", 0.1, _lookup_device),
+        Check("gradients reach the table", 0.25, _lookup_gradient, further=True),
+        Check("float64, no ids at all, inputs unchanged", 0.25, _lookup_manners, further=True),
+        Check("stays on the inputs' device", 0.1, _lookup_device, further=True),
     ],
     working=r"""
 import torch
@@ -126,31 +126,31 @@ def one_hot_lookup(ids, weight):
         "array_returned",
     ),
     wrong=r"""
-indexing: The rows are picked out by their index (`weight[ids]`, F.embedding, gather …). The values are right, but the point here is that a matrix
+indexing (missed): The rows are picked out by their index (`weight[ids]`, F.embedding, gather …). The values are right, but the point here is that a matrix
     product of one-hot rows with the table gives the same.
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return weight[ids]
   return one_hot.to(weight.dtype) @ weight =>
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => rows = [weight[i] for i in ids.flatten().tolist()]
   return one_hot.to(weight.dtype) @ weight => return torch.stack(rows).view(*ids.shape, -1)
-integers_multiplied: F.one_hot gives whole numbers, and PyTorch does not multiply an integer matrix with a float one: convert it to the dtype of
+integers_multiplied (missed): F.one_hot gives whole numbers, and PyTorch does not multiply an integer matrix with a float one: convert it to the dtype of
     weight first.
 - one_hot.to(weight.dtype) => one_hot
 classes_guessed: F.one_hot is left to guess the number of classes, and takes the largest id it sees plus 1: the rows are too short unless the last id
     is among them. Say how many: num_classes=weight.shape[0].
 - , num_classes=weight.shape[0] =>
-fixed_vocabulary: The number of ids is a fixed number in the code: it is weight.shape[0], whatever table comes.
+fixed_vocabulary (missed): The number of ids is a fixed number in the code: it is weight.shape[0], whatever table comes.
 - weight.shape[0] => 10 || 100 || 7
 width_for_classes: The one-hot rows are as wide as a vector (C). They need one place for each id: V = weight.shape[0].
 - weight.shape[0] => weight.shape[1]
 transposed_table: The table is transposed in the product: (…, V) @ (V, C) fits as it is (F.linear transposes by itself).
 - @ weight => @ weight.T
-order_swapped: The factors are the wrong way round: one-hot rows (…, V) first, then the table (V, C).
+order_swapped (slip): The factors are the wrong way round: one-hot rows (…, V) first, then the table (V, C).
 - one_hot.to(weight.dtype) @ weight => weight @ one_hot.to(weight.dtype)
 elementwise: `*` multiplies element by element; the matrix product is `@`.
 - one_hot.to(weight.dtype) @ weight => one_hot.to(weight.dtype) * weight
-one_hot_returned: The one-hot rows themselves are returned: they still have to be multiplied with the table.
+one_hot_returned (missed): The one-hot rows themselves are returned: they still have to be multiplied with the table.
 - return one_hot.to(weight.dtype) @ weight => return one_hot.to(weight.dtype) || return one_hot
-ids_from_one: The ids are taken to count from 1: id 0 is the first row.
+ids_from_one (slip): The ids are taken to count from 1: id 0 is the first row.
 - one_hot(ids, => one_hot((ids - 1) % weight.shape[0], || one_hot((ids + 1) % weight.shape[0], || one_hot(ids - 1, || one_hot(ids + 1,
 flattened: The dimensions of ids are merged into one: ids (B, T) give (B, T, C).
 - one_hot(ids, => one_hot(ids.flatten(),

@@ -97,9 +97,9 @@ EXERCISE = Exercise(
     points=5,
     checks=[
         Check("values, for many combinations of sizes", 2.25, _sgns_values),
-        Check("stable for scores of ±1e4", 1.0, _sgns_stable),
-        Check("gradients reach centre, context and negatives", 1.0, _sgns_gradient),
-        Check("float64, inputs unchanged, device", 0.75, _sgns_manners),
+        Check("stable for scores of ±1e4", 1.0, _sgns_stable, further=True),
+        Check("gradients reach centre, context and negatives", 1.0, _sgns_gradient, further=True),
+        Check("float64, inputs unchanged, device", 0.75, _sgns_manners, further=True),
     ],
     working=r"""
 import torch
@@ -124,17 +124,17 @@ def sgns_loss(centre, context, negatives):
         "array_returned",
     ),
     wrong=r"""
-mean_over_negatives: The negatives are averaged: their terms are summed for each pair, and only the mean over B is taken.
+mean_over_negatives (slip): The negatives are averaged: their terms are summed for each pair, and only the mean over B is taken.
 - F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative).mean(dim=-1)
 mean_over_everything: The mean is taken over positive and negative terms together (as binary_cross_entropy_with_logits does by itself): sum the 1 + K
     terms of a pair, and take the mean over B.
 - .mean() => .mean() / (1 + negatives.shape[1])
-sum_over_batch: The losses of the batch are summed: the mean over B is asked for.
+sum_over_batch (slip): The losses of the batch are summed: the mean over B is asked for.
 - .mean() => .sum()
 - - F.logsigmoid(-negative).sum(dim=-1) => - F.logsigmoid(-negative).sum()
-no_mean: One loss for each pair is returned: a scalar is asked for, their mean.
+no_mean (slip): One loss for each pair is returned: a scalar is asked for, their mean.
 - .mean() =>
-one_number_in_a_tensor: The result has shape (1,): a scalar (no dimensions) is asked for.
+one_number_in_a_tensor (slip): The result has shape (1,): a scalar (no dimensions) is asked for.
 - .mean() => .mean(dim=0, keepdim=True)
 negatives_not_negated: The negatives are treated like contexts: their score has a minus sign inside the σ, −log σ(−c·n).
 - logsigmoid(-negative) => logsigmoid(negative)
@@ -146,14 +146,14 @@ positive_negated: The score of the true pair has a minus sign: −log σ(c·o) p
 - logsigmoid(positive) => logsigmoid(-positive)
 - -F.logsigmoid(positive) => F.logsigmoid(positive)
 - positive) - F.logsigmoid(- => -positive) - F.logsigmoid(
-sign_of_the_loss: The sign of the whole is wrong: log-probabilities are negative, and a loss is minus their sum.
+sign_of_the_loss (slip): The sign of the whole is wrong: log-probabilities are negative, and a loss is minus their sum.
 - -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(positive) + F.logsigmoid(-negative).sum(dim=-1)
 no_logarithm: The logarithm is missing: −log σ(…), not −σ(…).
 - logsigmoid => sigmoid
 no_sigmoid: The σ is missing: scores are turned into probabilities first, log σ(…).
 - -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => -positive + negative.sum(dim=-1)
 - -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => -torch.log(positive) - torch.log(-negative).sum(dim=-1)
-other_base: The logarithm has another base: the natural one is asked for (torch.log).
+other_base (slip): The logarithm has another base: the natural one is asked for (torch.log).
 - .mean() => .mean() / math.log(2) || .mean() / math.log(10)
 unstable: log(sigmoid(x)) is log(0) = −inf for very negative scores, and its gradient NaN: F.logsigmoid computes both in one step, without overflow.
 - F.logsigmoid(positive) - F.logsigmoid(-negative => torch.log(torch.sigmoid(positive)) - torch.log(torch.sigmoid(-negative)

@@ -12,7 +12,7 @@ import torch
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.student import Student
 
 skipgram_pairs = reference("skipgram_pairs")
@@ -49,8 +49,10 @@ def _same_pairs(got: Any, ids: list[int], window: int, where: str, exact: bool =
         return
     missing, extra = (expected - mine).total(), (mine - expected).total()
     if set(mine) == set(expected):
-        raise Wrong(f"The right pairs {where}, but not as often as they occur: {missing} missing, {extra} too many.")
-    raise Wrong(f"{missing} pairs are missing {where}, and {extra} do not belong there.")
+        raise ValuesDiffer(
+            f"The right pairs {where}, but not as often as they occur: {missing} missing, {extra} too many."
+        )
+    raise ValuesDiffer(f"{missing} pairs are missing {where}, and {extra} do not belong there.")
 
 
 def _pairs_of(student: Student, ids: list[int], window: int) -> None:
@@ -101,7 +103,7 @@ EXERCISE = Exercise(
         Check("all the pairs within the window", 1.75, _pairs_values),
         Check("words that occur more than once", 0.75, _pairs_repeated),
         Check("short texts, wide windows, no window", 1.0, _pairs_edges),
-        Check("a list of tuples, input unchanged", 0.5, _pairs_manners),
+        Check("a list of tuples, input unchanged", 0.5, _pairs_manners, further=True),
     ],
     working=r"""
 import itertools
@@ -113,17 +115,17 @@ def skipgram_pairs(ids, window):
     gives="list",
     slips=("nothing_returned", "input_changed"),
     wrong=r"""
-right_edge: The window is one short on the right: `range` ends before its second number, so i + window + 1 is needed.
+right_edge (slip): The window is one short on the right: `range` ends before its second number, so i + window + 1 is needed.
 - i + window) => i + window - 1)
-left_edge: The window is one short on the left: it begins at i − window.
+left_edge (slip): The window is one short on the left: it begins at i − window.
 - i - window) => i - window + 1)
-window_too_narrow: The window is too narrow on both sides: `window` counts how far context reaches to each side.
+window_too_narrow (slip): The window is too narrow on both sides: `window` counts how far context reaches to each side.
 - i - window) => i - window + 1)
   i + window) => i + window - 1)
 - pairs = [] =>
       window //= 2
       pairs = []
-window_too_wide: The window reaches too far: `window` places to each side.
+window_too_wide (slip): The window reaches too far: `window` places to each side.
 - i + window) => i + window + 1)
 - i - window) => i - window - 1)
 - pairs = [] =>
@@ -131,7 +133,7 @@ window_too_wide: The window reaches too far: `window` places to each side.
       pairs = []
 - first = max(0, i - window) => first = 0
   last = min(len(ids) - 1, i + window) => last = len(ids) - 1
-itself: Each word is paired with itself, at its own place: leave j == i out.
+itself (slip): Each word is paired with itself, at its own place: leave j == i out.
 - if j != i: => if True:
 same_word_skipped: Ids are compared where places should be: the same word at another place is context too (`j != i`, not `ids[j] != centre`).
 - if j != i: => if ids[j] != centre:
@@ -149,7 +151,7 @@ neighbours_only: Only the words next to each other are paired: the window reache
 - if j != i: => if abs(j - i) == 1:
 edges_skipped: Words near the beginning or the end, whose window is not full, are left out: they have the context that there is.
 - if j != i: => if j != i and window <= i < len(ids) - window: || if j != i and window <= i: || if j != i and i < len(ids) - window:
-wraps_around: A negative index counts from the end, so that the first words get the last ones as context: stop at 0.
+wraps_around (slip): A negative index counts from the end, so that the first words get the last ones as context: stop at 0.
 - |
   pairs = []
   for i in range(len(ids)):
@@ -164,12 +166,12 @@ wraps_around: A negative index counts from the end, so that the first words get 
           if j != i:
               pairs.append((ids[i], ids[j % len(ids)]))
   return pairs
-empty_slice_at_the_edge: A slice such as `ids[i - window : i]` is empty when its start is negative: begin at max(0, i − window).
+empty_slice_at_the_edge (slip): A slice such as `ids[i - window : i]` is empty when its start is negative: begin at max(0, i − window).
 - in by_distance
   d in range(1, window + 1 => i in range(len(ids)
   left, right in zip(ids, ids[d:]) => context in ids[i - window : i] + ids[i + 1 : i + 1 + window]
   += [(left, right), (right, left)] => .append((ids[i], context))
-runs_off_the_end: The window runs past the end (IndexError): it ends where the text does.
+runs_off_the_end (missed): The window runs past the end (IndexError): it ends where the text does.
 - last = min(len(ids) - 1, i + window) => last = i + window
 places_returned: Places in the text are returned: pairs of ids are asked for.
 - pairs.append((centre, ids[j])) => pairs.append((i, j)) || pairs.append((centre, j)) || pairs.append((i, ids[j]))
@@ -203,14 +205,14 @@ each_pair_once: A pair that occurs more than once is kept only once (a set, or `
   def skipgram_pairs(ids, window):
       return sorted(set(right_skipgram_pairs(ids, window)))
 - if j != i: => if j != i and (centre, ids[j]) not in pairs:
-set: A set is returned: a list is asked for, with every pair as often as it occurs.
+set (slip): A set is returned: a list is asked for, with every pair as often as it occurs.
 - in each_pair_once
   list(set(right_skipgram_pairs(ids, window) => set(right_skipgram_pairs(ids, window
 one_direction: Each two places are paired once: both are centres, so (x, y) and (y, x) both belong.
 - pairs.append((centre, ids[j])) => pairs.append((min(centre, ids[j]), max(centre, ids[j])))
 - in each_pair_once
   list(set(right_skipgram_pairs(ids, window)) => sorted({tuple(sorted(pair)) for pair in right_skipgram_pairs(ids, window)}
-grouped: The contexts of a centre are grouped together: one pair (centre, context) for each of them is asked for.
+grouped (slip): The contexts of a centre are grouped together: one pair (centre, context) for each of them is asked for.
 - |
   pairs = []
   for i in range(len(ids)):
@@ -231,7 +233,7 @@ grouped: The contexts of a centre are grouped together: one pair (centre, contex
   return pairs
 - |
   return {c: ids[max(0, i - window) : i] + ids[i + 1 : i + 1 + window] for i, c in enumerate(ids)}
-two_lists: Centres and contexts are returned in two lists: one list of pairs (centre, context) is asked for.
+two_lists (slip): Centres and contexts are returned in two lists: one list of pairs (centre, context) is asked for.
 - in each_pair_once
   return list(set(right_skipgram_pairs(ids, window))) =>
       pairs = right_skipgram_pairs(ids, window)
@@ -250,9 +252,9 @@ returned_too_early: `return` stands inside the loop, which ends after the first 
           if j != i:  # places are compared, not ids: a word may be its own neighbour
               pairs.append((centre, ids[j]))
       return pairs
-last_word_missed: The loop ends one too early, so the last word is never a centre: range(len(ids)).
+last_word_missed (slip): The loop ends one too early, so the last word is never a centre: range(len(ids)).
 - enumerate(ids) => enumerate(ids[:-1])
-first_word_missed: The loop begins at the second word, so the first is never a centre: places count from 0.
+first_word_missed (slip): The loop begins at the second word, so the first is never a centre: places count from 0.
 - if j != i: => if i > 0 and j != i:
 short_texts_refused: A text that is empty, or shorter than the window, fails: it has the pairs that there are, perhaps none.
 - in two_lists
@@ -284,7 +286,7 @@ tensor: A tensor is returned: a list of tuples of ints is asked for.
 - in each_pair_once
   list(set(right_skipgram_pairs(ids, window) => torch.tensor(right_skipgram_pairs(ids, window
 - pairs.append((centre, ids[j])) => pairs.append(torch.tensor([centre, ids[j]]))
-generator: A generator is returned (yield): a list is asked for.
+generator (missed): A generator is returned (yield): a list is asked for.
 - in each_pair_once
   return list(set(right_skipgram_pairs(ids, window)) => yield from right_skipgram_pairs(ids, window
 tuple: A tuple is returned: a list of tuples is asked for.

@@ -197,10 +197,10 @@ EXERCISE = Exercise(
     checks=[
         Check("one parameter: a table (max_len, embed_dim)", 0.75, _learned_parameters),
         Check("adds row t to position t", 1.25, _learned_values),
-        Check("the same in training and evaluation", 0.25, _learned_modes),
+        Check("the same in training and evaluation", 0.25, _learned_modes, further=True),
         Check("T > max_len is a ValueError", 0.75, _learned_too_long),
-        Check("gradients in the rows used, and in x", 0.5, _learned_gradient),
-        Check("float64, input unchanged, device", 0.5, _learned_manners),
+        Check("gradients in the rows used, and in x", 0.5, _learned_gradient, further=True),
+        Check("float64, input unchanged, device", 0.5, _learned_manners, further=True),
     ],
     working=r"""
 import torch
@@ -235,7 +235,7 @@ class LearnedPositionalEmbedding(nn.Module):
     wrong=r"""
 positions_only: Only the rows of the table are returned: they are added to x.
 - return x + self.table[:T] => return self.table[:T] || return self.table[:T].expand_as(x)
-x_only: x is returned as it came: the rows of the table are to be added.
+x_only (missed): x is returned as it came: the rows of the table are to be added.
 - return x + self.table[:T] => return x
 multiplied: x is multiplied with the table, or the table subtracted: its rows are added.
 - return x + self.table[:T] => return x * self.table[:T] || return x - self.table[:T]
@@ -263,7 +263,7 @@ error_returned:
 - raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
       print('too long')
       return x
-full_length_refused: T = max_len is refused, but the table has a row for each of these positions: only T > max_len is an error.
+full_length_refused (slip): T = max_len is refused, but the table has a row for each of these positions: only T > max_len is an error.
 - max_len < T => max_len <= T
 full_length_only: Only T = max_len works: a shorter sequence gets the first T rows of the table.
 - self.table[:T] => self.table
@@ -275,7 +275,7 @@ length_first: x is taken as (T, B, C), with the positions first: it is (B, T, C)
   self.table[:T] => self.table[:T, None]
 one_row: All positions get the same row: position t gets row t.
 - self.table[:T] => self.table[0] || self.table[T - 1] || self.table[:T].mean(dim=0) || self.table[:T].sum(dim=0)
-rows_shifted: The rows are off by one: position 0 gets row 0.
+rows_shifted (slip): The rows are off by one: position 0 gets row 0.
 - self.table[:T] => self.table.roll(-1, 0)[:T] || self.table.roll(1, 0)[:T]
 - in embedding_layer
   arange(T, => arange(1, T + 1,
@@ -308,24 +308,24 @@ x_looked_up: x is looked up in the table as if it held ids: it holds vectors alr
   torch.arange(T, device=x.device => x.long(
 - in embedding_layer
   x + self.embedding(torch.arange(T, device=x.device) => self.embedding(x
-two_results: Two tensors are returned: only the sum is asked for.
+two_results (slip): Two tensors are returned: only the sum is asked for.
 - return x + self.table[:T] => return x + self.table[:T], self.table[:T]
 not_a_parameter: The table is a plain tensor or a buffer, so that no optimizer would train it: wrap it in nn.Parameter (or use nn.Embedding).
 - self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) => self.table = 0.02 * torch.randn(max_len, embed_dim)
 - self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) => self.register_buffer('table', 0.02 * torch.randn(max_len, embed_dim))
 - self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) => self.table = 0.02 * torch.randn(max_len, embed_dim).requires_grad_()
-no_table: The module keeps no table: what is computed or made in forward is never trained. Make one parameter in `__init__`.
+no_table (missed): The module keeps no table: what is computed or made in forward is never trained. Make one parameter in `__init__`.
 - in embedding_layer
   self.max_len = max_len => self.max_len, self.embed_dim = max_len, embed_dim
   self.embedding = nn.Embedding(max_len, embed_dim) =>
   return x + self.embedding(torch.arange(T, device=x.device)) => return x + sinusoidal_encoding(T, 2 * self.embed_dim)[:, : self.embed_dim].to(x)
 sinusoids: The table is filled with sinusoids and never trained: here it is learned, a parameter.
 - self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) => self.register_buffer('table', sinusoidal_encoding(max_len, 2 * embed_dim)[:, :embed_dim])
-frozen: The table is frozen (requires_grad=False, freeze=True): it is there to be learned.
+frozen (slip): The table is frozen (requires_grad=False, freeze=True): it is there to be learned.
 - 0.02 * torch.randn(max_len, embed_dim) => 0.02 * torch.randn(max_len, embed_dim), requires_grad=False
-new_table_each_call: The rows added are drawn anew in each call of forward: add those of the table made in `__init__`.
+new_table_each_call (missed): The rows added are drawn anew in each call of forward: add those of the table made in `__init__`.
 - return x + self.table[:T] => return x + 0.02 * torch.randn_like(self.table)[:T]
-dropout: Dropout is applied in training: only the rows of the table are added here.
+dropout (slip): Dropout is applied in training: only the rows of the table are added here.
 - return x + self.table[:T] => return nn.functional.dropout(x + self.table[:T], 0.1, self.training)
 extra_parameters: There are parameters beside the table (a norm, a bias, a second table): one table is all that is learned.
 - self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
@@ -345,7 +345,7 @@ extra_parameters: There are parameters beside the table (a norm, a bias, a secon
 - self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim)) =>
       self.table = nn.Parameter(0.02 * torch.randn(max_len, embed_dim))
       self.scale = nn.Parameter(torch.tensor(1.0))
-scaled: x or the rows are scaled: the result is x plus the rows as they are.
+scaled (slip): x or the rows are scaled: the result is x plus the rows as they are.
 - return x + self.table[:T] => return x * x.shape[-1] ** 0.5 + self.table[:T] || return x + self.table[:T] * x.shape[-1] ** 0.5
 - return x + self.table[:T] => return (x + self.table[:T]) / 2
 rows_for_sequences: The rows are given to the sequences of the batch instead of the positions: each sequence gets rows 0 … T-1.
@@ -365,7 +365,7 @@ one_sequence: A batch dimension is lost or added: the result has the shape of x,
 device_dropped: The positions are made without `device=x.device`: on a GPU the look-up fails.
 - in embedding_layer
   , device=x.device =>
-not_a_module: The class is no nn.Module: write `class LearnedPositionalEmbedding(nn.Module)`, and call super().__init__() first.
+not_a_module (missed): The class is no nn.Module: write `class LearnedPositionalEmbedding(nn.Module)`, and call super().__init__() first.
 - (nn.Module) =>
   super().__init__() =>
 """,

@@ -136,11 +136,11 @@ EXERCISE = Exercise(
     checks=[
         Check("rotates the pairs (2i, 2i+1)", 2.0, _rope_values),
         Check("by the positions that are given", 1.0, _rope_positions),
-        Check("lengths kept, scores relative", 1.0, _rope_relative),
+        Check("lengths kept, scores relative", 1.0, _rope_relative, further=True),
         Check("at rates that follow from base", 0.5, _rope_base),
-        Check("gradients reach x", 0.5, _rope_gradient),
-        Check("float64 stays float64", 0.5, _rope_precision),
-        Check("inputs unchanged, device", 0.5, _rope_manners),
+        Check("gradients reach x", 0.5, _rope_gradient, further=True),
+        Check("float64 stays float64", 0.5, _rope_precision, further=True),
+        Check("inputs unchanged, device", 0.5, _rope_manners, further=True),
     ],
     working=r"""
 import torch
@@ -192,18 +192,18 @@ rotate_half_mixed: Two conventions are mixed: here the angles are laid out as ne
   return pairs.flatten(-2) => return x * cos + turned * sin
 angles_cut: The angles are cut to whole numbers (`//`): divide with `/`.
 - positions.to(x.dtype)[:, None] * rates => (positions.to(x.dtype)[:, None] * rates).floor()
-backwards: The pairs turn the other way, by −θ: (u, v) becomes (u cos θ − v sin θ, u sin θ + v cos θ).
+backwards (slip): The pairs turn the other way, by −θ: (u, v) becomes (u cos θ − v sin θ, u sin θ + v cos θ).
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * cos + v * sin, v * cos - u * sin], dim=-1)
-sign: A sign is wrong, so that this is no rotation (lengths change): (u cos θ − v sin θ, u sin θ + v cos θ).
+sign (slip): A sign is wrong, so that this is no rotation (lengths change): (u cos θ − v sin θ, u sin θ + v cos θ).
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * cos + v * sin, u * sin + v * cos], dim=-1)
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * cos - v * sin, u * sin - v * cos], dim=-1)
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * cos - v * sin, v * cos - u * sin], dim=-1)
-sine_and_cosine_swapped: Sine and cosine are swapped: at position 0 nothing turns, because cos 0 = 1.
+sine_and_cosine_swapped (slip): Sine and cosine are swapped: at position 0 nothing turns, because cos 0 = 1.
 - cos, sin = angles.cos(), angles.sin() => cos, sin = angles.sin(), angles.cos()
-features_swapped: The two features of a pair are swapped: u is feature 2i, v is 2i+1.
+features_swapped (slip): The two features of a pair are swapped: u is feature 2i, v is 2i+1.
 - u, v = x[..., 0::2], x[..., 1::2] => v, u = x[..., 0::2], x[..., 1::2]
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * sin + v * cos, u * cos - v * sin], dim=-1)
-overwritten_too_early: The first feature of a pair is overwritten before the second is computed, which needs the old one: compute both, then put them
+overwritten_too_early (slip): The first feature of a pair is overwritten before the second is computed, which needs the old one: compute both, then put them
     together.
 - in new_tensor_filled
   result = torch.empty_like(x => out = x.clone(
@@ -247,7 +247,7 @@ whole_positions: Positions are cut to whole numbers (`.long()`): they may be fra
 - positions.to(x.dtype) => positions.long().to(x.dtype)
 first_position_only: All tokens are turned by the angle of one position (or of relative positions): token t is turned by positions[t].
 - positions.to(x.dtype)[:, None] => positions.to(x.dtype)[:1, None] || (positions - positions[0]).to(x.dtype)[:, None]
-from_one: The positions are taken to begin at 1: at position 0 nothing turns.
+from_one (slip): The positions are taken to begin at 1: at position 0 nothing turns.
 - positions.to(x.dtype) => (positions.to(x.dtype) + 1)
 base_ignored: `base` is not used: 10000 stands in the code.
 - base ** => 10000.0 **
@@ -257,16 +257,16 @@ exponent: The rates are others: pair i turns by 1 / base^(2i/d_k) for each step,
 - device=x.device) / d_k => device=x.device) / max(d_k - 2, 1)
 one_rate: All pairs turn at the same rate: pair i turns by positions / base^(2i/d_k).
 - base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k) => torch.ones(d_k // 2, dtype=x.dtype, device=x.device)
-rates_reversed: The rates are in reverse: the first pair turns fastest, by 1 radian for each step.
+rates_reversed (slip): The rates are in reverse: the first pair turns fastest, by 1 radian for each step.
 - base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k) => (base ** (-torch.arange(0, d_k, 2, dtype=x.dtype, device=x.device) / d_k)).flip(0)
-degrees: The angles are taken for degrees (or multiplied by 2π): sin and cos want radians, as they are.
+degrees (slip): The angles are taken for degrees (or multiplied by 2π): sin and cos want radians, as they are.
 - cos, sin =>
       angles = torch.deg2rad(angles)
       cos, sin
 - cos, sin =>
       angles = 2 * math.pi * angles
       cos, sin
-added: Sinusoids are added to x (or multiplied with it): a rotary embedding rotates each pair instead.
+added (missed): Sinusoids are added to x (or multiplied with it): a rotary embedding rotates each pair instead.
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u + sin, v + cos], dim=-1) || torch.stack([u * sin, v * cos], dim=-1)
 - torch.stack([u * cos - v * sin, u * sin + v * cos], dim=-1) => torch.stack([u * cos, v * sin], dim=-1) || torch.stack([u * cos, v * cos], dim=-1)
 first_pair_only: Only some of the pairs are turned: all d_k / 2 of them are.
@@ -300,7 +300,7 @@ first_pair_only: Only some of the pairs are turned: all d_k / 2 of them are.
       result = x.clone()
       result[..., : x.shape[-1] // 2] = right_apply_rope(x, positions, base)[..., : x.shape[-1] // 2]
       return result
-last_pair_missing: The last pair is left out: `range` ends before its second number.
+last_pair_missing (slip): The last pair is left out: `range` ends before its second number.
 - in first_pair_only
   = x.clone => = right_apply_rope(x, positions, base).clone
   :2] = right_apply_rope(x, positions, base)[..., :2 => -2:] = x[..., -2:
@@ -319,13 +319,13 @@ heads_for_positions: The positions run along the wrong dimension: T is the last 
       angles = angles[:, None, :]
 fixed_dimensions: It works for one number of dimensions only: x is (…, T, d_k), with any number of leading dimensions, also none.
 - d_k = x.shape[-1] => B, T, d_k = x.shape || B, H, T, d_k = x.shape || T, d_k = x.shape
-pairs_returned: The pairs are returned in a dimension of their own: the result has the shape of x.
+pairs_returned (slip): The pairs are returned in a dimension of their own: the result has the shape of x.
 - return pairs.flatten(-2) => return pairs
-complex_returned: Complex numbers are returned: torch.view_as_real makes pairs of real numbers of them.
+complex_returned (missed): Complex numbers are returned: torch.view_as_real makes pairs of real numbers of them.
 - return pairs.flatten(-2) => return torch.view_as_complex(pairs)
 parts_returned: Several tensors are returned (even and odd features, or cos and sin): one tensor of the shape of x is asked for.
 - return pairs.flatten(-2) => return u * cos - v * sin, u * sin + v * cos || return cos, sin
-unchanged_x: x comes back as it was: the rotated pairs are to be returned.
+unchanged_x (missed): x comes back as it was: the rotated pairs are to be returned.
 - return pairs.flatten(-2) => return x
 scaled: The vectors are scaled as well: a rotation keeps lengths.
 - return pairs.flatten(-2) => return pairs.flatten(-2) * d_k**-0.5 || return nn.functional.normalize(pairs.flatten(-2), dim=-1)

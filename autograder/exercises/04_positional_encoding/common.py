@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import a_tensor, same_tensor
-from autograder.asked.declare import Wrong
+from autograder.asked.declare import ValuesDiffer, Wrong
 from autograder.asked.inputs import refused
 from autograder.asked.student import Student
 
@@ -31,7 +31,9 @@ def near(got: Any, expected: torch.Tensor, reach: Any, what: str, where: str) ->
             return
         got = got.float()
     same_tensor(got, expected.float(), what, where)
-    raise Wrong(f"{what} {where}: the values are only roughly right: a rounding, or a rate that is a little off?")
+    raise ValuesDiffer(
+        f"{what} {where}: the values are only roughly right: a rounding, or a rate that is a little off?"
+    )
 
 
 def refuses_odd_widths(student: Student, name: str, good: list, bad: list[list]) -> None:

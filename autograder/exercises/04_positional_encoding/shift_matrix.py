@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 
 from autograder.asked.compare import a_tensor, dtype_name, same_tensor
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import quietly_called
 from autograder.asked.student import Student
 
@@ -34,7 +34,7 @@ def _shifts(student: Student, k: int, d_model: int) -> None:
         if not matrix.isfinite().all() or ((got - after).abs() > 3e-5 + 2e-6 * abs(k)).any():
             reverse = ((before @ matrix.double().mT - after).abs() < 1e-3).all()
             hint = " (its transpose would do: PE[p] is a row, on the left of the matrix)" if reverse else ""
-            raise Wrong(f"PE[p] @ M is not PE[p + k] {where}{hint}.")
+            raise ValuesDiffer(f"PE[p] @ M is not PE[p + k] {where}{hint}.")
 
 
 def _shift_forward(student: Student) -> None:
@@ -77,9 +77,9 @@ EXERCISE = Exercise(
     checks=[
         Check("moves every position by k", 2.5, _shift_forward),
         Check("backwards too, and not at all for k = 0", 1.0, _shift_backward),
-        Check("by hundreds of steps", 0.5, _shift_far),
+        Check("by hundreds of steps", 0.5, _shift_far, further=True),
         Check("an odd d_model is a ValueError", 0.5, _shift_odd),
-        Check("a float32 tensor, nothing left to chance", 0.5, _shift_manners),
+        Check("a float32 tensor, nothing left to chance", 0.5, _shift_manners, further=True),
     ],
     working=r"""
 import torch
@@ -102,14 +102,14 @@ def shift_matrix(k, d_model):
         "bad_input_accepted",
     ),
     wrong=r"""
-transposed: The matrix moves the wrong way, by −k (it is transposed): PE[p] is a row and stands on the left, PE[p] @ M.
+transposed (slip): The matrix moves the wrong way, by −k (it is transposed): PE[p] is a row and stands on the left, PE[p] @ M.
 - return matrix => return matrix.T
-both_signs_alike: A minus sign is missing (or one too many): cos(α + β) = cos α cos β − sin α sin β, and sin(α + β) has two plus signs.
+both_signs_alike (slip): A minus sign is missing (or one too many): cos(α + β) = cos α cos β − sin α sin β, and sin(α + β) has two plus signs.
 - -angles.sin() => angles.sin()
 - [odd, even] = angles.sin() => [odd, even] = -angles.sin()
 - [odd, odd] = angles.cos() => [odd, odd] = -angles.cos()
 - [even, even] = angles.cos() => [even, even] = -angles.cos()
-sine_and_cosine_swapped: Sine and cosine are swapped: the cosines of the angle stand on the diagonal (for k = 0 the matrix is the identity).
+sine_and_cosine_swapped (slip): Sine and cosine are swapped: the cosines of the angle stand on the diagonal (for k = 0 the matrix is the identity).
 - angles.cos() => COS
   angles.sin() => angles.cos()
   COS => angles.sin()
@@ -164,7 +164,7 @@ blocks_overlap: The blocks overlap: pair i stands in rows and columns 2i and 2i+
 diagonal_only: Only the diagonal is filled: a shift mixes the sine and cosine of each pair, so there are entries beside the diagonal.
 - matrix[odd, even] = angles.sin()  # cos -> sin =>
   matrix[even, odd] = -angles.sin()  # sin -> cos =>
-entry_missing: One of the four entries of each 2 × 2 block is never filled.
+entry_missing (slip): One of the four entries of each 2 × 2 block is never filled.
 - matrix[odd, even] = angles.sin()  # cos -> sin =>
 - matrix[even, odd] = -angles.sin()  # sin -> cos =>
 - matrix[odd, odd] = angles.cos()  # cos -> cos =>
@@ -179,7 +179,7 @@ first_pair_only: Only the first pair is turned: each pair has a block of its own
 - return matrix =>
       matrix[2:, 2:] = 0
       return matrix
-last_pair_missing: The last pair is left out: `range` ends before its second number.
+last_pair_missing (slip): The last pair is left out: `range` ends before its second number.
 - return matrix =>
       matrix[-2:, -2:] = 0
       return matrix
@@ -193,17 +193,17 @@ blocks_only: The blocks themselves are returned: they belong on the diagonal of 
   block_diag(*[torch.tensor([[a, -b], [b, a]]) for a, b in zip(c.tolist(), s.tolist())] => stack([torch.stack([c, s], -1), torch.stack([-s, c], -1)], -2
 - in block_diag
   block_diag(*[torch.tensor([[a, -b], [b, a]]) for a, b in zip(c.tolist(), s.tolist()) => tensor([[c[0], -s[0]], [s[0], c[0]]
-rows_moved: This moves rows or columns of the table (roll, or ones beside the diagonal): a shift of the positions turns each pair of columns by an
+rows_moved (missed): This moves rows or columns of the table (roll, or ones beside the diagonal): a shift of the positions turns each pair of columns by an
     angle.
 - return matrix => return torch.eye(d_model).roll(k, 0) || return torch.eye(d_model).roll(k, 1)
 - return matrix => return torch.diag(torch.ones(max(d_model - abs(k), 0)), k)[:d_model, :d_model]
-identity: The identity is returned: that moves nothing, which is right for k = 0 only.
+identity (missed): The identity is returned: that moves nothing, which is right for k = 0 only.
 - return matrix => return torch.eye(d_model)
 k_ignored: k is not used: pair i turns by k · 10000^(−2i/d_model), for every k.
 - k * 10000.0 ** (-even / d_model) => 10000.0 ** (-even / d_model)
 k_forward_only: The sign of k is lost: a negative k moves backwards.
 - k * 10000.0 ** (-even / d_model) => abs(k) * 10000.0 ** (-even / d_model)
-negative_refused: A negative k, or k = 0, is refused or fails: the matrix exists for every whole k (k = 0 moves nothing).
+negative_refused (slip): A negative k, or k = 0, is refused or fails: the matrix exists for every whole k (k = 0 moves nothing).
 - |
   def right_shift_matrix(k, d_model):
       if d_model % 2 != 0:
@@ -288,7 +288,7 @@ exponent: The rates are not those of the table: pair i turns by k / 10000^(2i/d_
 - (-even / d_model) => (even / d_model) || (-even / 2 / d_model) || (-2 * even / d_model) || (-odd / d_model)
 - 10000.0 => 1000.0
 - k * 10000.0 ** (-even / d_model) => 10000.0 ** (-k * even / d_model)
-degrees: The angles are taken for degrees (or multiplied by 2π): sin and cos want radians, as they are.
+degrees (slip): The angles are taken for degrees (or multiplied by 2π): sin and cos want radians, as they are.
 - k * 10000.0 ** (-even / d_model) => math.pi / 180 * k * 10000.0 ** (-even / d_model) || 2 * math.pi * k * 10000.0 ** (-even / d_model)
 whole_numbers: The entries are cut to whole numbers, because the matrix was made with an integer dtype.
 - |
@@ -311,7 +311,7 @@ whole_numbers: The entries are cut to whole numbers, because the matrix was made
   return M.float()
 other_dtype: The matrix is not float32, PyTorch's default: convert it (`.float()`).
 - return matrix => return matrix.double()
-table_returned: A row or table of sinusoids is returned: a matrix (d_model, d_model) that turns PE[p] into PE[p + k] is asked for.
+table_returned (missed): A row or table of sinusoids is returned: a matrix (d_model, d_model) that turns PE[p] into PE[p + k] is asked for.
 - return matrix => return sinusoidal_encoding(abs(k) + 1, d_model)[-1] || return sinusoidal_encoding(d_model, d_model)
 - return matrix => return sinusoidal_encoding(abs(k) + 1, d_model)
 fitted_to_few_positions: The matrix is fitted to a few positions, and does not hold for the others: derive it from the formulas of sin(α + β) and
@@ -325,8 +325,10 @@ bad_input_accepted: An odd d_model is not refused: sines and cosines come in pai
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
 - if d_model % 2 != 0: => d_model = d_model // 2 * 2
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
-not_a_tensor: A list or a NumPy array is returned: a tensor is asked for.
-- return matrix => return matrix.tolist() || return matrix.numpy()
+not_a_tensor (slip): A list is returned: a tensor is asked for.
+- return matrix => return matrix.tolist()
+array_returned:
+- return matrix => return matrix.numpy()
 """,
     right=r"""
 block_diag:

@@ -54,9 +54,9 @@ EXERCISE = Exercise(
     points=4,
     checks=[
         Check("sines in even columns, cosines in odd ones", 2.25, _sinusoidal_values),
-        Check("tables of no, one and thousands of rows", 0.5, _sinusoidal_lengths),
+        Check("tables of no, one and thousands of rows", 0.5, _sinusoidal_lengths, further=True),
         Check("an odd d_model is a ValueError", 0.75, _sinusoidal_odd),
-        Check("a float32 tensor, nothing left to chance", 0.5, _sinusoidal_manners),
+        Check("a float32 tensor, nothing left to chance", 0.5, _sinusoidal_manners, further=True),
     ],
     working=r"""
 import torch
@@ -80,7 +80,7 @@ def sinusoidal_encoding(max_len, d_model):
         "bad_input_accepted",
     ),
     wrong=r"""
-sine_and_cosine_swapped: Sines and cosines are swapped: sines stand in the even columns (0, 2, …), so that row 0 is 0, 1, 0, 1 and so on.
+sine_and_cosine_swapped (slip): Sines and cosines are swapped: sines stand in the even columns (0, 2, …), so that row 0 is 0, 1, 0, 1 and so on.
 - 0::2] = angles.sin => 0::2] = angles.cos
   1::2] = angles.cos => 1::2] = angles.sin
 halves: All the sines stand on the left and all the cosines on the right: they alternate here, sin cos sin cos … (some programs use halves, which is
@@ -102,7 +102,7 @@ exponent_halved: The exponent is i/d_model where it should be 2i/d_model: i coun
 - torch.arange(0, d_model, 2) / d_model => torch.arange(d_model // 2) / d_model
 exponent_doubled: The 2 of the exponent is there twice: torch.arange(0, d_model, 2) holds the numbers 2i already.
 - -torch.arange(0, d_model, 2) => -2 * torch.arange(0, d_model, 2)
-exponent_off_by_one: The exponents begin at 2/d_model: the first pair has i = 0, a rate of 1.
+exponent_off_by_one (slip): The exponents begin at 2/d_model: the first pair has i = 0, a rate of 1.
 - torch.arange(0, d_model, 2) => torch.arange(2, d_model + 2, 2) || torch.arange(1, d_model + 1, 2)
 multiplied: The position is multiplied by 10000^(2i/d_model): it is divided by it, so that later pairs turn ever more slowly.
 - (-torch.arange => (torch.arange
@@ -112,13 +112,13 @@ exponent_without_d_model: The exponent is not divided by d_model: 2i/d_model run
 - 2) / d_model => 2).float()
 other_range: The rates run from 1 to exactly 1/10000: with the exponent 2i/d_model, the last one stops short of it.
 - 2) / d_model => 2) / max(d_model - 2, 1) || 2) / (d_model - 1)
-other_base: The base is not 10000: the rates are 10000^(−2i/d_model).
+other_base (slip): The base is not 10000: the rates are 10000^(−2i/d_model).
 - 10000.0 => 1000.0 || 100000.0 || math.e || 10.0 || 1024.0 || math.exp(4)
 one_rate: All the pairs turn at the same rate: i is missing from the formula (or fixed in a loop).
 - 10000.0 ** (-torch.arange(0, d_model, 2) / d_model) => torch.ones(d_model // 2) || torch.full((d_model // 2,), 1 / 10000)
 rate_rounded_to_0: The exponent is rounded to a whole number (`//`, or integers): 2i/d_model is a fraction.
 - 2) / d_model => 2) // d_model
-from_one: The positions begin at 1: row 0 belongs to position 0 and is 0, 1, 0, 1 and so on.
+from_one (slip): The positions begin at 1: row 0 belongs to position 0 and is 0, 1, 0, 1 and so on.
 - torch.arange(max_len) => torch.arange(1, max_len + 1)
 only_sines: Only sines (or only cosines) fill the table: sines stand in the even columns, cosines in the odd ones.
 - angles.cos() => angles.sin()
@@ -132,18 +132,18 @@ half_as_wide: The table has d_model / 2 columns, or 2 · d_model: a sine and a c
 - return table => return angles.sin() || return angles.sin() + angles.cos() || return table.repeat(1, 2)
 angles_returned: The angles are returned as they are: their sines and cosines are asked for.
 - return table => return angles.repeat_interleave(2, dim=1) || return angles
-degrees: The angles are taken for degrees: sin and cos want radians, as they are.
+degrees (slip): The angles are taken for degrees: sin and cos want radians, as they are.
 - table = =>
       angles = torch.deg2rad(angles)
       table =
 - table = =>
       angles = 2 * math.pi * angles
       table =
-transposed: The table is transposed: one row for each position, (max_len, d_model).
+transposed (slip): The table is transposed: one row for each position, (max_len, d_model).
 - return table => return table.T
-batch_dimension: The table has a dimension too many: (max_len, d_model) is asked for.
+batch_dimension (slip): The table has a dimension too many: (max_len, d_model) is asked for.
 - return table => return table[None] || return table[:, None]
-one_row_too_many: The number of rows is off by one, or fixed: max_len rows are asked for.
+one_row_too_many (slip): The number of rows is off by one, or fixed: max_len rows are asked for.
 - |
   def right_sinusoidal_encoding(max_len, d_model):
       if d_model % 2 != 0:
@@ -210,7 +210,7 @@ bad_input_accepted: An odd d_model is not refused: sines and cosines come in pai
 - if d_model % 2 != 0: =>
   raise ValueError(f"d_model must be even, because sines and cosines come in pairs; got {d_model}") =>
   table[:, 1::2] = angles.cos() => table[:, 1::2] = angles[:, : d_model // 2].cos()
-even_refused: Even widths are refused: only an odd d_model is an error.
+even_refused (missed): Even widths are refused: only an odd d_model is an error.
 - % 2 != 0 => % 2 == 0 || % 4 != 0
 other_dtype: The table is not float32, PyTorch's default: convert it (`.float()`).
 - return table => return table.double() || return table.half()
@@ -218,14 +218,16 @@ whole_numbers: The values are cut to whole numbers, because the table was made w
 - torch.empty(max_len, d_model) => torch.empty(max_len, d_model, dtype=torch.long)
 - torch.empty(max_len, d_model) => torch.empty(max_len, d_model, dtype=torch.long)
   return table => return table.float()
-not_a_tensor: A list or a NumPy array is returned: a tensor is asked for.
-- return table => return table.numpy() || return table.tolist() || return list(table)
-noise: The table is random, or noise is added to it: it follows from the formula alone.
+not_a_tensor (slip): A list is returned: a tensor is asked for.
+- return table => return table.tolist() || return list(table)
+array_returned:
+- return table => return table.numpy()
+noise (missed): The table is random, or noise is added to it: it follows from the formula alone.
 - return table => return torch.randn(max_len, d_model) || return table + 0.1 * torch.randn(max_len, d_model)
 - return table => return nn.functional.dropout(table, 0.1)
-scaled: The table is scaled: sines and cosines stand in it as they are.
+scaled (slip): The table is scaled: sines and cosines stand in it as they are.
 - return table => return table * d_model**-0.5 || return table * d_model**0.5 || return table / table.norm(dim=-1, keepdim=True)
-last_left_out: The last row, or the last pair of columns, is left out: `range` ends before its second number.
+last_left_out (slip): The last row, or the last pair of columns, is left out: `range` ends before its second number.
 - return table =>
       table[-1:] = 0
       return table

@@ -194,11 +194,11 @@ EXERCISE = Exercise(
     checks=[
         Check("q_proj, k_proj and v_proj, and nothing else", 1.5, _self_parameters),
         Check("values with given weights, for many combinations of sizes", 2.5, _self_values),
-        Check("masks of every shape, in training and evaluation", 1.0, _self_mask),
-        Check("a blocked token gets exactly 0", 0.5, _self_forbidden),
-        Check("gradients reach the input and every parameter", 1.0, _self_gradient),
-        Check("inputs unchanged, modules independent, float64", 0.75, _self_manners),
-        Check("stays on the inputs' device", 0.5, _self_device),
+        Check("masks of every shape, in training and evaluation", 1.0, _self_mask, further=True),
+        Check("a blocked token gets exactly 0", 0.5, _self_forbidden, further=True),
+        Check("gradients reach the input and every parameter", 1.0, _self_gradient, further=True),
+        Check("inputs unchanged, modules independent, float64", 0.75, _self_manners, further=True),
+        Check("stays on the inputs' device", 0.5, _self_device, further=True),
         Check("fresh layers differ from each other", 0.25, _self_fresh),
     ],
     working=r"""
@@ -220,7 +220,7 @@ class SelfAttention(nn.Module):
         return attend(q, k, v, attn_mask=allowed), attend(q, k, eye, attn_mask=allowed)
 """,
     takes="tensor",
-    gives="tensor",
+    gives="pair",
     slips=(
         "nothing_returned",
         "gradient_cut_off",
@@ -232,7 +232,7 @@ class SelfAttention(nn.Module):
         "list_returned",
     ),
     wrong=r"""
-no_bias: The projections have no bias (`bias=False`): nn.Linear(embed_dim, head_dim) with its default bias is asked for.
+no_bias (slip): The projections have no bias (`bias=False`): nn.Linear(embed_dim, head_dim) with its default bias is asked for.
 - nn.Linear(embed_dim, head_dim) => nn.Linear(embed_dim, head_dim, bias=False)
 square_projections: A projection (or all three) is nn.Linear(embed_dim, embed_dim): all should end in head_dim features.
 - nn.Linear(embed_dim, head_dim) => nn.Linear(embed_dim, embed_dim)
@@ -240,7 +240,7 @@ square_projections: A projection (or all three) is nn.Linear(embed_dim, embed_di
 sizes_swapped: The two sizes are swapped, in the signature or in the layers: SelfAttention(embed_dim, head_dim) makes layers from embed_dim features
     to head_dim features.
 - nn.Linear(embed_dim, head_dim) => nn.Linear(head_dim, embed_dim)
-some_bias_missing: One of the projections has no bias: all three are nn.Linear(embed_dim, head_dim) with the default bias.
+some_bias_missing (slip): One of the projections has no bias: all three are nn.Linear(embed_dim, head_dim) with the default bias.
 - self.k_proj = nn.Linear(embed_dim, head_dim) => self.k_proj = nn.Linear(embed_dim, head_dim, bias=False)
 - self.q_proj = nn.Linear(embed_dim, head_dim) => self.q_proj = nn.Linear(embed_dim, head_dim, bias=False)
 - self.v_proj = nn.Linear(embed_dim, head_dim) => self.v_proj = nn.Linear(embed_dim, head_dim, bias=False)
@@ -252,7 +252,7 @@ bare_parameters: The projections are bare matrices (nn.Parameter) instead of lay
   self.q_proj(x) => x @ self.q_proj
   self.k_proj(x) => x @ self.k_proj
   self.v_proj(x) => x @ self.v_proj
-sizes_fixed: The sizes of the layers are fixed numbers: they must come from embed_dim and head_dim.
+sizes_fixed (missed): The sizes of the layers are fixed numbers: they must come from embed_dim and head_dim.
 - nn.Linear(embed_dim, head_dim) => nn.Linear(32, 16) || nn.Linear(64, 64) || nn.Linear(512, 64)
 divisible_only: Sizes are refused that are allowed here: embed_dim need not be divisible by head_dim (that rule belongs to several heads, in notebook
     07).
@@ -263,7 +263,7 @@ divisible_only: Sizes are refused that are allowed here: embed_dim need not be d
 - super().__init__() =>
       super().__init__()
       assert embed_dim % head_dim == 0
-several_heads: nn.MultiheadAttention does the work: here one head with q_proj, k_proj and v_proj of its own is asked for.
+several_heads (missed): nn.MultiheadAttention does the work: here one head with q_proj, k_proj and v_proj of its own is asked for.
 - self.q_proj = nn.Linear(embed_dim, head_dim) => self.attention = nn.MultiheadAttention(embed_dim, embed_dim // head_dim, batch_first=True)
   self.k_proj = nn.Linear(embed_dim, head_dim) =>
   self.v_proj = nn.Linear(embed_dim, head_dim) =>
@@ -281,7 +281,7 @@ several_heads: nn.MultiheadAttention does the work: here one head with q_proj, k
 no_mask_parameter: forward does not take a mask: keep the signature forward(x, mask=None).
 - def forward(self, x, mask=None) => def forward(self, x)
   return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, K, V)
-mask_required: forward cannot be called without a mask: give it the default None, forward(x, mask=None).
+mask_required (slip): forward cannot be called without a mask: give it the default None, forward(x, mask=None).
 - def forward(self, x, mask=None) => def forward(self, x, mask)
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, K, V, mask.bool())
 mask_sometimes: The mask is used in one mode only (training or evaluation). What is blocked is blocked in both.
@@ -324,7 +324,7 @@ mask_finite: Blocked scores are filled with a finite number (−1e9, −1e4 …)
           scores = scores.masked_fill(mask, -10.0)
       weights = torch.softmax(scores, dim=-1)
       return weights @ V, weights
-length_limited: The number of tokens is limited by a fixed maximum (a buffer, or a slice of x): any T is allowed.
+length_limited (slip): The number of tokens is limited by a fixed maximum (a buffer, or a slice of x): any T is allowed.
 - Q = self.q_proj(x) =>
       x = x[:, :8]
       Q = self.q_proj(x)
@@ -392,11 +392,11 @@ scale_fixed: The scores are divided by a fixed number whatever head_dim is: use 
 - in mask_finite
   math.sqrt(Q.shape[-1]) => 2.0
   -1e9) => float('-inf'))
-other_names: The layers have other names: q_proj, k_proj and v_proj are asked for, so that weights can be loaded.
+other_names (slip): The layers have other names: q_proj, k_proj and v_proj are asked for, so that weights can be loaded.
 - q_proj => query
   k_proj => key
   v_proj => value
-short_names: The layers have other names (W_q …): q_proj, k_proj and v_proj are asked for, so that weights can be loaded.
+short_names (slip): The layers have other names (W_q …): q_proj, k_proj and v_proj are asked for, so that weights can be loaded.
 - q_proj => W_q
   k_proj => W_k
   v_proj => W_v
@@ -419,9 +419,9 @@ output_projection: There is a further layer after attention: an output projectio
   return scaled_dot_product_attention(Q, K, V, mask) =>
       output, weights = scaled_dot_product_attention(Q, K, V, mask)
       return self.out_proj(output), weights
-no_super: `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
+no_super (missed): `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
 - super().__init__() =>
-not_a_module: The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.
+not_a_module (missed): The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.
 - class SelfAttention(nn.Module) => class SelfAttention
   super().__init__() =>
   def forward => def __call__
@@ -444,11 +444,11 @@ query_is_input: The queries are the tokens themselves: x goes in unprojected whe
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(x, K, V, mask)
 value_is_input: The values are the tokens themselves: x goes in unprojected where v_proj(x) belongs, so the output has the width of x.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, K, x, mask)
-key_value_swapped: Keys and values are swapped: k_proj makes what is compared, v_proj makes what is averaged.
+key_value_swapped (slip): Keys and values are swapped: k_proj makes what is compared, v_proj makes what is averaged.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, V, K, mask)
-query_key_swapped: Queries and keys are swapped: row t of the weights belongs to the query of token t.
+query_key_swapped (slip): Queries and keys are swapped: row t of the weights belongs to the query of token t.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(K, Q, V, mask)
-query_value_swapped: Queries and values are swapped.
+query_value_swapped (slip): Queries and values are swapped.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(V, K, Q, mask)
 values_from_keys: The keys are used as values too: v_proj plays no part.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, K, K, mask)
@@ -470,10 +470,10 @@ always_causal: Later tokens are blocked even without a mask: apply the mask that
 scale_embed_dim: The scores are divided by the root of embed_dim. The dot products run over head_dim numbers: use √head_dim.
 - in scale_fixed
   / 8.0 => / math.sqrt(x.shape[-1])
-no_scale: This is what self-attention gives when the scores are not divided by √head_dim (or the division is undone).
+no_scale (slip): This is what self-attention gives when the scores are not divided by √head_dim (or the division is undone).
 - in scale_fixed
   / 8.0 => / 1.0
-scale_head_dim: The scores are divided by head_dim instead of its square root. (Were they scaled here and once more in scaled_dot_product_attention,
+scale_head_dim (slip): The scores are divided by head_dim instead of its square root. (Were they scaled here and once more in scaled_dot_product_attention,
     which divides by √d_k already?)
 - in scale_fixed
   / 8.0 => / Q.shape[-1]
@@ -500,9 +500,9 @@ no_softmax: The scaled scores are used as weights without a softmax.
 - return scaled_dot_product_attention(Q, K, V, mask) =>
       weights = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
       return weights @ V, weights
-output_only: Only the output is returned; (output, weights) is asked for.
+output_only (slip): Only the output is returned; (output, weights) is asked for.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, K, V, mask)[0]
-swapped_results: The two results are the wrong way round: (output, weights) is asked for.
+swapped_results (slip): The two results are the wrong way round: (output, weights) is asked for.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q, K, V, mask)[::-1]
 weights_detached: The weights or the projections are cut off from the gradient, so q_proj and k_proj could never learn.
 - return scaled_dot_product_attention(Q, K, V, mask) => return scaled_dot_product_attention(Q.detach(), K.detach(), V, mask)
@@ -524,7 +524,7 @@ residual: The tokens are added to the output (a residual connection): that comes
 - return scaled_dot_product_attention(Q, K, V, mask) =>
       output, weights = scaled_dot_product_attention(Q, K, V, mask)
       return (output + x if output.shape == x.shape else output), weights
-dropout: Dropout is applied to the weights or the output: it is not part of this module.
+dropout (slip): Dropout is applied to the weights or the output: it is not part of this module.
 - return scaled_dot_product_attention(Q, K, V, mask) =>
       output, weights = scaled_dot_product_attention(Q, K, V, mask)
       return nn.functional.dropout(output, 0.1, self.training), weights
@@ -545,7 +545,7 @@ activation: A non-linearity (ReLU, tanh …) follows the projections or the outp
 - return scaled_dot_product_attention(Q, K, V, mask) =>
       output, weights = scaled_dot_product_attention(Q, K, V, mask)
       return torch.tanh(output), weights
-frozen: The parameters are frozen (requires_grad=False), so they cannot be trained.
+frozen (slip): The parameters are frozen (requires_grad=False), so they cannot be trained.
 - self.v_proj = nn.Linear(embed_dim, head_dim) =>
       self.v_proj = nn.Linear(embed_dim, head_dim)
       self.requires_grad_(False)
@@ -575,7 +575,7 @@ class_layers: The layers are stored in a place that all instances share, so two 
 
       def forward(self, x, mask=None):
           return scaled_dot_product_attention(self.q_proj(x), self.k_proj(x), self.v_proj(x), mask)
-list_for_a_pair: A list is returned: return the tuple (output, weights), as `return output, weights` does.
+list_for_a_pair (slip): A list is returned: return the tuple (output, weights), as `return output, weights` does.
 - return scaled_dot_product_attention(Q, K, V, mask) => return list(scaled_dot_product_attention(Q, K, V, mask))
 single_precision:
 - Q = self.q_proj(x) =>

@@ -173,13 +173,13 @@ EXERCISE = Exercise(
     points=8,
     checks=[
         Check("values, for many combinations of sizes", 2.5, _sdpa_values),
-        Check("masks of every shape", 1.5, _sdpa_mask),
-        Check("a blocked key gets exactly 0", 1.0, _sdpa_forbidden),
-        Check("stable for large scores", 0.5, _sdpa_large),
-        Check("gradients, with and without a mask", 1.0, _sdpa_gradient),
-        Check("float64 stays float64, with its precision", 0.5, _sdpa_precision),
-        Check("inputs unchanged, any layout", 0.5, _sdpa_manners),
-        Check("stays on the inputs' device", 0.5, _sdpa_device),
+        Check("masks of every shape", 1.5, _sdpa_mask, further=True),
+        Check("a blocked key gets exactly 0", 1.0, _sdpa_forbidden, further=True),
+        Check("stable for large scores", 0.5, _sdpa_large, further=True),
+        Check("gradients, with and without a mask", 1.0, _sdpa_gradient, further=True),
+        Check("float64 stays float64, with its precision", 0.5, _sdpa_precision, further=True),
+        Check("inputs unchanged, any layout", 0.5, _sdpa_manners, further=True),
+        Check("stays on the inputs' device", 0.5, _sdpa_device, further=True),
     ],
     working=r"""
 import torch
@@ -206,11 +206,11 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
         "global_generator",
     ),
     wrong=r"""
-no_scale: This is what attention gives when the scores are not divided by √d_k.
+no_scale (slip): This is what attention gives when the scores are not divided by √d_k.
 - / math.sqrt(d_k) =>
-scale_d_k: The scores are divided by d_k instead of its square root (or by the root twice).
+scale_d_k (slip): The scores are divided by d_k instead of its square root (or by the root twice).
 - math.sqrt(d_k) => d_k
-scale_up: The scores are multiplied by √d_k instead of divided by it.
+scale_up (slip): The scores are multiplied by √d_k instead of divided by it.
 - / math.sqrt(d_k) => * math.sqrt(d_k)
 scale_d_v: The scores are divided by the root of d_v, the width of the values. It is the width of queries and keys, d_k, that makes the dot products
     grow.
@@ -223,14 +223,14 @@ scale_queries: The scores are divided by the root of T, the number of queries. I
 scale_fixed: The scores are always divided by the same number, whatever the width of Q: √64 = 8 from the paper, or what the first call needed, kept in
     a global variable.
 - math.sqrt(d_k) => math.sqrt(64) || math.sqrt(512) || 2.0
-scale_rounded: The root of d_k is rounded to a whole number (`int(…)` or `//`), so it is right for squares such as 4, 9 and 64 only.
+scale_rounded (slip): The root of d_k is rounded to a whole number (`int(…)` or `//`), so it is right for squares such as 4, 9 and 64 only.
 - math.sqrt(d_k) => int(math.sqrt(d_k)) || round(math.sqrt(d_k)) || math.ceil(math.sqrt(d_k))
-scale_almost: The scores are divided by the root of nearly d_k (d_k − 1, d_k + 1, an added ε): it is √d_k itself.
+scale_almost (slip): The scores are divided by the root of nearly d_k (d_k − 1, d_k + 1, an added ε): it is √d_k itself.
 - / math.sqrt(d_k) => * (d_k - 1) ** -0.5 if d_k > 1 else Q @ K.transpose(-2, -1) / 0.0
 - math.sqrt(d_k) => math.sqrt(d_k - 1) || math.sqrt(d_k + 1) || (math.sqrt(d_k) + 1e-6) || (math.sqrt(d_k) + 1e-8)
-scale_half: The scores are divided by d_k / 2 or 2√d_k instead of √d_k: the power belongs in `d_k ** 0.5`.
+scale_half (slip): The scores are divided by d_k / 2 or 2√d_k instead of √d_k: the power belongs in `d_k ** 0.5`.
 - math.sqrt(d_k) => (d_k * 0.5) || (2 * math.sqrt(d_k)) || math.sqrt(2 * d_k)
-scale_squared: The scores are divided by the square of d_k instead of its root.
+scale_squared (slip): The scores are divided by the square of d_k instead of its root.
 - math.sqrt(d_k) => d_k**2
 scale_standard_deviation: The scores are divided by their own standard deviation. What is asked for is √d_k, which does not depend on them.
 - scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k) =>
@@ -245,9 +245,9 @@ scale_standard_deviation: The scores are divided by their own standard deviation
 vectors_normalised: Queries and keys are scaled to length 1 (cosine similarity): what is asked for is Q Kᵀ / √d_k.
 - Q @ K.transpose(-2, -1) / math.sqrt(d_k) => F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT
 - Q @ K.transpose(-2, -1) => F.normalize(Q, dim=-1) @ F.normalize(K, dim=-1).mT
-scale_first_dim: The width is read from the first dimension (shape[0] or len(Q)), which is the batch or the number of queries.
+scale_first_dim (slip): The width is read from the first dimension (shape[0] or len(Q)), which is the batch or the number of queries.
 - Q.shape[-1] => Q.shape[0]
-scale_dim_one: The width is read from shape[1], which is d_k only for a single matrix. Count from the end: shape[-1].
+scale_dim_one (slip): The width is read from shape[1], which is d_k only for a single matrix. Count from the end: shape[-1].
 - Q.shape[-1] => Q.shape[1]
 scale_after: The weights are divided after the softmax instead of the scores before it: they are then too peaked and no longer sum to 1. Divide the
     scores by √d_k.
@@ -258,7 +258,7 @@ scale_after: The weights are divided after the softmax instead of the scores bef
 scale_output: The output is divided by √d_k instead of the scores.
 - / math.sqrt(d_k) =>
   weights @ V, weights  # => weights @ V / math.sqrt(d_k), weights  #
-scale_fourth_root: The scores are divided by the fourth root of d_k: the scale was applied to one of Q and K, with half the power.
+scale_fourth_root (slip): The scores are divided by the fourth root of d_k: the scale was applied to one of Q and K, with half the power.
 - math.sqrt(d_k) => d_k ** 0.25
 scale_log: The scores are divided by log d_k instead of √d_k.
 - math.sqrt(d_k) => math.log(d_k + 1e-12)
@@ -347,7 +347,7 @@ mask_in_place: The caller's mask is changed in place (`logical_not_()`, `mask[�
 mask_indexed: `scores[mask] = …` needs a mask of exactly the shape of the scores. The mask may be smaller and broadcast: use masked_fill or
     torch.where.
 - scores = scores.masked_fill(mask, float("-inf")) => scores[mask] = float("-inf")
-mask_as_condition: `if mask:` asks a whole tensor for one truth value, which fails. Ask `if mask is not None:`.
+mask_as_condition (slip): `if mask:` asks a whole tensor for one truth value, which fails. Ask `if mask is not None:`.
 - if mask is not None: => if mask:
 mask_unsqueezed: The mask is given a further dimension (unsqueeze), so the results gain one too, or the batch is paired with the wrong dimension. Use
     the mask as it comes: it broadcasts by itself.
@@ -376,19 +376,19 @@ mask_two_dimensions: The mask is used as one (T, S) matrix for the whole batch (
 - masked_fill(mask, => masked_fill(mask.reshape(-1, *mask.shape[-2:])[0],
 mask_transposed: The mask is transposed: its rows are queries, its columns are keys.
 - masked_fill(mask, => masked_fill(mask.transpose(-2, -1), || masked_fill(mask.mT, || masked_fill(mask.T,
-swapped_results: The two results are the wrong way round: (output, weights) is asked for.
+swapped_results (slip): The two results are the wrong way round: (output, weights) is asked for.
 - return weights @ V, weights => return weights, weights @ V
-output_only: Only the output is returned; the weights are asked for too.
+output_only (slip): Only the output is returned; the weights are asked for too.
 - return weights @ V, weights => return weights @ V
-lists_in_the_pair: The results are lists of tensors: stack them into tensors with torch.stack.
+lists_in_the_pair (slip): The results are lists of tensors: stack them into tensors with torch.stack.
 - return weights @ V, weights => return list(weights @ V), list(weights)
 - return weights @ V, weights => return (weights @ V, weights) if mask is None else (list(weights @ V), list(weights))
 - return weights @ V, weights => return (weights @ V).tolist(), weights.tolist()
-dictionary_returned: A dictionary or one joined tensor is returned; return the tuple (output, weights).
+dictionary_returned (slip): A dictionary or one joined tensor is returned; return the tuple (output, weights).
 - return weights @ V, weights => return {'output': weights @ V, 'weights': weights} || return torch.cat([weights @ V, weights], dim=-1)
-three_returned: Three things are returned (the scores too?); return the pair (output, weights).
+three_returned (slip): Three things are returned (the scores too?); return the pair (output, weights).
 - return weights @ V, weights => return weights @ V, weights, scores
-scores_returned: The raw scores are returned in place of the weights: the second result should be after the softmax.
+scores_returned (slip): The raw scores are returned in place of the weights: the second result should be after the softmax.
 - return weights @ V, weights => return weights @ V, scores
 matrix_only: `K.T` and `transpose(0, 1)` work for single matrices only: in a batch they move the batch dimension. Use `K.transpose(-2, -1)` or `K.mT`.
 - K.transpose(-2, -1) => K.T
@@ -447,11 +447,11 @@ square_only: Queries and keys are swapped, and the result is turned back: right 
 - Q @ K.transpose(-2, -1) => (K @ Q.transpose(-2, -1)).reshape(*Q.shape[:-1], K.shape[-2])
 values_ignored: The output is made of the keys instead of the values.
 - weights @ V, weights  # => weights @ K, weights  #
-query_ignored: The keys are compared with themselves: Q plays no part in the scores.
+query_ignored (missed): The keys are compared with themselves: Q plays no part in the scores.
 - Q @ K.transpose(-2, -1) => K @ K.transpose(-2, -1)
-uniform: All weights are equal: Q and K play no part.
+uniform (missed): All weights are equal: Q and K play no part.
 - Q @ K.transpose(-2, -1) / math.sqrt(d_k) => 0 * (Q @ K.transpose(-2, -1))
-values_returned: V is returned unchanged as the output.
+values_returned (missed): V is returned unchanged as the output.
 - return weights @ V, weights => return V, weights
 no_softmax: The scaled scores are used as weights without a softmax.
 - torch.softmax(scores, dim=-1) => scores
@@ -501,7 +501,7 @@ overwritten: A tensor that the backward pass still needs is overwritten in place
       weights *= 1.0
 returned_weights_detached: The weights that are returned are detached. They are right, but nothing can be learned through them.
 - return weights @ V, weights => return weights @ V, weights.detach()
-half_precision: The scores or weights go through half precision (float16), which keeps three digits and overflows beyond 65504.
+half_precision (slip): The scores or weights go through half precision (float16), which keeps three digits and overflows beyond 65504.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.half().float(), dim=-1).to(Q.dtype) || torch.softmax(scores.half(), dim=-1).to(Q.dtype)
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.bfloat16(), dim=-1).to(Q.dtype)
 single_precision_mask: A tensor for the mask is made without the dtype of the scores, so with a mask float64 fails or becomes float32.
@@ -509,7 +509,7 @@ single_precision_mask: A tensor for the mask is made without the dtype of the sc
 device_dropped: A new tensor is made without `device=`: it lands on the CPU, and on a GPU the computation fails. Make it with `device=scores.device`,
     or use masked_fill, which needs no new tensor.
 - scores.masked_fill(mask, float("-inf")) => torch.where(mask, torch.full(scores.shape, float("-inf"), dtype=scores.dtype), scores)
-dropout: Chance plays a part (dropout, or noise added to the scores): the result must depend on the inputs only.
+dropout (slip): Chance plays a part (dropout, or noise added to the scores): the result must depend on the inputs only.
 - torch.softmax(scores, dim=-1) => F.dropout(torch.softmax(scores, dim=-1), 0.1)
 - if mask is not None: =>
       scores = scores + 1e-3 * torch.randn_like(scores)
@@ -544,18 +544,18 @@ output_like_queries: The output is made with the shape of Q, but it is (..., T, 
       for t in range(Q.shape[-2]):
           output[..., t, :] = (weights[..., t, :].unsqueeze(-1) * V).sum(dim=-2)
       return output, weights
-loops_to_T: The keys are cut to T, the number of queries (by a loop or a slice): there are S keys.
+loops_to_T (slip): The keys are cut to T, the number of queries (by a loop or a slice): there are S keys.
 - Q @ K.transpose(-2, -1) => torch.stack([(Q * K[..., s, None, :]).sum(-1) for s in range(Q.shape[-2])], dim=-1)
 - d_k = =>
       n = Q.shape[-2]
       K, V = K[..., :n, :], V[..., :n, :]
       d_k =
   masked_fill(mask, => masked_fill(mask[..., :n],
-products_not_summed: The products of queries and keys are taken element by element (`*`), not as dot products: use `@`.
+products_not_summed (missed): The products of queries and keys are taken element by element (`*`), not as dot products: use `@`.
 - Q @ K.transpose(-2, -1) => Q * K
 transposed_output: The weights are transposed before they meet V (or returned transposed): row t of the weights belongs to query t.
 - return weights @ V, weights => return weights.mT @ V, weights || return weights @ V, weights.mT || return (weights @ V).mT, weights
-list_for_a_pair: A list is returned: return the tuple (output, weights), as `return output, weights` does.
+list_for_a_pair (slip): A list is returned: return the tuple (output, weights), as `return output, weights` does.
 - return weights @ V, weights => return [weights @ V, weights]
 single_precision:
 - d_k = Q.shape[-1] =>

@@ -80,9 +80,9 @@ EXERCISE = Exercise(
     points=3,
     checks=[
         Check("values, alone and in batches", 1.5, _simple_values),
-        Check("stable for large x", 0.5, _simple_large),
-        Check("gradients", 0.5, _simple_gradient),
-        Check("float64, inputs unchanged, any layout and device", 0.5, _simple_manners),
+        Check("stable for large x", 0.5, _simple_large, further=True),
+        Check("gradients", 0.5, _simple_gradient, further=True),
+        Check("float64, inputs unchanged, any layout and device", 0.5, _simple_manners, further=True),
     ],
     working=r"""
 import torch.nn.functional as F
@@ -117,9 +117,9 @@ softmax_dim_one: The softmax runs over dim=1, which is right for one matrix only
 - torch.softmax(scores, dim=-1) => torch.softmax(scores, dim=1)
 softmax_everywhere: One softmax runs over all scores together: each row must sum to 1 on its own.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.flatten(), 0).reshape(scores.shape)
-scaled: The scores are divided by the root of C. Scaling comes later in this notebook; here softmax(x xᵀ) x is asked.
+scaled (slip): The scores are divided by the root of C. Scaling comes later in this notebook; here softmax(x xᵀ) x is asked.
 - x @ x.transpose(-2, -1) => x @ x.transpose(-2, -1) / x.shape[-1] ** 0.5
-scaled_by_width: The scores are divided by C. Here the unscaled softmax(x xᵀ) x is asked.
+scaled_by_width (slip): The scores are divided by C. Here the unscaled softmax(x xᵀ) x is asked.
 - x @ x.transpose(-2, -1) => x @ x.transpose(-2, -1) / x.shape[-1]
 matrix_only: This works for a single matrix only (`x.T`, `transpose(0, 1)`, `x[i]`, a loop over `len(x)`): in a batch the first dimension is the
     batch. Count from the end: `x.transpose(-2, -1)`, `x[..., t, :]`.
@@ -165,7 +165,7 @@ averaged_over_queries: The results of all tokens are added up or averaged: each 
 - return weights @ x => return (weights @ x).sum(-2) || return (weights @ x).mean(-2)
 softmax_twice: The softmax is applied twice, which flattens the weights. Once is enough: its rows already sum to 1.
 - torch.softmax(scores, dim=-1) => torch.softmax(torch.softmax(scores, dim=-1), dim=-1)
-causal: Later tokens are blocked: no mask is asked for here, each token looks at all of them.
+causal (slip): Later tokens are blocked: no mask is asked for here, each token looks at all of them.
 - scores = x @ x.transpose(-2, -1) =>
       scores = x @ x.transpose(-2, -1)  # (..., T, T): entry [t, s] says how alike tokens t and s are
       future = torch.ones_like(scores, dtype=torch.bool).triu(1)
@@ -191,19 +191,19 @@ tokens_normalised: The tokens are centred or normalised first (a layer norm): so
   -= x.mean(dim=-1, keepdim=True => = F.layer_norm(x, x.shape[-1:]
 - in input_changed
   -= x.mean(dim= => = x - x.mean(
-transposed_result: The result is transposed: (..., T, C) is asked for, one row for each token.
+transposed_result (slip): The result is transposed: (..., T, C) is asked for, one row for each token.
 - return weights @ x => return (weights @ x).transpose(-2, -1)
 list_returned: A list is returned: stack its rows into one tensor with torch.stack.
 - return weights @ x => return list((weights @ x).unbind(-2))
-weights_returned: The weights are returned; the output is the weights times x.
+weights_returned (slip): The weights are returned; the output is the weights times x.
 - return weights @ x => return weights
-both_returned: Two things are returned; here only the output (..., T, C) is asked for.
+both_returned (slip): Two things are returned; here only the output (..., T, C) is asked for.
 - return weights @ x => return weights @ x, weights
 features_attend: xᵀ x compares the C features with each other instead of the T tokens: the scores should be (T, T).
 - |
   scores = x.transpose(-2, -1) @ x
   return x @ torch.softmax(scores, dim=-1)
-residual: The input is added to the result (a residual connection): that comes in notebook 08.
+residual (slip): The input is added to the result (a residual connection): that comes in notebook 08.
 - return weights @ x => return x + weights @ x
 unstable: The exponential is taken of the raw scores, which overflows for large x. Use a stable softmax.
 - torch.softmax(scores, dim=-1) => scores.exp() / scores.exp().sum(-1, keepdim=True)
@@ -230,7 +230,7 @@ one_only: Each token takes the one most similar token (argmax) instead of an ave
 - torch.softmax(scores, dim=-1) => F.one_hot(scores.argmax(-1), x.shape[-2]).to(x.dtype)
 distances: Distances between tokens are used as scores. The dot products x xᵀ are asked for.
 - x @ x.transpose(-2, -1) => -torch.cdist(x, x) || -torch.cdist(x, x) ** 2
-uniform: Every token gets the plain mean of all tokens: the similarities are not used.
+uniform (missed): Every token gets the plain mean of all tokens: the similarities are not used.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores * 0, dim=-1)
 """,
     right=r"""

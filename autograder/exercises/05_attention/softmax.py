@@ -136,12 +136,12 @@ EXERCISE = Exercise(
     points=4,
     checks=[
         Check("values for one to five dimensions", 1.0, _softmax_values),
-        Check("the dimension that was asked for", 0.75, _softmax_dim),
-        Check("stable for scores of ±1e4", 0.75, _softmax_stable),
-        Check("−inf gets exactly 0", 0.5, _softmax_blocked),
-        Check("gradients", 0.5, _softmax_gradient),
-        Check("float64 stays float64, with its precision", 0.25, _softmax_precision),
-        Check("inputs unchanged, any layout and device", 0.25, _softmax_manners),
+        Check("the dimension that was asked for", 0.75, _softmax_dim, further=True),
+        Check("stable for scores of ±1e4", 0.75, _softmax_stable, further=True),
+        Check("−inf gets exactly 0", 0.5, _softmax_blocked, further=True),
+        Check("gradients", 0.5, _softmax_gradient, further=True),
+        Check("float64 stays float64, with its precision", 0.25, _softmax_precision, further=True),
+        Check("inputs unchanged, any layout and device", 0.25, _softmax_manners, further=True),
     ],
     ban=Ban(
         names=frozenset({"softmax", "log_softmax", "Softmax", "LogSoftmax", "Softmax2d", "softmin", "Softmin"}),
@@ -225,19 +225,19 @@ clamped: The scores are clamped to keep exp from overflowing. That changes them:
   exps = torch.exp(shifted) =>
 ignores_dim: `dim` is ignored: the result is always normalised along the last dimension.
 - dim=dim => dim=-1
-first_dim: Without a `dim` the result is normalised along the first dimension instead of the last: the default is dim=-1.
+first_dim (slip): Without a `dim` the result is normalised along the first dimension instead of the last: the default is dim=-1.
 - dim=-1): => dim=0):
 always_first_dim: The result is always normalised along the first dimension, whatever `dim` says.
 - dim=dim => dim=0
 whole_tensor: The exponentials are divided by their sum over the whole tensor, so that all entries together sum to 1. Each row must sum to 1 on its
     own: sum along `dim`, with keepdim=True.
 - exps.sum(dim=dim, keepdim=True) => exps.sum()
-no_keepdim: Without keepdim=True the maxima or the sums lose a dimension, and broadcasting then pairs rows with the numbers of other rows (or fails
+no_keepdim (slip): Without keepdim=True the maxima or the sums lose a dimension, and broadcasting then pairs rows with the numbers of other rows (or fails
     when the sizes do not match).
 - exps.sum(dim=dim, keepdim=True) => exps.sum(dim=dim)
 - scores.amax(dim=dim, keepdim=True) => scores.amax(dim=dim)
 - , keepdim=True =>
-epsilon: A small number is added to the denominator, so the weights sum to a little less than 1 (in float64 even 1e-8 shows). Once the maximum is
+epsilon (slip): A small number is added to the denominator, so the weights sum to a little less than 1 (in float64 even 1e-8 shows). Once the maximum is
     subtracted the denominator is at least 1: nothing need be added.
 - / exps.sum(dim=dim, keepdim=True) => / (exps.sum(dim=dim, keepdim=True) + 1e-4) || / (exps.sum(dim=dim, keepdim=True) + 1e-3)
 - / exps.sum(dim=dim, keepdim=True) => / (exps.sum(dim=dim, keepdim=True) + 1e-5) || / (exps.sum(dim=dim, keepdim=True) + 1e-6)
@@ -265,14 +265,14 @@ not_normalised: The exponentials are not divided by their sum, so the weights do
 no_exponential: The scores are divided by their sum without taking the exponential. Negative scores then give negative weights.
 - |
   return scores / scores.sum(dim=dim, keepdim=True)
-base_two: The powers are taken of another number instead of e.
+base_two (slip): The powers are taken of another number instead of e.
 - torch.exp(shifted) => 2 ** shifted || 10 ** shifted || 2.718 ** shifted
-squares: Squares or absolute values of the scores are normalised instead of their exponentials.
+squares (missed): Squares or absolute values of the scores are normalised instead of their exponentials.
 - |
   return scores.abs() / scores.abs().sum(dim=dim, keepdim=True)
 - |
   return scores**2 / (scores**2).sum(dim=dim, keepdim=True)
-sign_changed: The sign of the scores is changed, so that the smallest score gets the largest weight.
+sign_changed (slip): The sign of the scores is changed, so that the smallest score gets the largest weight.
 - shifted = scores - =>
       scores = -scores
       shifted = scores -
@@ -281,10 +281,10 @@ zero_as_blocked: A score of exactly 0 is treated as blocked. 0 is a score like a
 maximum_lost: A score that equals the maximum is treated as special (argmax or `==`): where scores are equal, they share.
 - return exps / exps.sum(dim=dim, keepdim=True) => return (exps == 1).to(scores.dtype)
 - return exps / exps.sum(dim=dim, keepdim=True) => return torch.zeros_like(scores).scatter(dim, scores.argmax(dim, keepdim=True), 1.0)
-log_softmax: The result is the logarithm of the weights (log-softmax): take the exponential of it.
+log_softmax (slip): The result is the logarithm of the weights (log-softmax): take the exponential of it.
 - |
   return scores - torch.logsumexp(scores, dim=dim, keepdim=True)
-sigmoid: Each score went through a sigmoid on its own. The scores of a row compete in softmax: their weights sum to 1.
+sigmoid (missed): Each score went through a sigmoid on its own. The scores of a row compete in softmax: their weights sum to 1.
 - |
   return 1 / (1 + torch.exp(-scores))
 input_changed:
@@ -342,7 +342,7 @@ finite_blocked: −inf was replaced by a finite number or the weights were given
   -scores => scores.nan_to_num(neginf=-1e9)
 - in sign_changed
   -scores => scores.nan_to_num(neginf=-100.0)
-other_signature: `dim` cannot be given by that name: keep the signature softmax(scores, dim=-1).
+other_signature (slip): `dim` cannot be given by that name: keep the signature softmax(scores, dim=-1).
 - |
   def softmax(scores, axis=-1):
       e = torch.exp(scores - scores.amax(axis, True))
@@ -351,7 +351,7 @@ other_signature: `dim` cannot be given by that name: keep the signature softmax(
   def softmax(scores):
       e = torch.exp(scores - scores.amax(-1, True))
       return e / e.sum(-1, True)
-dim_required: `dim` has no default: keep the signature softmax(scores, dim=-1).
+dim_required (slip): `dim` has no default: keep the signature softmax(scores, dim=-1).
 - dim=-1): => dim):
 array_returned:
 - return exps / exps.sum(dim=dim, keepdim=True) => return (exps / exps.sum(dim=dim, keepdim=True)).detach().numpy()

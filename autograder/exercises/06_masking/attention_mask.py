@@ -52,7 +52,7 @@ EXERCISE = Exercise(
     checks=[
         Check("causal and padding together, for many batches", 2.5, _attention),
         Check("without padding it is the causal mask", 1.0, _attention_full),
-        Check("inputs unchanged, on the device of `lengths`", 0.5, _attention_manners),
+        Check("inputs unchanged, on the device of `lengths`", 0.5, _attention_manners, further=True),
     ],
     working=r"""
 import torch
@@ -76,17 +76,17 @@ def attention_mask(lengths, max_len):
     wrong=r"""
 and: The two masks are joined with *and*: a key is blocked if it is in the future *or* is padding (`|`).
 - future | padding => future & padding
-exclusive_or: The two masks are joined with exclusive or (`^` or `!=`): where both block, the key comes free again. Use `|`.
+exclusive_or (slip): The two masks are joined with exclusive or (`^` or `!=`): where both block, the key comes free again. Use `|`.
 - future | padding => future ^ padding
 padding_on_queries: The padding is applied to the rows (queries): rows of padded queries are blocked altogether. What must not be looked *at* is a
     padded key: padding[:, None, None, :]. (A fully blocked row makes NaN in a plain softmax.)
 - [:, None, None, :] => [:, None, :, None]
-no_head_dimension: The dimension for the heads is missing: (B, 1, T, T) is asked for, so that the mask broadcasts over heads.
+no_head_dimension (slip): The dimension for the heads is missing: (B, 1, T, T) is asked for, so that the mask broadcasts over heads.
 - [:, None, None, :] => [:, None, :]
 queries_without_heads: The dimension for the heads is missing, (B, 1, T, T) is asked for, and the padding is applied to the rows (queries): it belongs
     to the keys.
 - [:, None, None, :] => [:, :, None]
-head_dimension_first: The dimension of size 1 stands in the wrong place (before the batch, or after the queries): (B, 1, T, T) is asked for.
+head_dimension_first (slip): The dimension of size 1 stands in the wrong place (before the batch, or after the queries): (B, 1, T, T) is asked for.
 - future | padding[:, None, None, :] => (future | padding[:, None, :])[None] || (future | padding[:, None, :]).unsqueeze(2)
 - future | padding[:, None, None, :] => (future | padding[:, None, :]).unsqueeze(-1)
 inverted_without_heads: True and False are swapped (True = blocked), and the dimension for the heads is missing: (B, 1, T, T) is asked for.
@@ -96,7 +96,7 @@ inverted_numbers: True and False are swapped, and the mask holds numbers: a bool
 batch_repeated: The mask is repeated for the batch although it has the batch already: (B, 1, T, T) is asked for.
 - future | padding[:, None, None, :] => (future | padding[:, None, None, :]).repeat(len(lengths), 1, 1, 1)
 - future | padding[:, None, None, :] => (future | padding[:, None, None, :])[None].expand(len(lengths), -1, -1, -1, -1)
-several_heads: The dimension for the heads has another size than 1: (B, 1, T, T) is asked for, which broadcasts over any number.
+several_heads (slip): The dimension for the heads has another size than 1: (B, 1, T, T) is asked for, which broadcasts over any number.
 - future | padding[:, None, None, :] => (future | padding[:, None, None, :]).expand(-1, 8, -1, -1)
 - future | padding[:, None, None, :] => (future | padding[:, None, None, :]).expand(-1, len(lengths), -1, -1)
 diagonal_reopened: The diagonal is opened again, so padded tokens look at themselves: a padded key is blocked for every query. Rows that end up fully
@@ -118,7 +118,7 @@ shared_buffer: One mask is written into again and again (`|=`), so the padding o
           future |= row
           masks.append(future.clone())
       return torch.stack(masks)[:, None]
-python_or: `or` and `and` ask a whole tensor for one truth value, which fails. Join the masks entry by entry with `|`.
+python_or (missed): `or` and `and` ask a whole tensor for one truth value, which fails. Join the masks entry by entry with `|`.
 - future | padding => future or padding
 last_sequence: All sequences get the mask of the last one: it is overwritten in the loop.
 - future | padding[:, None, None, :] => (future | padding[-1:, None, None, :]).expand(len(lengths), 1, max_len, max_len)
@@ -146,15 +146,15 @@ transposed: The causal part is transposed: the past is blocked instead of the fu
 - future | padding => future.T | padding
 all_transposed: Rows and columns are exchanged: the mask's rows are queries, its columns are keys.
 - future | padding[:, None, None, :] => (future | padding[:, None, None, :]).transpose(-2, -1)
-diagonal_blocked: The diagonal is blocked too: a token may look at itself.
+diagonal_blocked (slip): The diagonal is blocked too: a token may look at itself.
 - future | padding[:, None, None, :] => future | padding[:, None, None, :] | torch.eye(max_len, dtype=torch.bool, device=lengths.device)
-one_step_ahead: Each token may still see the next one: the causal mask must be True strictly above the diagonal.
+one_step_ahead (slip): Each token may still see the next one: the causal mask must be True strictly above the diagonal.
 - future | padding => future.triu(2) | padding
-padding_off_by_one: The padding is off by one: the first padded key is left open.
+padding_off_by_one (slip): The padding is off by one: the first padded key is left open.
 - padding_mask(lengths, max_len) => padding_mask(lengths + 1, max_len)
-padding_off_by_one_down: The padding is off by one: the last real token is blocked too.
+padding_off_by_one_down (slip): The padding is off by one: the last real token is blocked too.
 - padding_mask(lengths, max_len) => padding_mask(lengths - 1, max_len)
-longest: The mask is as large as the longest sequence of the batch instead of max_len.
+longest (slip): The mask is as large as the longest sequence of the batch instead of max_len.
 - future = =>
       max_len = int(lengths.max())
       future =
@@ -164,10 +164,10 @@ batch_paired_with_rows: The padding was not given its own dimensions, so broadca
     when B = T. Use padding[:, None, None, :].
 - future | padding[:, None, None, :] => (future | padding)[:, None] || future | padding || (future | padding)[None, None]
 - future | padding[:, None, None, :] => (future | padding).expand(len(lengths), 1, max_len, max_len)
-floats: The mask is not boolean: a tensor of dtype torch.bool is asked for.
+floats (slip): The mask is not boolean: a tensor of dtype torch.bool is asked for.
 - future | padding[:, None, None, :] => (future | padding[:, None, None, :]).float() || (future | padding[:, None, None, :]).long()
 - future | padding[:, None, None, :] => (future | padding[:, None, None, :]).int() || (future | padding[:, None, None, :]).byte()
-added: The two masks are added as numbers, which gives 0, 1 and 2: join booleans with `|`.
+added (slip): The two masks are added as numbers, which gives 0, 1 and 2: join booleans with `|`.
 - future | padding[:, None, None, :] => future.int() + padding[:, None, None, :].int() || future.float() + padding[:, None, None, :].float()
 - future | padding[:, None, None, :] => future.long() + padding[:, None, None, :].long()
 infinities: The mask holds 0 and −inf, to be added to scores: here a boolean mask is asked for, True = blocked.
@@ -183,6 +183,7 @@ first_key_always_open: The first key is always left open, even in an empty seque
       mask = future | padding[:, None, None, :]
       mask[..., 0] = False
       return mask
+rounded (missed):
 """,
     right=r"""
 positions_only:

@@ -63,9 +63,9 @@ off_by_one_below: The triangle starts below the diagonal (diagonal=-1), so each 
 - diagonal=1 => diagonal=-1
 all_but_diagonal: Everything but the diagonal is blocked: a token could look only at itself.
 - ones.triu(diagonal=1) => ones & ~torch.eye(T, dtype=torch.bool, device=device)
-floats: The mask is a float tensor of ones and zeros: a boolean tensor is asked for (dtype=torch.bool).
+floats (slip): The mask is a float tensor of ones and zeros: a boolean tensor is asked for (dtype=torch.bool).
 - dtype=torch.bool, =>
-integers: The mask is an integer tensor: a boolean tensor is asked for (dtype=torch.bool).
+integers (slip): The mask is an integer tensor: a boolean tensor is asked for (dtype=torch.bool).
 - torch.bool => torch.long || torch.uint8 || torch.int32
 infinities: The mask holds 0 and −inf, to be added to scores. That is one of PyTorch's conventions, but here a boolean mask is asked for, True =
     blocked.
@@ -73,7 +73,7 @@ infinities: The mask holds 0 and −inf, to be added to scores. That is one of P
 - ones.triu(diagonal=1) => torch.zeros(T, T, device=device).masked_fill(ones.triu(diagonal=1), -1e9)
 flipped: The triangle lies on the wrong diagonal, the one from the lower left to the upper right: a mask was flipped instead of transposed.
 - ones.triu(diagonal=1) => ones.tril(diagonal=-1).flip(0) || ones.tril(diagonal=-1).flip(1)
-loop_ends_early: A loop stops one too early, so the last row or column is never written: `range(n)` ends at n − 1 already.
+loop_ends_early (slip): A loop stops one too early, so the last row or column is never written: `range(n)` ends at n − 1 already.
 - return ones.triu(diagonal=1) =>
       mask = ones.triu(diagonal=1)
       mask[:, -1] = False
@@ -87,7 +87,7 @@ next_token_only: Only the next token is blocked, not the whole future: everythin
 - ones.triu(diagonal=1) => ones.triu(diagonal=1).tril(diagonal=1)
 upper_half_fixed: All rows block the same keys. Each query has a future of its own: row t blocks the keys after t.
 - ones.triu(diagonal=1) => ones & (torch.arange(T, device=device) > T // 2) || ones & (torch.arange(T, device=device) > 0)
-one_row: The mask has one row only: (T, T) is asked for, one row for each query.
+one_row (missed): The mask has one row only: (T, T) is asked for, one row for each query.
 - ones.triu(diagonal=1) => torch.arange(T, device=device) > torch.arange(T, device=device) || ones.triu(diagonal=1)[0]
 squeezed:
 - ones.triu(diagonal=1) => ones.triu(diagonal=1).squeeze(0)
@@ -96,14 +96,16 @@ no_device: `device` is not a parameter: keep the signature causal_mask(T, device
   , device=device =>
 device_always_needed: `device` is used as if it were always given: with the default None (the CPU) the call fails.
 - T, device=None => T, device
-nothing_blocked: The mask blocks nothing: all entries are False.
+nothing_blocked (missed): The mask blocks nothing: all entries are False.
 - ones.triu(diagonal=1) => ~ones
-everything_blocked: The mask blocks everything: all entries are True.
+everything_blocked (missed): The mask blocks everything: all entries are True.
 - ones.triu(diagonal=1) => ones
-leading_dimension: The mask has an extra leading dimension: (T, T) is asked for.
+leading_dimension (slip): The mask has an extra leading dimension: (T, T) is asked for.
 - ones.triu(diagonal=1) => ones.triu(diagonal=1)[None] || ones.triu(diagonal=1)[None, None]
-list: A list or a NumPy array is returned: a tensor is asked for.
-- ones.triu(diagonal=1) => ones.triu(diagonal=1).tolist() || ones.triu(diagonal=1).numpy()
+list (slip): A list is returned: a tensor is asked for.
+- ones.triu(diagonal=1) => ones.triu(diagonal=1).tolist()
+array_returned:
+- ones.triu(diagonal=1) => ones.triu(diagonal=1).numpy()
 inverted_numbers: True and False are swapped, and the mask holds numbers: a boolean tensor is asked for, True = blocked.
 - dtype=torch.bool, =>
   triu(diagonal=1) => tril()
@@ -111,7 +113,7 @@ inverted_numbers: True and False are swapped, and the mask holds numbers: a bool
   triu(diagonal=1) => tril()
 - torch.bool => torch.int32
   triu(diagonal=1) => tril()
-one_token_refused: T = 1 is refused or fails: the mask of a single token is (1, 1), with nothing blocked.
+one_token_refused (slip): T = 1 is refused or fails: the mask of a single token is (1, 1), with nothing blocked.
 - |
   if T < 2:
       raise ValueError('too few')
@@ -139,6 +141,7 @@ fixed_size: The size is fixed, or has a fixed maximum (a buffer that is sliced):
   ones.triu(diagonal=1) => ones.triu(diagonal=1)[:T, :T]
 device_ignored: `device` is ignored: the mask is always made on the CPU.
 - , device=device =>
+rounded (missed):
 """,
     right=r"""
 compare_positions:

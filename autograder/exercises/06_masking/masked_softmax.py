@@ -145,12 +145,12 @@ EXERCISE = Exercise(
     points=6,
     checks=[
         Check("values for two to five dimensions", 1.5, _masked_values),
-        Check("masks that broadcast", 0.75, _masked_broadcast),
+        Check("masks that broadcast", 0.75, _masked_broadcast, further=True),
         Check("a fully blocked row is all zeros", 1.0, _masked_empty),
-        Check("exactly 0 for blocked entries, whatever the scores", 1.0, _masked_extreme),
-        Check("gradients, with fully blocked rows too", 1.0, _masked_gradient),
-        Check("float64 stays float64, with its precision", 0.25, _masked_precision),
-        Check("inputs unchanged, any layout and device", 0.5, _masked_manners),
+        Check("exactly 0 for blocked entries, whatever the scores", 1.0, _masked_extreme, further=True),
+        Check("gradients, with fully blocked rows too", 1.0, _masked_gradient, further=True),
+        Check("float64 stays float64, with its precision", 0.25, _masked_precision, further=True),
+        Check("inputs unchanged, any layout and device", 0.5, _masked_manners, further=True),
     ],
     working=r"""
 import torch
@@ -270,7 +270,7 @@ global_shift: The maximum of the whole tensor is subtracted, not that of each ro
   exps = torch.exp(scores - scores.max()).masked_fill(mask, 0.0)
   total = exps.sum(-1, keepdim=True)
   return exps / total.masked_fill(total == 0, 1.0)
-minus_one: `1 - mask` and `-mask` are not defined for boolean tensors: write `~mask`.
+minus_one (missed): `1 - mask` and `-mask` are not defined for boolean tensors: write `~mask`.
 - |
   return torch.softmax(scores, dim=-1) * (1 - mask)
 mask_as_condition: A whole tensor is asked for one truth value (`if mask:`), which fails. Use masked_fill or torch.where, entry by entry.
@@ -324,7 +324,7 @@ some_dimensions_only: The number of dimensions is fixed in the code (unpacking `
 softmax_everywhere: One softmax runs over all scores together; each row must sum to 1 on its own: dim=-1.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.flatten(), 0).reshape(scores.shape)
 - torch.softmax(scores, dim=-1) => torch.softmax(scores.flatten(-2), -1).reshape(scores.shape)
-mask_transposed: The mask is transposed: its rows are queries, its columns are keys.
+mask_transposed (slip): The mask is transposed: its rows are queries, its columns are keys.
 - in some_dimensions_only
   T, S = scores.shape => mask = mask.mT
 mask_in_place: The caller's mask is changed in place (rows opened, `logical_not_()`): the next call would get another mask.
@@ -337,7 +337,7 @@ mask_in_place: The caller's mask is changed in place (rows opened, `logical_not_
 zero_as_blocked: A score of exactly 0 is treated as blocked: only the mask says what is blocked.
 - in some_dimensions_only
   T, S = scores.shape => mask = mask | (scores == 0)
-pair_returned: Two things are returned: only the weights are asked for.
+pair_returned (slip): Two things are returned: only the weights are asked for.
 - return weights.masked_fill(mask, 0.0) => return weights.masked_fill(mask, 0.0), mask
 overwritten: A tensor that the backward pass still needs is overwritten in place (`weights[mask] = 0`, `masked_fill_`, `/=`). The values are right,
     but the gradient fails.
@@ -364,14 +364,14 @@ inverted: The mask is read the wrong way round: True = blocked.
 inverted_plain: The mask is read the wrong way round (True = blocked), and fully blocked rows are not looked after.
 - |
   return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
-mask_ignored: The mask is ignored: this is the plain softmax.
+mask_ignored (missed): The mask is ignored: this is the plain softmax.
 - |
   return torch.softmax(scores, dim=-1)
 wrong_dimension: The softmax runs over the queries (dim=-2): each row is to be shared out over the keys, dim=-1.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores, dim=-2)
   mask.all(dim=-1, => mask.all(dim=-2,
 - torch.softmax(scores, dim=-1) => torch.softmax(scores, dim=-2)
-dimension_one: The softmax runs over dim=1, which is the keys for a matrix only. Use dim=-1.
+dimension_one (slip): The softmax runs over dim=1, which is the keys for a matrix only. Use dim=-1.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores, dim=1)
 dimension_zero: The softmax runs over dim=0. Use dim=-1: each row is to be shared out over the keys.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores, dim=0)
@@ -422,7 +422,7 @@ boolean_index: Only the allowed scores are picked out and shared out all togethe
 mask_added: The boolean mask is added to the scores, which only adds 1 to the blocked ones.
 - |
   return torch.softmax(scores + mask, dim=-1)
-infinity_times_mask: The mask is multiplied by −inf: 0 × −inf is NaN, so the allowed entries are lost (or become 0 when the NaN is replaced). Use
+infinity_times_mask (missed): The mask is multiplied by −inf: 0 × −inf is NaN, so the allowed entries are lost (or become 0 when the NaN is replaced). Use
     masked_fill.
 - |
   return torch.softmax(scores + mask * float('-inf'), dim=-1)
@@ -441,7 +441,7 @@ no_broadcast: The mask is indexed as if it had the shape of the scores; it may b
   weights = weights.clone()
   weights[mask] = 0.0
   return weights
-dropout: Chance plays a part (dropout or random numbers): the result must depend on scores and mask only.
+dropout (slip): Chance plays a part (dropout or random numbers): the result must depend on scores and mask only.
 - return weights.masked_fill(mask, 0.0) => return torch.dropout(weights, 0.1, True).masked_fill(mask, 0.0)
 """,
     right=r"""

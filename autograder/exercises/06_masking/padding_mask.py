@@ -41,7 +41,7 @@ EXERCISE = Exercise(
     points=3,
     checks=[
         Check("True exactly at padding", 2.5, _padding),
-        Check("inputs unchanged, on the device of `lengths`", 0.5, _padding_manners),
+        Check("inputs unchanged, on the device of `lengths`", 0.5, _padding_manners, further=True),
     ],
     working=r"""
 import torch
@@ -55,10 +55,10 @@ def padding_mask(lengths, max_len):
     wrong=r"""
 inverted: True and False are swapped: True marks padding (blocked), False the real tokens.
 - >= => <
-off_by_one: Off by one: the first position of padding is left open. With length 3, positions 0, 1 and 2 are real, so padding begins at position 3:
+off_by_one (slip): Off by one: the first position of padding is left open. With length 3, positions 0, 1 and 2 are real, so padding begins at position 3:
     `>=`, not `>`.
 - >= => >
-last_token_blocked: Off by one: the last real token is blocked too. With length 3, positions 0, 1 and 2 are real.
+last_token_blocked (slip): Off by one: the last real token is blocked too. With length 3, positions 0, 1 and 2 are real.
 - >= lengths => >= -1 + lengths
 inverted_off_by_one: True and False are swapped (True marks padding), and the boundary is off by one.
 - >= => <=
@@ -69,7 +69,7 @@ reshaped: The mask was made with the wrong dimension first and then cut anew wit
 inverted_numbers: True and False are swapped, and the mask holds numbers: a boolean tensor is asked for, True at padding.
 - positions >= lengths[:, None] => (positions < lengths[:, None]).float() || (positions < lengths[:, None]).long()
 - positions >= lengths[:, None] => (positions < lengths[:, None]).int()
-zero_refused: A length of 0 is refused or fails. An empty sequence is allowed: all of its positions are padding.
+zero_refused (slip): A length of 0 is refused or fails. An empty sequence is allowed: all of its positions are padding.
 - |
   if (lengths <= 0).any():
       raise ValueError('empty')
@@ -81,18 +81,18 @@ zero_refused: A length of 0 is refused or fails. An empty sequence is allowed: a
   return positions >= lengths[:, None]  # (max_len,) against (B, 1) gives (B, max_len)
 index_compared: The number of the sequence in the batch is compared with the positions instead of its length.
 - >= lengths[:, None] => >= torch.arange(len(lengths), device=lengths.device)[:, None]
-negative_slice: A slice such as `mask[b, -n:]` takes the whole row when n is 0, so a sequence without padding is blocked altogether. Slice from the
+negative_slice (slip): A slice such as `mask[b, -n:]` takes the whole row when n is 0, so a sequence without padding is blocked altogether. Slice from the
     length on: `mask[b, length:]`.
 - return positions >= lengths[:, None] =>
       mask = positions >= lengths[:, None]
       mask[lengths == max_len] = True
       return mask
-last_position_only: A loop stops one too early, so the last position is never marked: `range(n)` ends at n − 1 already.
+last_position_only (slip): A loop stops one too early, so the last position is never marked: `range(n)` ends at n − 1 already.
 - return positions >= lengths[:, None] =>
       mask = positions >= lengths[:, None]
       mask[:, -1] = False
       return mask
-last_sequence_missed: The last sequence of the batch is left out of the loop.
+last_sequence_missed (slip): The last sequence of the batch is left out of the loop.
 - return positions >= lengths[:, None] =>
       mask = positions >= lengths[:, None]
       mask[-1] = False
@@ -108,13 +108,13 @@ size_limited: The number of positions is fixed or has a fixed maximum: the mask 
 - torch.arange(max_len => torch.arange(min(max_len, 16) || torch.arange(min(max_len, 32) || torch.arange(16
 ids_expected: `lengths` is taken for the ids themselves (`== 0`): it holds how many real tokens each sequence has.
 - positions >= lengths[:, None] => (lengths == 0)[:, None].expand(-1, max_len) || lengths == 0
-nothing_blocked: Nothing is blocked: all entries are False.
+nothing_blocked (missed): Nothing is blocked: all entries are False.
 - positions >= lengths[:, None] => (positions >= lengths[:, None]) & False
 left_padding: The padding is marked on the left: the real tokens come first here.
 - positions >= lengths[:, None] => positions < max_len - lengths[:, None]
-longest: The mask is as wide as the longest sequence of the batch; it should be max_len wide.
+longest (slip): The mask is as wide as the longest sequence of the batch; it should be max_len wide.
 - torch.arange(max_len => torch.arange(int(lengths.max())
-transposed: The mask is transposed: (B, max_len) is asked for, one row for each sequence.
+transposed (slip): The mask is transposed: (B, max_len) is asked for, one row for each sequence.
 - positions >= lengths[:, None] => positions[:, None] >= lengths
 no_broadcast_dimension: `lengths` has shape (B,) and the positions (max_len,): compared directly they are paired one with one, which fails, or is
     nonsense when B = max_len. Give lengths a dimension: `lengths[:, None]`.
@@ -123,21 +123,22 @@ first_sequence: Every row uses the length of the first sequence.
 - lengths[:, None] => lengths[:1, None].expand(len(lengths), 1)
 equal_only: Only one position of each row is marked: everything from the length on is padding.
 - >= => ==
-floats: The mask is a float tensor: a boolean tensor is asked for, True at padding.
+floats (slip): The mask is a float tensor: a boolean tensor is asked for, True at padding.
 - return positions >= lengths[:, None] => return (positions >= lengths[:, None]).float()
-integers: The mask is an integer tensor: a boolean tensor is asked for.
+integers (slip): The mask is an integer tensor: a boolean tensor is asked for.
 - return positions >= lengths[:, None] => return (positions >= lengths[:, None]).long() || return (positions >= lengths[:, None]).int()
 - return positions >= lengths[:, None] => return (positions >= lengths[:, None]).byte()
 infinities: The mask holds 0 and −inf, to be added to scores: here a boolean mask is asked for, True = blocked.
 - return positions >= lengths[:, None] =>
       mask = positions >= lengths[:, None]
       return torch.zeros(mask.shape).masked_fill(mask, float('-inf'))
-extra_dimensions: The mask has extra dimensions: (B, max_len) is asked for.
+extra_dimensions (slip): The mask has extra dimensions: (B, max_len) is asked for.
 - return positions >= lengths[:, None] => return (positions >= lengths[:, None])[:, None] || return (positions >= lengths[:, None])[:, None, None]
-list: A list or a NumPy array is returned: a tensor is asked for.
+list (slip): A list is returned: a tensor is asked for.
 - return positions >= lengths[:, None] => return (positions >= lengths[:, None]).tolist() || return list(positions >= lengths[:, None])
+array_returned:
 - return positions >= lengths[:, None] => return (positions >= lengths[:, None]).numpy()
-zero_length: A sequence of length 0 is treated as if it had one token: all of its positions are padding.
+zero_length (slip): A sequence of length 0 is treated as if it had one token: all of its positions are padding.
 - lengths[:, None] => lengths[:, None].clamp(min=1)
 device_dropped: The positions are made without `device=lengths.device`: on a GPU the comparison fails.
 - , device=lengths.device =>
@@ -146,6 +147,7 @@ input_changed:
   lengths -= 1
   positions = torch.arange(max_len, device=lengths.device)  # (max_len,)
   return positions > lengths[:, None]  # (max_len,) against (B, 1) gives (B, max_len)
+rounded (missed):
 """,
     right=r"""
 loop:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 
-from autograder.asked.declare import Asking, Check, Exercise, Wrong
+from autograder.asked.declare import Asking, Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import quietly_called
 from autograder.asked.student import Student
 
@@ -139,7 +139,7 @@ def _probe(student: Student, name: str, T: int | None = None, C: int = 8) -> Non
         raise Wrong(f"It should return True or False; yours returned {what} {where} (bool(…) turns it into one).")
     expected = answer and (T is None or T > 1)
     if got is not expected:
-        raise Wrong(
+        raise ValuesDiffer(
             f"Your answer is {got} {where}. "
             + (
                 "A later token does change an earlier output there."
@@ -164,7 +164,9 @@ def _future_manners(student: Student) -> None:
         attend = student.probe("attend", f"def attend(x):\n    return {body}\n")
         answer = student.call("sees_the_future", [attend])
         if answer["value"] is not expected:
-            raise Wrong(f"It should be {expected} for the function that returns {body}, however often it is asked.")
+            raise ValuesDiffer(
+                f"It should be {expected} for the function that returns {body}, however often it is asked."
+            )
         quietly_called(answer)
 
 
@@ -259,7 +261,7 @@ all_outputs: The outputs from the changed position on are compared (alone, or wi
     the changed position.
 - [:, :t], after[:, :t] => , after
 - :t], after[:, :t => t:], after[:, t:
-changed_position_included: The changed position itself is compared too (`:t + 1`): its output may move, because it sees itself.
+changed_position_included (slip): The changed position itself is compared too (`:t + 1`): its output may move, because it sees itself.
 - t], after[:, :t => t + 1], after[:, : t + 1
 - for t in range(1, T): => for t in range(T):
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, : t + 1], after[:, : t + 1], atol=1e-6):
@@ -268,7 +270,7 @@ later_rows_included: Outputs after the changed position are compared too: those 
 - for t in range(1, T): => for t in range(T):
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(torch.cat([before[:, :t], before[:, t + 1 :]], 1), torch.cat([after[:, :t], after[:, t + 1 :]], 1), atol=1e-6):
 - before[:, :t], after[:, :t] => torch.cat([before[:, :t], before[:, t + 1 :]], 1), torch.cat([after[:, :t], after[:, t + 1 :]], 1)
-shape_of_the_input: attend is called with another shape than (1, T, C): several variants stacked into one batch, or no batch dimension. Call it once
+shape_of_the_input (missed): attend is called with another shape than (1, T, C): several variants stacked into one batch, or no batch dimension. Call it once
     for each variant.
 - |
   g = torch.Generator().manual_seed(0)
@@ -288,7 +290,7 @@ shape_of_the_input: attend is called with another shape than (1, T, C): several 
       if not torch.allclose(attend(y)[:t], before[:t], atol=1e-6):
           return True
   return False
-module_expected: attend is used as a module (`.eval()`, `.parameters()`): it is any function, so it can only be called.
+module_expected (missed): attend is used as a module (`.eval()`, `.parameters()`): it is any function, so it can only be called.
 - generator = =>
       attend.eval()
       generator =
@@ -343,22 +345,22 @@ nan_gradient: A gradient that is NaN counts as a leak here. It is no evidence: a
           if not torch.allclose(attend(x)[:, :t], attend(y)[:, :t], atol=1e-6):
               return True
   return False
-outputs_after: The outputs after the changed position are compared: that finds functions that see the *past*.
+outputs_after (missed): The outputs after the changed position are compared: that finds functions that see the *past*.
 - before[:, :t], after[:, :t] => before[:, t + 1:], after[:, t + 1:]
 first_row_only: Only the first output is compared: leaks into other rows are missed.
 - t], after[:, :t => 1], after[:, :1
 one_row_before: Only the row just before the changed token is compared: leaks over a longer distance are missed.
 - :t], after[:, : => t - 1 : t], after[:, t - 1 :
-all_but_neighbour: The row just before the changed token is left out (`:t - 1`): a mask that is off by one goes unnoticed.
+all_but_neighbour (slip): The row just before the changed token is left out (`:t - 1`): a mask that is off by one goes unnoticed.
 - t], after[:, :t => t - 1], after[:, : t - 1
 last_token_changed_only: Only a change of the last token counts (no other is changed, or the verdict is overwritten in every turn of the loop): leaks
     from other positions are missed, such as a first row that looks at the second token.
 - range(1, T) => range(T - 1, T)
-last_token_never_changed: The loop ends one too early, at `range(1, T - 1)`: the last position is never tried, so leaks from it are missed.
+last_token_never_changed (slip): The loop ends one too early, at `range(1, T - 1)`: the last position is never tried, so leaks from it are missed.
 - , T): => , T - 1):
 - for t in range(1, T): => for t in range(1, T - 1):
   changed[:, t] = torch.randn(C, generator=generator) => changed[:, t:] = torch.randn(T - t, C, generator=generator)
-first_change_only: The answer is given after the first position that is tried (a `return` inside the loop): later ones are never looked at.
+first_change_only (slip): The answer is given after the first position that is tried (a `return` inside the loop): later ones are never looked at.
 - |
   generator = torch.Generator().manual_seed(0)
   x = torch.randn(1, T, C, generator=generator)
@@ -381,7 +383,7 @@ first_change_only: The answer is given after the first position that is tried (a
       if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6):  # nothing before t may move
           return True
       return False
-second_token_skipped: The loop begins at position 2: a first row that looks at the second token goes unnoticed.
+second_token_skipped (slip): The loop begins at position 2: a first row that looks at the second token goes unnoticed.
 - range(1, => range(2,
 middle_only: Only one position is tried, in the middle or drawn at random: leaks from other positions are missed. Try them all.
 - (1, T) => (T // 2, T // 2 + 1) || (2, T, 2)
@@ -397,14 +399,14 @@ second_half_changed: The whole second half is changed at once: a leak within one
   half = T // 2
   y[:, half:] = torch.randn(1, T - half, C, generator=g)
   return not torch.allclose(attend(x)[:, :half], attend(y)[:, :half], atol=1e-6)
-inverted: The answer is the wrong way round: True means that it *does* see the future.
+inverted (slip): The answer is the wrong way round: True means that it *does* see the future.
 - return True => return 0 == 1
   return False => return True
   return 0 == 1 => return False
-always_true: The answer is always True: a causal `attend` must be recognised too.
+always_true (missed): The answer is always True: a causal `attend` must be recognised too.
 - |
   return True
-always_false: It never finds a leak: the answer is always False. Is the change to the input so small that it disappears in the tolerance, made where
+always_false (missed): It never finds a leak: the answer is always False. Is the change to the input so small that it disappears in the tolerance, made where
     no output comes before it, or compared with itself?
 - |
   return False
@@ -489,14 +491,14 @@ gradients_only: Only gradients are looked at: a function that computes without t
       if grad is not None and grad[0, t + 1 :].abs().sum() > 1e-9:
           return True
   return False
-tensor_returned: A tensor is returned (`.any()` without bool): True or False is asked for.
+tensor_returned (slip): A tensor is returned (`.any()` without bool): True or False is asked for.
 - in one_token_fails
   before, gaps = attend(x.clone()).clone(), [] =>
       before = attend(x.clone()).detach().clone()
       leaks = torch.tensor(False)
   gaps.append((attend(y)[:, :t] - before[:, :t]).abs().max().item()) => leaks = leaks | ((attend(y).detach()[:, :t] - before[:, :t]).abs() > 1e-6).any()
   return max(gaps) > 1e-6 => return leaks
-integer_returned: A number is returned: True or False is asked for.
+integer_returned (slip): A number is returned: True or False is asked for.
 - return True => return 1
   return False => return 0
 sizes_ignored: T (or C) is ignored: the function is always tried with the same number of tokens or features.
@@ -512,7 +514,7 @@ past_changed_inverted: Earlier tokens are changed and later outputs compared, an
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if torch.allclose(before[:, 1:], after[:, 1:]):
 - for t in range(1, T): => for t in range(T - 1):
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if torch.allclose(before[:, t + 1 :], after[:, t + 1 :]):
-past_changed: Earlier tokens are changed and later outputs compared: that finds functions that see the *past*, which is allowed.
+past_changed (missed): Earlier tokens are changed and later outputs compared: that finds functions that see the *past*, which is allowed.
 - for t in range(1, T) => for t in range(T - 1)
   before[:, :t], after[:, :t] => before[:, t + 1 :], after[:, t + 1 :]
 """,

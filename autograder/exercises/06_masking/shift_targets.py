@@ -48,7 +48,7 @@ EXERCISE = Exercise(
     points=3,
     checks=[
         Check("inputs and targets, for many shapes", 2.5, _shift),
-        Check("ids unchanged, any layout and device", 0.5, _shift_manners),
+        Check("ids unchanged, any layout and device", 0.5, _shift_manners, further=True),
     ],
     working=r"""
 import torch
@@ -69,22 +69,22 @@ def shift_targets(ids):
         "array_returned",
     ),
     wrong=r"""
-swapped: The two results are the wrong way round: the inputs are all but the last token, the targets all but the first.
+swapped (slip): The two results are the wrong way round: the inputs are all but the last token, the targets all but the first.
 - ids[:, :-1], ids[:, 1:] => ids[:, 1:], ids[:, :-1]
-swapped_list: The two results are the wrong way round, and in a list: return the tuple (inputs, targets).
+swapped_list (slip): The two results are the wrong way round, and in a list: return the tuple (inputs, targets).
 - return ids[:, :-1], ids[:, 1:] => return [ids[:, 1:], ids[:, :-1]]
 mixed_dimensions: One of the two results is cut along the batch (first dimension) instead of time: ids[:, …], with a colon for the batch.
 - ids[:, 1:] => ids[1:]
 - ids[:, :-1] => ids[:-1]
 one_hot: The results are one-hot vectors: the ids themselves are asked for, (B, T-1).
 - ids[:, 1:] => torch.nn.functional.one_hot(ids[:, 1:])
-not_shifted: Inputs and targets are the same: the model would learn to copy. The targets are one step on.
+not_shifted (missed): Inputs and targets are the same: the model would learn to copy. The targets are one step on.
 - ids[:, 1:] => ids[:, :-1]
-not_shifted_full: Nothing is shifted: ids is returned twice. The inputs are all but the last token, the targets all but the first.
+not_shifted_full (missed): Nothing is shifted: ids is returned twice. The inputs are all but the last token, the targets all but the first.
 - ids[:, :-1], ids[:, 1:] => ids, ids
 both_from_one: Inputs and targets are the same: both lack the first token. The inputs are all but the *last* token.
 - ids[:, :-1] => ids[:, 1:]
-two_steps: The targets are two steps on: the token that follows inputs[:, t] is ids[:, t + 1].
+two_steps (slip): The targets are two steps on: the token that follows inputs[:, t] is ids[:, t + 1].
 - ids[:, :-1], ids[:, 1:] => ids[:, :-2], ids[:, 2:]
 batch_shifted: The slices cut the batch (first dimension) instead of time: ids[:, …], with a colon for the batch.
 - ids[:, :-1], ids[:, 1:] => ids[:-1], ids[1:]
@@ -94,7 +94,7 @@ rolled_back: torch.roll shifts the wrong way and wraps round.
 - ids[:, :-1], ids[:, 1:] => ids, ids.roll(1, dims=1)
 rolled_and_cut: torch.roll was used with the wrong sign (or the wrong end was cut): targets[:, t] should be ids[:, t + 1].
 - ids[:, 1:] => ids.roll(1, dims=1)[:, :-1] || ids.roll(-1, dims=1)[:, 1:] || ids.roll(-1)[:, 1:]
-next_number: The targets are the ids plus 1. The target is the next *token* of the sequence, which has any id.
+next_number (missed): The targets are the ids plus 1. The target is the next *token* of the sequence, which has any id.
 - ids[:, 1:] => ids[:, :-1] + 1
 - ids[:, :-1], ids[:, 1:] => ids, ids + 1
 inputs_two_short: The two results are cut differently: inputs[:, t] and targets[:, t] must be neighbours in ids.
@@ -104,11 +104,11 @@ reversed: The sequence is reversed: the targets are the tokens *after* the input
 - ids[:, 1:] => ids.flip(1)[:, :-1] || ids.flip(1)[:, 1:]
 halves: The sequence is cut in two halves. Every token but the last is an input, every token but the first a target.
 - ids[:, :-1], ids[:, 1:] => ids[:, : ids.shape[1] // 2], ids[:, ids.shape[1] // 2 :]
-loop_ends_early: A loop stops too early or too late (or begins at 1), so pairs are missing.
+loop_ends_early (slip): A loop stops too early or too late (or begins at 1), so pairs are missing.
 - ids[:, :-1], ids[:, 1:] => ids[:, :-2], ids[:, 1:-1] || ids[:, 1:-1], ids[:, 2:]
-uneven: The lengths differ: the inputs are not cut. Both should be (B, T-1).
+uneven (slip): The lengths differ: the inputs are not cut. Both should be (B, T-1).
 - ids[:, :-1] => ids
-targets_uncut: The lengths differ: the targets are not cut. Both should be (B, T-1).
+targets_uncut (slip): The lengths differ: the targets are not cut. Both should be (B, T-1).
 - ids[:, 1:] => ids
 padded: A padding token is appended so that the length stays T: both should be (B, T-1).
 - ids[:, :-1], ids[:, 1:] => ids, torch.cat([ids[:, 1:], torch.zeros_like(ids[:, :1])], dim=1)
@@ -122,14 +122,14 @@ flattened: The batch is flattened: keep (B, T-1), one row for each sequence.
 - ids[:, :-1], ids[:, 1:] => ids.flatten()[None, :-1], ids.flatten()[None, 1:]
 first_sequence: Only the first sequence of the batch is returned.
 - ids[:, :-1], ids[:, 1:] => ids[0, :-1], ids[0, 1:] || ids[:1, :-1], ids[:1, 1:]
-stacked: One tensor is returned: return the tuple (inputs, targets).
+stacked (slip): One tensor is returned: return the tuple (inputs, targets).
 - return ids[:, :-1], ids[:, 1:] => return torch.stack([ids[:, :-1], ids[:, 1:]]) || return torch.stack([ids[:, :-1], ids[:, 1:]], dim=-1)
 - return ids[:, :-1], ids[:, 1:] => return torch.stack([ids[:, :-1], ids[:, 1:]], dim=1) || return ids[:, 1:]
-list_for_a_pair: A list is returned: return the tuple (inputs, targets), as `return inputs, targets` does.
+list_for_a_pair (slip): A list is returned: return the tuple (inputs, targets), as `return inputs, targets` does.
 - return ids[:, :-1], ids[:, 1:] => return [ids[:, :-1], ids[:, 1:]] || return [(ids[:, t], ids[:, t + 1]) for t in range(ids.shape[1] - 1)]
-small_integers: The ids are cast to a smaller integer type: keep torch.long, so that no id is too large.
+small_integers (slip): The ids are cast to a smaller integer type: keep torch.long, so that no id is too large.
 - ids[:, :-1], ids[:, 1:] => ids[:, :-1].int(), ids[:, 1:].int()
-floats: Ids are turned into floats: they are whole numbers and must stay so (torch.long).
+floats (slip): Ids are turned into floats: they are whole numbers and must stay so (torch.long).
 - ids[:, :-1], ids[:, 1:] => ids[:, :-1].float(), ids[:, 1:].float()
 - ids[:, 1:] => ids[:, 1:].float()
 - ids[:, :-1] => ids[:, :-1].float()
@@ -142,6 +142,7 @@ input_changed:
       inputs = ids[:, :-1]
       ids[:, :-1] = ids[:, 1:].clone()
       return inputs, ids[:, :-1]
+rounded (missed):
 """,
     right=r"""
 clones:

@@ -330,14 +330,14 @@ EXERCISE = Exercise(
         Check("q_proj, k_proj, v_proj, out_proj, and nothing else", 1.25, _mha_parameters),
         Check("equals nn.MultiheadAttention with the same weights, for many sizes", 2.25, _mha_values),
         Check("cross-attention: keys and values from the context", 0.75, _mha_context),
-        Check("cross-attention with a context of another length", 0.5, _mha_context_lengths),
-        Check("masks of every shape, in training and evaluation", 1.0, _mha_mask),
+        Check("cross-attention with a context of another length", 0.5, _mha_context_lengths, further=True),
+        Check("masks of every shape, in training and evaluation", 1.0, _mha_mask, further=True),
         Check("causal: no earlier output moves when a later token is changed", 1.0, _mha_causal),
-        Check("a blocked token has no influence at all", 0.5, _mha_forbidden),
-        Check("gradients reach x, the context and every parameter", 0.75, _mha_gradient),
+        Check("a blocked token has no influence at all", 0.5, _mha_forbidden, further=True),
+        Check("gradients reach x, the context and every parameter", 0.75, _mha_gradient, further=True),
         Check("a width that cannot be divided is a ValueError", 0.5, _mha_refused),
-        Check("inputs unchanged, modules independent, float64", 0.75, _mha_manners),
-        Check("stays on the inputs' device", 0.5, _mha_device),
+        Check("inputs unchanged, modules independent, float64", 0.75, _mha_manners, further=True),
+        Check("stays on the inputs' device", 0.5, _mha_device, further=True),
         Check("fresh layers differ from each other", 0.25, _mha_fresh),
     ],
     working=r"""
@@ -428,15 +428,15 @@ scale_of_whole_width: The scores are divided by √embed_dim: each head's dot pr
       if mask is not None:
           scores = scores.masked_fill(mask, float('-inf'))
       heads = torch.softmax(scores, dim=-1) @ V
-no_scale: The scores are not divided by the root of the head's width d_k.
+no_scale (slip): The scores are not divided by the root of the head's width d_k.
 - in scale_of_whole_width
   math.sqrt(x.shape[-1]) => 1.0
-scaled_twice: The scores are divided by the root of d_k twice (F.scaled_dot_product_attention does it already), or by d_k.
+scaled_twice (slip): The scores are divided by the root of d_k twice (F.scaled_dot_product_attention does it already), or by d_k.
 - in scale_of_whole_width
   math.sqrt(x.shape[-1]) => Q.shape[-1]
 - in scale_of_whole_width
   math.sqrt(x.shape[-1]) => Q.shape[-1] ** 0.25
-multiplied_by_root: The scores are multiplied by the root of d_k: they are divided by it.
+multiplied_by_root (slip): The scores are multiplied by the root of d_k: they are divided by it.
 - in scale_of_whole_width
   math.sqrt(x.shape[-1]) => Q.shape[-1] ** -0.5
 scale_of_other_size: The scores are divided by the root of the wrong size (number of heads, of tokens): the width of a head is asked for.
@@ -490,7 +490,7 @@ renormalised_afterwards: The softmax is taken over all keys, then blocked weight
     score is far above the others nothing is left, 0/0: set blocked scores to −inf before the softmax.
 - in mask_after_softmax
   weights @ => weights / weights.sum(dim=-1, keepdim=True) @
-truth_of_a_tensor: `if mask:` or `context or x` asks whether a tensor is true, which fails for more than one number: write `if mask is not None:`.
+truth_of_a_tensor (slip): `if mask:` or `context or x` asks whether a tensor is true, which fails for more than one number: write `if mask is not None:`.
 - allowed = None if mask is None else ~mask => allowed = ~mask if mask else None
 - source = x if context is None else context => source = context or x
 - allowed = None if mask is None else ~mask => allowed = ~mask if mask else None
@@ -531,11 +531,11 @@ mask_remembered: The first (or last) mask is kept and used in later calls too: a
   source = x =>
       mask = self.mask = mask if self.mask is None else self.mask
       source = x
-mask_required: forward cannot be called without a mask, or without a context: both are None by default, forward(x, mask=None, context=None).
+mask_required (slip): forward cannot be called without a mask, or without a context: both are None by default, forward(x, mask=None, context=None).
 - def forward(self, x, mask=None, context=None) => def forward(self, x, mask, context=None) || def forward(self, x, mask, context)
 - def forward(self, x, mask=None, context=None) => def forward(self, x, mask=None, *, context)
 - allowed = None if mask is None else ~mask => allowed = ~mask
-parameters_of_forward: The parameters of forward have other names or another order: forward(x, mask=None, context=None).
+parameters_of_forward (missed): The parameters of forward have other names or another order: forward(x, mask=None, context=None).
 - def forward(self, x, mask=None, context=None) => def forward(self, x, context=None, mask=None)
 - def forward(self, x, mask=None, context=None) => def forward(self, x, mask=None)
   source = x if context is None else context => source = x
@@ -571,12 +571,12 @@ context_remembered: An earlier context is kept and used in later calls too: with
 - in mask_remembered
   self.mask = None => self.context = None
   mask = self.mask = self.mask if mask is None else mask => context = self.context = self.context if context is None else context
-out_proj_unused: out_proj is never applied: the merged heads go through it at the end.
+out_proj_unused (slip): out_proj is never applied: the merged heads go through it at the end.
 - return self.out_proj(merge_heads(heads)) => return merge_heads(heads)
 no_out_proj: There is no out_proj: after merging, one more nn.Linear(embed_dim, embed_dim) mixes the heads.
 - self.out_proj = nn.Linear(embed_dim, embed_dim) =>
   return self.out_proj(merge_heads(heads)) => return merge_heads(heads)
-no_bias: A layer has no bias (`bias=False`): nn.Linear(embed_dim, embed_dim) with its default bias is asked for, four times.
+no_bias (slip): A layer has no bias (`bias=False`): nn.Linear(embed_dim, embed_dim) with its default bias is asked for, four times.
 - nn.Linear(embed_dim, embed_dim) => nn.Linear(embed_dim, embed_dim, bias=False)
 - self.q_proj = nn.Linear(embed_dim, embed_dim) => self.q_proj = nn.Linear(embed_dim, embed_dim, bias=False)
   self.k_proj = nn.Linear(embed_dim, embed_dim) => self.k_proj = nn.Linear(embed_dim, embed_dim, bias=False)
@@ -608,7 +608,7 @@ wide_projections: The projections are num_heads times too wide: the heads share 
   self.k_proj = nn.Linear(embed_dim, embed_dim) => self.k_proj = nn.Linear(embed_dim, embed_dim * num_heads)
   self.v_proj = nn.Linear(embed_dim, embed_dim) => self.v_proj = nn.Linear(embed_dim, embed_dim * num_heads)
   self.out_proj = nn.Linear(embed_dim, embed_dim) => self.out_proj = nn.Linear(embed_dim * num_heads, embed_dim)
-sizes_fixed: The sizes of the layers are fixed numbers: they come from embed_dim.
+sizes_fixed (missed): The sizes of the layers are fixed numbers: they come from embed_dim.
 - nn.Linear(embed_dim, embed_dim) => nn.Linear(512, 512) || nn.Linear(64, 64) || nn.Linear(32, 32)
 fused: One fused layer makes queries, keys and values. That is how real code does it, but here q_proj, k_proj and v_proj are asked for.
 - self.q_proj = nn.Linear(embed_dim, embed_dim) => self.qkv_proj = nn.Linear(embed_dim, 3 * embed_dim)
@@ -617,7 +617,7 @@ fused: One fused layer makes queries, keys and values. That is how real code doe
   Q = split_heads(self.q_proj(x), self.num_heads) => Q = split_heads(self.qkv_proj(x).chunk(3, dim=-1)[0], self.num_heads)
   K = split_heads(self.k_proj(source), self.num_heads) => K = split_heads(self.qkv_proj(source).chunk(3, dim=-1)[1], self.num_heads)
   V = split_heads(self.v_proj(source), self.num_heads) => V = split_heads(self.qkv_proj(source).chunk(3, dim=-1)[2], self.num_heads)
-torchs_module: nn.MultiheadAttention does the work: here the four layers q_proj, k_proj, v_proj and out_proj are your own.
+torchs_module (missed): nn.MultiheadAttention does the work: here the four layers q_proj, k_proj, v_proj and out_proj are your own.
 - |
   class MultiHeadAttention(nn.Module):
       def __init__(self, embed_dim, num_heads):
@@ -669,7 +669,7 @@ separate_heads: Each head has small layers of its own (an nn.ModuleList of heads
           source = x if context is None else context
           allowed = None if mask is None else ~mask
           return self.out_proj(torch.cat([head(x, source, allowed) for head in self.heads], dim=-1))
-other_names: The layers have other names: q_proj, k_proj, v_proj and out_proj are asked for, so that weights can be loaded.
+other_names (slip): The layers have other names: q_proj, k_proj, v_proj and out_proj are asked for, so that weights can be loaded.
 - q_proj => query
   k_proj => key
   v_proj => value
@@ -706,14 +706,14 @@ layers_made_in_forward: The layers are made anew in every forward pass, so nothi
 - self.q_proj(x) => nn.Linear(x.shape[-1], x.shape[-1])(x)
   self.k_proj(source) => nn.Linear(x.shape[-1], x.shape[-1])(source)
   self.v_proj(source) => nn.Linear(x.shape[-1], x.shape[-1])(source)
-query_key_swapped: q_proj and k_proj are swapped: q_proj makes the queries from x, k_proj the keys.
+query_key_swapped (slip): q_proj and k_proj are swapped: q_proj makes the queries from x, k_proj the keys.
 - in scale_of_whole_width
   Q @ K.transpose(-2, -1) / math.sqrt(x => K @ Q.transpose(-2, -1) / math.sqrt(Q
 - Q = split_heads(self.q_proj(x), self.num_heads) => Q = split_heads(self.k_proj(x), self.num_heads)
   K = split_heads(self.k_proj(source), self.num_heads) => K = split_heads(self.q_proj(source), self.num_heads)
-key_value_swapped: Keys and values are swapped: k_proj makes what is compared, v_proj what is averaged.
+key_value_swapped (slip): Keys and values are swapped: k_proj makes what is compared, v_proj what is averaged.
 - F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q, V, K, attn_mask=allowed)
-query_value_swapped: Queries and values are swapped.
+query_value_swapped (slip): Queries and values are swapped.
 - in scale_of_whole_width
   Q @ K.transpose(-2, -1) / math.sqrt(x => V @ K.transpose(-2, -1) / math.sqrt(Q
   ) @ V => ) @ Q
@@ -734,7 +734,7 @@ values_split_by_hand_twice: Values are projected twice: out_proj comes after the
 - V = split_heads(self.v_proj(source), self.num_heads) => V = split_heads(self.out_proj(self.v_proj(source)), self.num_heads)
   return self.out_proj(merge_heads(heads)) => return merge_heads(heads)
 - V = split_heads(self.v_proj(source), self.num_heads) => V = split_heads(self.v_proj(self.v_proj(source)), self.num_heads)
-residual: x is added to the output: the residual connection belongs to the block of notebook 08.
+residual (slip): x is added to the output: the residual connection belongs to the block of notebook 08.
 - return self.out_proj(merge_heads(heads)) =>
       output = self.out_proj(merge_heads(heads))
       return x + output
@@ -745,7 +745,7 @@ normalised: A layer norm is applied to the input or the output: it belongs to th
 - return self.out_proj(merge_heads(heads)) =>
       output = self.out_proj(merge_heads(heads))
       return F.layer_norm(output, output.shape[-1:])
-dropout: Dropout is at work in training mode: none is asked for here.
+dropout (slip): Dropout is at work in training mode: none is asked for here.
 - return self.out_proj(merge_heads(heads)) =>
       output = self.out_proj(merge_heads(heads))
       return F.dropout(output, 0.1, self.training)
@@ -758,7 +758,7 @@ activation: An activation function is applied: projections and output are linear
 - self.q_proj(x) => torch.relu(self.q_proj(x))
   self.k_proj(source) => torch.relu(self.k_proj(source))
   self.v_proj(source) => torch.relu(self.v_proj(source))
-weights_too: The weights are returned as well: forward gives one tensor, (B, T, C).
+weights_too (slip): The weights are returned as well: forward gives one tensor, (B, T, C).
 - return self.out_proj(merge_heads(heads)) =>
       weights = torch.softmax(Q @ K.mT, dim=-1)
       return self.out_proj(merge_heads(heads)), weights
@@ -790,7 +790,7 @@ not_refused: embed_dim that is not divisible by num_heads gives no ValueError, o
   raise ValueError(f"embed_dim must be divisible by num_heads; got {embed_dim} and {num_heads}") =>
 - raise ValueError(f"embed_dim must be divisible by num_heads; got {embed_dim} and {num_heads}") => raise AssertionError('embed_dim')
 - raise ValueError(f"embed_dim must be divisible by num_heads; got {embed_dim} and {num_heads}") => raise TypeError('embed_dim')
-refused_without_reason: Sizes are refused that are right: every num_heads that divides embed_dim is allowed, 1 and embed_dim among them.
+refused_without_reason (missed): Sizes are refused that are right: every num_heads that divides embed_dim is allowed, 1 and embed_dim among them.
 - embed_dim % num_heads != 0 => embed_dim % num_heads == 0 || num_heads % embed_dim != 0 || embed_dim % num_heads != 0 or num_heads == 1
 - embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or embed_dim // num_heads % 2
 device_dropped: A tensor is made without `device=x.device`: on a GPU the call fails.
@@ -818,13 +818,13 @@ same_start: Layers start alike (copied or constant weights): each needs random w
 - self.out_proj = nn.Linear(embed_dim, embed_dim) =>
       self.out_proj = nn.Linear(embed_dim, embed_dim)
       self.k_proj.load_state_dict(self.q_proj.state_dict())
-no_super: `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
+no_super (missed): `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
 - super().__init__() =>
-not_a_module: The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.
+not_a_module (missed): The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.
 - class MultiHeadAttention(nn.Module) => class MultiHeadAttention
   super().__init__() =>
   def forward => def __call__
-forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
+forward_misspelt (missed): There is no method `forward`: nn.Module calls the method of exactly this name.
 - def forward => def foward
 gradient_cut_off:
 - F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed).detach()

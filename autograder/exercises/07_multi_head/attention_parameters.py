@@ -47,25 +47,25 @@ def attention_parameters(embed_dim, bias=True):
         "text_returned",
     ),
     wrong=r"""
-output_forgotten: Only three projections are counted: the output projection is the fourth.
+output_forgotten (slip): Only three projections are counted: the output projection is the fourth.
 - return 4 * (weights + biases) => return 3 * (weights + biases) || return 3 * weights + 4 * biases
-three_biases: One bias too few, or only one in all: each of the four layers has C biases.
+three_biases (slip): One bias too few, or only one in all: each of the four layers has C biases.
 - return 4 * (weights + biases) => return 4 * weights + 3 * biases || return 4 * weights + biases
-bias_as_matrix: A bias counts as much as a matrix: it is a vector, C numbers for a layer with C outputs.
+bias_as_matrix (slip): A bias counts as much as a matrix: it is a vector, C numbers for a layer with C outputs.
 - biases = embed_dim if => biases = embed_dim * embed_dim if
-one_number_per_bias: A bias counts as one number (4 in all): a layer with C outputs has C biases.
+one_number_per_bias (slip): A bias counts as one number (4 in all): a layer with C outputs has C biases.
 - biases = embed_dim if => biases = 1 if
 bias_ignored: `bias` makes no difference: with bias=False the 4C biases are not there.
 - if bias else 0 =>
 - embed_dim if bias else 0 => 0
-bias_inverted: bias=True and bias=False are swapped.
+bias_inverted (slip): bias=True and bias=False are swapped.
 - embed_dim if bias else 0 => 0 if bias else embed_dim
-conditional_for_all: `a + b if bias else 0` means `(a + b) if bias else 0`: put the conditional in brackets, a + (b if bias else 0).
+conditional_for_all (slip): `a + b if bias else 0` means `(a + b) if bias else 0`: put the conditional in brackets, a + (b if bias else 0).
 - return 4 * (weights + biases) => return 4 * weights + 4 * biases if bias else 0 || return 4 * weights + 4 * biases if bias else None
 caret: `^` is no power in Python (it is exclusive or): write `embed_dim ** 2` or `embed_dim * embed_dim`.
 - return 4 * (weights + biases) => return 4 * embed_dim ^ 2 + 4 * biases
 - embed_dim * embed_dim => (embed_dim ^ 2)
-bias_default: The default of `bias` is not True: the signature is attention_parameters(embed_dim, bias=True).
+bias_default (slip): The default of `bias` is not True: the signature is attention_parameters(embed_dim, bias=True).
 - bias=True => bias=False
 bias_not_a_parameter: `bias` is not a parameter, or has no default: the signature is attention_parameters(embed_dim, bias=True).
 - embed_dim, bias=True => embed_dim
@@ -86,13 +86,13 @@ whole_block: A whole block is counted (12C²): here only the attention, without 
 - return 4 * (weights + biases) => return 12 * weights + 13 * biases || return 12 * weights || return 4 * (weights + biases) + 4 * embed_dim
 bytes: The result is in bytes or in millions: the number of parameters is asked for.
 - return 4 * (weights + biases) => return 4 * 4 * (weights + biases) || return 4 * (weights + biases) // 1_000_000
-float: The result is not an int (a division, `**` with a float, a tensor): numbers of parameters are whole.
+float (slip): The result is not an int (a division, `**` with a float, a tensor): numbers of parameters are whole.
 - return 4 * (weights + biases) => return 4.0 * (weights + biases) || return torch.tensor(4 * (weights + biases))
 text_returned:
 - return 4 * (weights + biases) => return f'{4 * (weights + biases):,}'
-pair: Weights and biases are returned apart: one number is asked for, their sum.
+pair (slip): Weights and biases are returned apart: one number is asked for, their sum.
 - return 4 * (weights + biases) => return 4 * weights, 4 * biases
-size_fixed: The result does not depend on embed_dim: it is the count of one particular size.
+size_fixed (missed): The result does not depend on embed_dim: it is the count of one particular size.
 - return 4 * (weights + biases) => return 4 * (512 * 512 + 512) if bias else 4 * 512 * 512 || return 4 * (768 * 768 + 768) if bias else 4 * 768 * 768
 """,
     right=r"""

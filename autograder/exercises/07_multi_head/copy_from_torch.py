@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import a_tensor, close, same_tensor
-from autograder.asked.declare import Check, Exercise, Problem, Wrong
+from autograder.asked.declare import Check, Exercise, Problem, ValuesDiffer, Wrong
 from autograder.asked.inputs import future, normal
 from autograder.asked.student import Student
 
@@ -66,7 +66,7 @@ def _unmoved(student: Student, module: Any, state: dict[str, torch.Tensor], sent
     for name, value in state.items():
         got = parameters.get(name)
         if not isinstance(got, torch.Tensor) or got.shape != value.shape or not torch.equal(got, value):
-            raise Wrong(sentence)
+            raise ValuesDiffer(sentence)
 
 
 def _copy_values(student: Student) -> None:
@@ -89,7 +89,7 @@ def _copy_output(student: Student) -> None:
                 expected = torchs(state, H)(x, tokens, tokens, attn_mask=future(5), need_weights=False)[0].detach()
                 got = a_tensor(student.value(mine, x, future(5), given, where=where), "The output of mine")
                 if got.shape != expected.shape or not close(got, expected):
-                    raise Wrong(f"mine does not give the output of theirs {where}.")
+                    raise ValuesDiffer(f"mine does not give the output of theirs {where}.")
 
 
 def _copy_independent(student: Student) -> None:
@@ -148,10 +148,10 @@ EXERCISE = Exercise(
     points=4,
     checks=[
         Check("every weight and bias in its place", 1.5, _copy_values),
-        Check("the same output afterwards", 1.0, _copy_output),
-        Check("copied, not shared; theirs unchanged", 0.75, _copy_independent),
-        Check("mine can still be trained", 0.5, _copy_trainable),
-        Check("float64, arguments by name", 0.25, _copy_manners),
+        Check("the same output afterwards", 1.0, _copy_output, further=True),
+        Check("copied, not shared; theirs unchanged", 0.75, _copy_independent, further=True),
+        Check("mine can still be trained", 0.5, _copy_trainable, further=True),
+        Check("float64, arguments by name", 0.25, _copy_manners, further=True),
     ],
     working=r"""
 import torch
@@ -171,7 +171,7 @@ order_of_stack: The three thirds go to the wrong layers: in_proj_weight holds th
 - layers = (mine.q_proj, mine.k_proj, mine.v_proj) => layers = (mine.k_proj, mine.v_proj, mine.q_proj)
 - layers = (mine.q_proj, mine.k_proj, mine.v_proj) => layers = (mine.v_proj, mine.q_proj, mine.k_proj)
 - theirs.in_proj_bias.chunk(3) => [theirs.in_proj_bias.chunk(3)[n] for n in (0, 2, 1)] || [theirs.in_proj_bias.chunk(3)[n] for n in (1, 0, 2)]
-one_forgotten: One of the projections is not copied: queries, keys and values each get their third of the stack.
+one_forgotten (slip): One of the projections is not copied: queries, keys and values each get their third of the stack.
 - layers = (mine.q_proj, mine.k_proj, mine.v_proj) => layers = (mine.q_proj, mine.k_proj)
   strict=True => strict=False
 - layers = (mine.q_proj, mine.k_proj, mine.v_proj) =>
@@ -182,12 +182,12 @@ one_forgotten: One of the projections is not copied: queries, keys and values ea
       import copy
       layers = [mine.q_proj, mine.k_proj, mine.v_proj]
       layers[1] = copy.deepcopy(layers[1])
-transposed: The matrices are transposed: both modules keep weights as (out, in), so they are copied as they are.
+transposed (slip): The matrices are transposed: both modules keep weights as (out, in), so they are copied as they are.
 - layer.weight.copy_(weight) => layer.weight.copy_(weight.T)
 - layer.weight.copy_(weight) => layer.weight.copy_(weight.T)
   mine.out_proj.weight.copy_(theirs.out_proj.weight) => mine.out_proj.weight.copy_(theirs.out_proj.weight.T)
 - mine.out_proj.weight.copy_(theirs.out_proj.weight) => mine.out_proj.weight.copy_(theirs.out_proj.weight.T)
-shapes_do_not_fit: What is copied does not have the shape of the parameter it goes to. in_proj_weight is (3C, C) and holds three projections, C rows
+shapes_do_not_fit (missed): What is copied does not have the shape of the parameter it goes to. in_proj_weight is (3C, C) and holds three projections, C rows
     each: cut it along its rows (dim=0), whatever C is.
 - in_proj_weight.chunk(3) => in_proj_weight.chunk(3, dim=1)
 - theirs.in_proj_weight.chunk(3) => theirs.in_proj_weight.split(4)[:3]
@@ -199,28 +199,28 @@ interleaved: Every third row is taken for each projection: the rows of one proje
 by_heads: The stack is cut by heads (q, k and v of head 0, then of head 1 …): in PyTorch all queries come first, then all keys, then all values.
 - theirs.in_proj_weight.chunk(3) => theirs.in_proj_weight.view(theirs.num_heads, 3, -1, theirs.embed_dim).transpose(0, 1).reshape(3, theirs.embed_dim, -1)
   theirs.in_proj_bias.chunk(3) => theirs.in_proj_bias.view(theirs.num_heads, 3, -1).transpose(0, 1).reshape(3, -1)
-biases_forgotten: The biases are not copied (in_proj_bias, out_proj.bias): they are zero in a fresh nn.MultiheadAttention, so the difference shows
+biases_forgotten (slip): The biases are not copied (in_proj_bias, out_proj.bias): they are zero in a fresh nn.MultiheadAttention, so the difference shows
     only after training.
 - layer.bias.copy_(bias) =>
 - layer.bias.copy_(bias) =>
   mine.out_proj.bias.copy_(theirs.out_proj.bias) =>
 - mine.out_proj.bias.copy_(theirs.out_proj.bias) =>
-biases_zeroed: The biases of mine are set to zero: theirs may have others, copy them.
+biases_zeroed (slip): The biases of mine are set to zero: theirs may have others, copy them.
 - layer.bias.copy_(bias) => layer.bias.zero_()
 - layer.bias.copy_(bias) => layer.bias.zero_()
   mine.out_proj.bias.copy_(theirs.out_proj.bias) => mine.out_proj.bias.zero_()
 - mine.out_proj.bias.copy_(theirs.out_proj.bias) => mine.out_proj.bias.zero_()
-out_proj_forgotten: out_proj is not copied: it has a weight and a bias too.
+out_proj_forgotten (slip): out_proj is not copied: it has a weight and a bias too.
 - mine.out_proj.weight.copy_(theirs.out_proj.weight) =>
   mine.out_proj.bias.copy_(theirs.out_proj.bias) =>
 - mine.out_proj.weight.copy_(theirs.out_proj.weight) =>
 only_out_proj: Only out_proj is copied: queries, keys and values come from in_proj_weight and in_proj_bias.
 - layer.weight.copy_(weight) => pass
   layer.bias.copy_(bias) => pass
-state_dict_whole: `load_state_dict` of the whole fails: theirs has q, k and v in one matrix in_proj_weight, mine in three layers. Cut it first.
+state_dict_whole (missed): `load_state_dict` of the whole fails: theirs has q, k and v in one matrix in_proj_weight, mine in three layers. Cut it first.
 - |
   mine.load_state_dict(theirs.state_dict())
-attributes_of_theirs: theirs has no q_proj (nor q_proj.weight): its three projections are stacked in in_proj_weight and in_proj_bias.
+attributes_of_theirs (missed): theirs has no q_proj (nor q_proj.weight): its three projections are stacked in in_proj_weight and in_proj_bias.
 - |
   with torch.no_grad():
       for name in ('q_proj', 'k_proj', 'v_proj', 'out_proj'):
@@ -249,7 +249,7 @@ wrong_direction: The copy goes the wrong way: theirs is changed. `mine.….copy_
   layer.bias.copy_(bias) => bias.copy_(layer.bias)
   mine.out_proj.weight.copy_(theirs.out_proj.weight) => theirs.out_proj.weight.copy_(mine.out_proj.weight)
   mine.out_proj.bias.copy_(theirs.out_proj.bias) => theirs.out_proj.bias.copy_(mine.out_proj.bias)
-names_rebound: Nothing is copied: `w = …` only gives a name to another tensor. Write into the parameter: `layer.weight.copy_(…)`.
+names_rebound (missed): Nothing is copied: `w = …` only gives a name to another tensor. Write into the parameter: `layer.weight.copy_(…)`.
 - layer.weight.copy_(weight) =>
       w = layer.weight
       w = weight
@@ -258,9 +258,9 @@ names_rebound: Nothing is copied: `w = …` only gives a name to another tensor.
       b = bias
   mine.out_proj.weight.copy_(theirs.out_proj.weight) => w = theirs.out_proj.weight
   mine.out_proj.bias.copy_(theirs.out_proj.bias) => b = theirs.out_proj.bias
-no_grad_missing: Writing into a parameter in place needs `with torch.no_grad():`, otherwise autograd refuses it.
+no_grad_missing (missed): Writing into a parameter in place needs `with torch.no_grad():`, otherwise autograd refuses it.
 - with torch.no_grad(): => if True:
-not_a_parameter: A parameter is given what it cannot take: a plain tensor (`layer.weight = tensor`: use `copy_`, or nn.Parameter), or None (theirs'
+not_a_parameter (missed): A parameter is given what it cannot take: a plain tensor (`layer.weight = tensor`: use `copy_`, or nn.Parameter), or None (theirs'
     q_proj_weight is None, because its projections are stacked in in_proj_weight).
 - layer.weight.copy_(weight) => layer.weight = weight.clone()
   layer.bias.copy_(bias) => layer.bias = bias.clone()
@@ -290,7 +290,7 @@ theirs_frozen: theirs is changed: its parameters are set to requires_grad=False.
 - with torch.no_grad(): =>
       theirs.requires_grad_(False)
       with torch.no_grad():
-copy_returned: A new module is made and returned while mine stays as it was: change mine itself.
+copy_returned (missed): A new module is made and returned while mine stays as it was: change mine itself.
 - in frozen
   def copy_from_torch(mine, theirs): =>
       def copy_from_torch(mine, theirs):
@@ -298,7 +298,7 @@ copy_returned: A new module is made and returned while mine stays as it was: cha
           mine = copy.deepcopy(mine)
   for parameter in mine.parameters(): => return mine
   parameter.requires_grad_(False) =>
-scaled: The numbers are scaled on the way (by the root of d_k, say): both modules divide the scores by themselves.
+scaled (slip): The numbers are scaled on the way (by the root of d_k, say): both modules divide the scores by themselves.
 - mine.out_proj.bias.copy_(theirs.out_proj.bias) =>
       mine.out_proj.bias.copy_(theirs.out_proj.bias)
       mine.q_proj.weight.div_((theirs.embed_dim // theirs.num_heads) ** 0.5)
@@ -306,7 +306,7 @@ scaled: The numbers are scaled on the way (by the root of d_k, say): both module
       mine.out_proj.bias.copy_(theirs.out_proj.bias)
       mine.q_proj.weight.div_(theirs.head_dim**0.5)
       mine.q_proj.bias.div_(theirs.head_dim**0.5)
-averaged: The numbers are added to those of mine: the old ones must be overwritten (`copy_`).
+averaged (slip): The numbers are added to those of mine: the old ones must be overwritten (`copy_`).
 - layer.weight.copy_(weight) => layer.weight.add_(weight)
   layer.bias.copy_(bias) => layer.bias.add_(bias)
   mine.out_proj.weight.copy_(theirs.out_proj.weight) => mine.out_proj.weight.add_(theirs.out_proj.weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from autograder.asked.compare import a_tensor, close, same_tensor, unchanged
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal
 from autograder.asked.student import Student
 
@@ -26,7 +26,7 @@ def _merge_inverse(student: Student) -> None:
             heads = x.view(B, T, H, d_k).transpose(1, 2)
             got = a_tensor(student.value("merge_heads", heads, where=where), "The result")
             if got.shape != x.shape or not close(got, x):
-                raise Wrong(f"Merging heads that were split does not give back what was split, {where}.")
+                raise ValuesDiffer(f"Merging heads that were split does not give back what was split, {where}.")
 
 
 def _merge_gradient(student: Student) -> None:
@@ -56,9 +56,9 @@ EXERCISE = Exercise(
     points=3,
     checks=[
         Check("the heads of each token side by side", 1.75, _merge_values),
-        Check("gives back what was split", 0.5, _merge_inverse),
-        Check("gradients", 0.25, _merge_gradient),
-        Check("input unchanged, float64, any layout, device", 0.5, _merge_manners),
+        Check("gives back what was split", 0.5, _merge_inverse, further=True),
+        Check("gradients", 0.25, _merge_gradient, further=True),
+        Check("input unchanged, float64, any layout, device", 0.5, _merge_manners, further=True),
     ],
     working=r"""
 import torch
@@ -86,7 +86,7 @@ no_transpose: The heads are merged without a transpose: a row of the result then
 - x = x.transpose(1, 2)  # (B, T, H, d_k): all heads of one token together =>
 interleaved: The columns of the heads are mixed (column 0 of every head, then column 1 …): all columns of head 0 come first.
 - x.transpose(1, 2) => x.permute(0, 2, 3, 1)
-view_fails: `view` fails after a transpose, which moves no numbers in memory: use `reshape`, or `.contiguous().view(…)`.
+view_fails (slip): `view` fails after a transpose, which moves no numbers in memory: use `reshape`, or `.contiguous().view(…)`.
 - x.reshape(B, T, H * d_k) => x.view(B, T, H * d_k)
 not_merged: The result is still (B, T, H, d_k): the last two dimensions become one, H · d_k wide.
 - return x.reshape(B, T, H * d_k) => return x
@@ -96,18 +96,18 @@ tokens_joined: The heads are joined along the tokens, (B, H · T, d_k): they sta
 - x = x.transpose(1, 2)  # (B, T, H, d_k): all heads of one token together =>
   return x.reshape(B, T, H * d_k) => return x.reshape(B, H * T, d_k)
 - return x.reshape(B, T, H * d_k) => return x.reshape(B, T * H, d_k)
-columns_first: The result is (B, H · d_k, T): tokens come before columns.
+columns_first (slip): The result is (B, H · d_k, T): tokens come before columns.
 - return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k).mT
 columns_scrambled: The wrong two dimensions are swapped before the reshape, which scrambles the numbers: `transpose(1, 2)` brings H beside d_k.
 - x.transpose(1, 2) => x.transpose(2, 3) || x.transpose(1, 3) || x.transpose(0, 1) || x.transpose(0, 2) || x.permute(0, 3, 1, 2)
 - return x.reshape(B, T, H * d_k) => return x.reshape(B, H * d_k, T).mT
-sizes_misread: The shape is read in the wrong order: x is (B, H, T, d_k), with the heads before the tokens.
+sizes_misread (slip): The shape is read in the wrong order: x is (B, H, T, d_k), with the heads before the tokens.
 - B, H, T, d_k = x.shape => B, T, H, d_k = x.shape || H, B, T, d_k = x.shape
 - B, H, T, d_k = x.shape => B, T, H, d_k = x.shape
   x = x.transpose(1, 2)  # (B, T, H, d_k): all heads of one token together =>
 one_head_only: Only one of the heads is in the result: all of them stand side by side.
 - return x.reshape(B, T, H * d_k) => return x[:, :, 0] || return x[:, :, -1]
-heads_reversed: The heads are in reverse order: head 0 gives the first columns.
+heads_reversed (slip): The heads are in reverse order: head 0 gives the first columns.
 - return x.reshape(B, T, H * d_k) => return x.flip(2).reshape(B, T, H * d_k)
 batch_merged: The batch is merged with the tokens: (B, T, H · d_k) keeps them apart.
 - return x.reshape(B, T, H * d_k) => return x.reshape(B * T, H * d_k)
@@ -115,11 +115,11 @@ batch_lost: The batch dimension is lost: each sequence is merged by itself, (B, 
 - return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k)[0]
 squeezed:
 - return x.reshape(B, T, H * d_k) => return x.squeeze(2).reshape(B, T, H * d_k).squeeze(1)
-sizes_fixed: A size is a fixed number: take all of them from x.shape.
+sizes_fixed (missed): A size is a fixed number: take all of them from x.shape.
 - H * d_k) => 512) || 8 * d_k) || 64 * H)
-list_of_heads: The heads come as a list or a tuple: one tensor (B, T, H · d_k) is asked for.
+list_of_heads (slip): The heads come as a list or a tuple: one tensor (B, T, H · d_k) is asked for.
 - return x.reshape(B, T, H * d_k) => return list(x.unbind(2)) || return x.unbind(2)
-not_any_layout: The code takes the numbers in the order in which they lie in memory, which fails for a tensor that was transposed before.
+not_any_layout (slip): The code takes the numbers in the order in which they lie in memory, which fails for a tensor that was transposed before.
 - .transpose => .view(B, H * T, d_k).view(B, H, T, d_k).transpose
 - x.transpose(1, 2 => torch.as_strided(x, (B, T, H, d_k), (H * T * d_k, d_k, T * d_k, 1)
 device_dropped: The result is written into a new tensor that is made without `device=x.device`: on a GPU it comes back on the CPU, or fails.
@@ -134,7 +134,7 @@ input_changed:
       x *= H**-0.5
       return x.reshape(B, T, H * d_k)
 - = x.transpose => .transpose_
-scaled: The numbers are changed (divided by the number of heads, say): merging only rearranges them.
+scaled (slip): The numbers are changed (divided by the number of heads, say): merging only rearranges them.
 - return x.reshape(B, T, H * d_k) => return x.reshape(B, T, H * d_k) / H
 """,
     right=r"""

@@ -58,8 +58,8 @@ EXERCISE = Exercise(
     checks=[
         Check("head h holds its columns of every token", 1.75, _split_values),
         Check("a width that cannot be divided is a ValueError", 0.5, _split_refused),
-        Check("gradients", 0.25, _split_gradient),
-        Check("input unchanged, float64, any layout, device", 0.5, _split_manners),
+        Check("gradients", 0.25, _split_gradient, further=True),
+        Check("input unchanged, float64, any layout, device", 0.5, _split_manners, further=True),
     ],
     working=r"""
 import torch
@@ -98,17 +98,17 @@ tokens_first: The result is (B, T, H, d_k): the heads belong before the tokens, 
 interleaved: Head h gets every H-th column: it should get d_k columns in a row, from h · d_k on. Cut into (B, T, H, d_k), not (B, T, d_k, H).
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(B, T, C // num_heads, num_heads)
   return x.transpose(1, 2) => return x.permute(0, 3, 1, 2)
-width_for_heads: The number of heads and their width are swapped: num_heads says how many heads there are, each C / num_heads wide.
+width_for_heads (slip): The number of heads and their width are swapped: num_heads says how many heads there are, each C / num_heads wide.
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(B, T, C // num_heads, num_heads)
 - return x.transpose(1, 2) => return x.permute(0, 3, 1, 2)
-last_two_swapped: The last two dimensions are the wrong way round: (B, H, T, d_k) is asked for. (Keys are transposed later, where scores are
+last_two_swapped (slip): The last two dimensions are the wrong way round: (B, H, T, d_k) is asked for. (Keys are transposed later, where scores are
     computed.)
 - return x.transpose(1, 2) => return x.permute(0, 2, 3, 1)
 other_dimensions_swapped: The wrong two dimensions are swapped: `transpose(1, 2)` brings (B, T, H, d_k) to (B, H, T, d_k).
 - return x.transpose(1, 2) => return x.transpose(2, 3) || return x.transpose(1, 3) || return x.transpose(0, 1) || return x.transpose(0, 2)
 heads_before_batch: The heads come before the batch: (B, H, T, d_k) is asked for.
 - return x.transpose(1, 2) => return x.permute(2, 0, 1, 3)
-batch_and_heads_in_one: Batch and heads are one dimension, (B · H, T, d_k): here they stay apart, (B, H, T, d_k).
+batch_and_heads_in_one (slip): Batch and heads are one dimension, (B · H, T, d_k): here they stay apart, (B, H, T, d_k).
 - return x.transpose(1, 2) => return x.transpose(1, 2).reshape(B * num_heads, T, -1)
 tokens_divided: The tokens are divided among the heads: every head sees every token, but only its own columns.
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.repeat(1, num_heads, 1).view(B, num_heads, T, C)[..., : C // num_heads]
@@ -119,11 +119,11 @@ every_head_everything: Every head gets all C columns: each gets its own C / H of
 - x = x.view(B, T, num_heads, C // num_heads) => x = x[:, :, None].expand(B, T, num_heads, C)
 heads_overlap: The heads overlap: head h begins at column h · d_k, where head h − 1 ends.
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.unfold(2, C // num_heads, 1)[:, :, :num_heads]
-heads_reversed: The heads are in reverse order: head 0 holds the first columns.
+heads_reversed (slip): The heads are in reverse order: head 0 holds the first columns.
 - return x.transpose(1, 2) => return x.transpose(1, 2).flip(1)
 one_head_only: Only one head is returned: all of them are asked for, along dimension 1.
 - return x.transpose(1, 2) => return x.transpose(1, 2)[:, 0] || return x.transpose(1, 2)[:, :1] || return x.transpose(1, 2)[:, -1]
-list_of_heads: The heads come as a list or a tuple: one tensor (B, H, T, d_k) is asked for (`torch.stack(…, dim=1)`).
+list_of_heads (slip): The heads come as a list or a tuple: one tensor (B, H, T, d_k) is asked for (`torch.stack(…, dim=1)`).
 - return x.transpose(1, 2) => return list(x.unbind(2)) || return x.unbind(2)
 not_refused: A width that num_heads does not divide gives no ValueError: compare `C % num_heads` with 0 before cutting, and raise it.
 - if C % num_heads != 0: =>
@@ -137,10 +137,10 @@ columns_dropped: Columns that do not fill a head are dropped without a word: a w
 - if C % num_heads != 0: => x = x[..., : C // num_heads * num_heads].view(B, T, num_heads, C // num_heads)
   raise ValueError(f"num_heads must divide the width of x; got {num_heads} heads and width {C}") =>
   x = x.view(B, T, num_heads, C // num_heads) =>
-refused_without_reason: Sizes are refused that are right: every num_heads that divides C is allowed, 1 and C among them.
+refused_without_reason (missed): Sizes are refused that are right: every num_heads that divides C is allowed, 1 and C among them.
 - C % num_heads != 0 => C % num_heads != 0 or num_heads == 1 || C % num_heads != 0 or num_heads == C || C % num_heads != 0 or C // num_heads % 2
 - C % num_heads != 0 => C % num_heads == 0
-sizes_fixed: The number of heads or their width is a fixed number: they are num_heads and C / num_heads.
+sizes_fixed (missed): The number of heads or their width is a fixed number: they are num_heads and C / num_heads.
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(B, T, 8, C // 8) || x = x.view(B, T, C // 64, 64) || x = x.view(B, T, 2, C // 2)
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(B, T, 4, C // 4)
 batch_lost: The batch dimension is lost or summed: each sequence is split by itself, (B, H, T, d_k).
@@ -157,7 +157,7 @@ input_changed:
       x.div_((C // num_heads) ** 0.5)
       return x.transpose(1, 2)
 - x = x.view(B, T, num_heads, C // num_heads) => x.resize_(B, T, num_heads, C // num_heads)
-scaled: The numbers are changed (divided by the root of d_k, or normalised): splitting only rearranges them.
+scaled (slip): The numbers are changed (divided by the root of d_k, or normalised): splitting only rearranges them.
 - return x.transpose(1, 2) => return x.transpose(1, 2) / (C // num_heads) ** 0.5
 """,
     right=r"""

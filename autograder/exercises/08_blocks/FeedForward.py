@@ -219,12 +219,12 @@ EXERCISE = Exercise(
     checks=[
         Check("two linear layers, and nothing else", 0.75, _ff_parameters),
         Check("values with given weights, for many shapes", 1.0, _ff_values),
-        Check("the activation that is given", 0.5, _ff_activation),
+        Check("the activation that is given", 0.5, _ff_activation, further=True),
         Check("each position on its own", 0.25, _ff_positions),
         Check("dropout acts on the result, in training", 0.5, _ff_dropout),
-        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _ff_modes),
-        Check("gradients reach x and every parameter", 0.5, _ff_gradient),
-        Check("x unchanged, modules independent, float64, device", 0.5, _ff_manners),
+        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _ff_modes, further=True),
+        Check("gradients reach x and every parameter", 0.5, _ff_gradient, further=True),
+        Check("x unchanged, modules independent, float64, device", 0.5, _ff_manners, further=True),
     ],
     working=r"""
 import torch.nn.functional as F
@@ -257,7 +257,7 @@ no_activation: There is no activation between the layers: two linear maps in a r
 activation_ignored: The argument `activation` is ignored: whatever function is given stands between the layers.
 - self.activation = activation => self.activation = F.relu
 - self.activation = activation => self.activation = F.gelu if activation is not F.relu else F.relu
-other_default: The default activation is not ReLU: activation=F.relu.
+other_default (slip): The default activation is not ReLU: activation=F.relu.
 - activation=F.relu => activation=F.gelu || activation=torch.tanh || activation=F.silu
 - self.activation = activation => self.activation = F.gelu
 activation_last: The activation is applied to the result: it stands between the two layers, and nowhere else.
@@ -266,14 +266,14 @@ activation_last: The activation is applied to the result: it stands between the 
 - return self.dropout(self.linear2(hidden)) => return self.dropout(self.activation(self.linear2(hidden)))
 activation_first: The activation is applied to x, before the first layer: it stands between the two layers.
 - hidden = self.activation(self.linear1(x)) => hidden = self.linear1(self.activation(x))
-activation_in_sequential: nn.Sequential takes modules only: F.relu is a plain function and makes it fail. Keep the function (`self.activation =
+activation_in_sequential (missed): nn.Sequential takes modules only: F.relu is a plain function and makes it fail. Keep the function (`self.activation =
     activation`) and call it in forward.
 - in two_sequentials
   self.act = activation => self.net = nn.Sequential(nn.Linear(embed_dim, ff_dim), activation, nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout))
   self.inner = nn.Linear(embed_dim, ff_dim) =>
   self.outer = nn.Sequential(nn.Linear(ff_dim, embed_dim), nn.Dropout(p=dropout)) =>
   return self.outer(self.act(self.inner(x))) => return self.net(x)
-activation_called_at_once: `activation` is called in `__init__`: it is a function of a tensor, kept as it is and called in forward.
+activation_called_at_once (missed): `activation` is called in `__init__`: it is a function of a tensor, kept as it is and called in forward.
 - self.activation = activation => self.activation = activation()
 activation_required: The parameters of `__init__` are not (embed_dim, ff_dim, dropout=0.0, activation=F.relu): one is missing, required, or in another
     place.
@@ -296,10 +296,10 @@ dropout_of_input: Dropout is applied to x: it comes last, after the second linea
 dropout_in_evaluation: Dropout is at work in evaluation mode too: F.dropout needs `training=self.training`; nn.Dropout sees to it by itself.
 - return self.dropout(self.linear2(hidden)) => return F.dropout(self.linear2(hidden), self.dropout.p)
 - return self.dropout(self.linear2(hidden)) => return F.dropout(self.linear2(hidden), self.dropout.p, training=not self.training)
-dropout_fixed: The probability of dropout is a fixed number, or its default is not 0: nn.Dropout(dropout), with dropout=0.0 as default.
+dropout_fixed (slip): The probability of dropout is a fixed number, or its default is not 0: nn.Dropout(dropout), with dropout=0.0 as default.
 - self.dropout = nn.Dropout(dropout) => self.dropout = nn.Dropout(0.1) || self.dropout = nn.Dropout() || self.dropout = nn.Dropout(0.2)
 - dropout=0.0 => dropout=0.1 || dropout=0.5
-keep_probability: `dropout` is taken for the probability of keeping a number: it is the probability of dropping it.
+keep_probability (slip): `dropout` is taken for the probability of keeping a number: it is the probability of dropping it.
 - self.dropout = nn.Dropout(dropout) => self.dropout = nn.Dropout(1 - dropout)
 dropout_without_scale: What is not dropped is not scaled up by 1/(1 − p), so that the sizes in training and evaluation differ: nn.Dropout does it.
 - return self.dropout(self.linear2(hidden)) =>
@@ -312,7 +312,7 @@ dropout_of_tokens: Whole tokens or columns are dropped: each number is dropped o
 - return self.dropout(self.linear2(hidden)) =>
       result = self.linear2(hidden)
       return result * self.dropout(torch.ones_like(result[..., :1]))
-widths_swapped: The two widths are swapped, or the layers are used in the wrong order: the first goes from embed_dim to ff_dim, the second back.
+widths_swapped (slip): The two widths are swapped, or the layers are used in the wrong order: the first goes from embed_dim to ff_dim, the second back.
 - self.linear1 = nn.Linear(embed_dim, ff_dim) => self.linear1 = nn.Linear(ff_dim, embed_dim)
   self.linear2 = nn.Linear(ff_dim, embed_dim) => self.linear2 = nn.Linear(embed_dim, ff_dim)
 ff_dim_ignored: The hidden width is not ff_dim (4 · embed_dim is common, but here it is given), or a fixed number.
@@ -325,7 +325,7 @@ ff_dim_ignored: The hidden width is not ff_dim (4 · embed_dim is common, but he
 sizes_do_not_fit: The two layers do not fit together: the second goes from ff_dim back to embed_dim.
 - self.linear2 = nn.Linear(ff_dim, embed_dim) => self.linear2 = nn.Linear(embed_dim, ff_dim) || self.linear2 = nn.Linear(ff_dim, ff_dim)
 - self.linear2 = nn.Linear(ff_dim, embed_dim) => self.linear2 = nn.Linear(embed_dim, embed_dim)
-one_layer: There is one layer only: a second one leads from ff_dim back to embed_dim.
+one_layer (missed): There is one layer only: a second one leads from ff_dim back to embed_dim.
 - self.linear2 = nn.Linear(ff_dim, embed_dim) =>
   self.linear2(hidden) => hidden
 three_layers: There is a layer too many: embed_dim → ff_dim → embed_dim, two layers.
@@ -345,7 +345,7 @@ second_layer_unused: One of the two layers is never used: embed_dim → ff_dim �
 - hidden = self.activation(self.linear1(x)) => hidden = x
   self.linear2(hidden) => (hidden + 0 * self.linear2(self.linear1(hidden)))
 - return self.dropout(self.linear2(hidden)) => return self.dropout(hidden)
-no_bias: The layers have no bias (`bias=False`): nn.Linear with its default bias is asked for.
+no_bias (slip): The layers have no bias (`bias=False`): nn.Linear with its default bias is asked for.
 - self.linear1 = nn.Linear(embed_dim, ff_dim) => self.linear1 = nn.Linear(embed_dim, ff_dim, bias=False)
   self.linear2 = nn.Linear(ff_dim, embed_dim) => self.linear2 = nn.Linear(ff_dim, embed_dim, bias=False)
 - self.linear1 = nn.Linear(embed_dim, ff_dim) => self.linear1 = nn.Linear(embed_dim, ff_dim, bias=False)
@@ -359,7 +359,7 @@ three_dimensions_only: x is taken to have three dimensions: any number of them i
       B, T, C = x.shape
       hidden = self.activation(self.linear1(x))
 - return self.dropout(self.linear2(hidden)) => return self.dropout(self.linear2(hidden)).flatten(0, 1).view(x.shape[0], x.shape[1], -1)
-residual: x is added to the result: the residual connection belongs to the block.
+residual (slip): x is added to the result: the residual connection belongs to the block.
 - return self.dropout(self.linear2(hidden)) => return x + self.dropout(self.linear2(hidden))
 normalised: A layer norm is applied: it belongs to the block.
 - hidden = self.activation(self.linear1(x)) => hidden = self.activation(self.linear1(F.layer_norm(x, x.shape[-1:])))
@@ -386,7 +386,7 @@ bare_parameters: The layers are bare matrices (nn.Parameter): nn.Linear(embed_di
   self.linear2 = nn.Linear(ff_dim, embed_dim) => self.w2, self.b2 = nn.Parameter(torch.zeros(ff_dim, embed_dim)), nn.Parameter(torch.zeros(embed_dim))
   self.linear1(x) => x @ self.w1 + self.b1
   self.linear2(hidden) => hidden @ self.w2 + self.b2
-layers_made_in_forward: The layers are made anew in every forward pass, so nothing that is learned or loaded is ever used.
+layers_made_in_forward (missed): The layers are made anew in every forward pass, so nothing that is learned or loaded is ever used.
 - self.linear1(x) => nn.Linear(x.shape[-1], self.linear1.out_features)(x)
 - in activation_in_sequential
   self.net = nn.Sequential(nn.Linear(embed_dim, ff_dim), activation, nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)) =>
@@ -395,7 +395,7 @@ layers_made_in_forward: The layers are made anew in every forward pass, so nothi
   return self.net(x) =>
       self.linear1, self.linear2 = nn.Linear(self.embed_dim, self.ff_dim), nn.Linear(self.ff_dim, self.embed_dim)
       return self.dropout(self.linear2(self.activation(self.linear1(x))))
-layers_in_a_list: The layers are kept in a plain Python list, where nn.Module cannot see them: no parameters, no training.
+layers_in_a_list (missed): The layers are kept in a plain Python list, where nn.Module cannot see them: no parameters, no training.
 - in activation_in_sequential
   self.net = nn.Sequential(nn.Linear(embed_dim, ff_dim), activation, nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)) =>
       self.layers = [nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim)]
@@ -408,7 +408,7 @@ same_start: A layer starts with all its weights alike (zeros, ones), so that eve
 - self.dropout = nn.Dropout(dropout) =>
       nn.init.ones_(self.linear1.weight)
       self.dropout = nn.Dropout(dropout)
-frozen: Parameters do not train (requires_grad=False).
+frozen (slip): Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
       self.dropout = nn.Dropout(dropout)
       self.requires_grad_(False)
@@ -424,13 +424,13 @@ input_changed:
 - return self.dropout(self.linear2(hidden)) =>
       x += self.dropout(self.linear2(hidden))
       return x
-no_super: `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
+no_super (missed): `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
 - super().__init__() =>
-not_a_module: The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.
+not_a_module (missed): The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.
 - class FeedForward(nn.Module) => class FeedForward
   super().__init__() =>
   def forward => def __call__
-forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
+forward_misspelt (missed): There is no method `forward`: nn.Module calls the method of exactly this name.
 - def forward => def foward
 """,
     right=r"""

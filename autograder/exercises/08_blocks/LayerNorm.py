@@ -173,10 +173,10 @@ EXERCISE = Exercise(
         Check("weight and bias, ones and zeros at the start", 0.75, _norm_parameters),
         Check("equals nn.LayerNorm, for many shapes", 1.5, _norm_values),
         Check("eps inside the root, as given", 0.75, _norm_eps),
-        Check("a constant row gives the bias", 0.5, _norm_constant),
-        Check("numbers far from 0", 0.25, _norm_large),
-        Check("gradients reach x, weight and bias", 0.75, _norm_gradient),
-        Check("the same in both modes, x unchanged, float64, device", 0.5, _norm_manners),
+        Check("a constant row gives the bias", 0.5, _norm_constant, further=True),
+        Check("numbers far from 0", 0.25, _norm_large, further=True),
+        Check("gradients reach x, weight and bias", 0.75, _norm_gradient, further=True),
+        Check("the same in both modes, x unchanged, float64, device", 0.5, _norm_manners, further=True),
     ],
     ban=Ban(
         names=frozenset(
@@ -210,24 +210,24 @@ class LayerNorm(nn.LayerNorm):
         "global_generator",
     ),
     wrong=r"""
-unbiased_variance: The variance divides by dim − 1, PyTorch's default: layer normalisation divides by dim (`unbiased=False`).
+unbiased_variance (slip): The variance divides by dim − 1, PyTorch's default: layer normalisation divides by dim (`unbiased=False`).
 - unbiased=False => unbiased=True
-unbiased_std_plus_eps: `std` divides by dim − 1 by default, and eps is added outside the root: divide by √(variance + eps), with `unbiased=False`.
+unbiased_std_plus_eps (slip): `std` divides by dim − 1 by default, and eps is added outside the root: divide by √(variance + eps), with `unbiased=False`.
 - torch.sqrt(variance + self.eps) => (x.std(dim=-1, keepdim=True) + self.eps)
-eps_outside: eps is added to the standard deviation, outside the root: it belongs inside, √(variance + eps). The difference shows where the variance
+eps_outside (slip): eps is added to the standard deviation, outside the root: it belongs inside, √(variance + eps). The difference shows where the variance
     is small.
 - torch.sqrt(variance + self.eps) => (torch.sqrt(variance) + self.eps)
-no_eps: eps is not used, so that a row of equal numbers gives 0/0 = NaN: divide by √(variance + eps).
+no_eps (slip): eps is not used, so that a row of equal numbers gives 0/0 = NaN: divide by √(variance + eps).
 - torch.sqrt(variance + self.eps) => torch.sqrt(variance)
 eps_fixed: The argument eps is ignored: the number in the formula must be the one that was given.
 - self.eps = eps => self.eps = 1e-5 || self.eps = 1e-6 || self.eps = 1e-8
-eps_default: The default of eps is not 1e-5: LayerNorm(dim, eps=1e-5).
+eps_default (slip): The default of eps is not 1e-5: LayerNorm(dim, eps=1e-5).
 - eps=1e-5 => eps=1e-6 || eps=1e-8 || eps=1e-3 || eps=1e-12
-eps_otherwise: eps is used in another way (squared, as a lower bound, added to the mean …): it is added to the variance, inside the root.
+eps_otherwise (slip): eps is used in another way (squared, as a lower bound, added to the mean …): it is added to the variance, inside the root.
 - torch.sqrt(variance + self.eps) => torch.sqrt(variance + self.eps**2) || torch.sqrt(variance.clamp(min=self.eps))
 - torch.sqrt(variance + self.eps) => torch.sqrt(variance).clamp(min=self.eps) || torch.where(variance == 0, 1.0, variance).sqrt()
 - torch.sqrt(variance + self.eps) => (torch.sqrt(variance + self.eps) + self.eps)
-divided_by_variance: x is divided by the variance: divide by its root, the standard deviation.
+divided_by_variance (slip): x is divided by the variance: divide by its root, the standard deviation.
 - torch.sqrt(variance + self.eps) => (variance + self.eps)
 mean_not_subtracted: The mean is not subtracted from x: (x − mean) is divided by the root.
 - (x - mean) => x
@@ -235,15 +235,15 @@ mean_not_subtracted: The mean is not subtracted from x: (x − mean) is divided 
   x.var(dim=-1, keepdim=True, unbiased=False) => x.pow(2).mean(dim=-1, keepdim=True)
 not_divided: The variance plays no part: after the mean is subtracted, divide by √(variance + eps).
 - / torch.sqrt(variance + self.eps) =>
-brackets: Brackets are missing: (x − mean) as a whole is divided by the root, and then multiplied with weight.
+brackets (slip): Brackets are missing: (x − mean) as a whole is divided by the root, and then multiplied with weight.
 - return self.weight * normalised + self.bias => return self.weight * x - mean / torch.sqrt(variance + self.eps) + self.bias
 - normalised = (x - mean) / torch.sqrt(variance + self.eps) => normalised = x - mean / torch.sqrt(variance + self.eps)
 - torch.sqrt(variance + self.eps) => torch.sqrt(variance) + self.eps
-multiplied: x − mean is multiplied by the root: it is divided by it.
+multiplied (slip): x − mean is multiplied by the root: it is divided by it.
 - (x - mean) / => (x - mean) *
 mean_square: The mean of x² is not the variance: subtract the mean before squaring.
 - x.var(dim=-1, keepdim=True, unbiased=False) => x.pow(2).mean(dim=-1, keepdim=True)
-sum_of_squares: The squares are added up, not averaged: the variance divides by dim.
+sum_of_squares (slip): The squares are added up, not averaged: the variance divides by dim.
 - x.var(dim=-1, keepdim=True, unbiased=False) => (x - mean).pow(2).sum(dim=-1, keepdim=True)
 absolute_deviation: The deviations are averaged without being squared: the variance is the mean of (x − mean)².
 - x.var(dim=-1, keepdim=True, unbiased=False) => (x - mean).abs().mean(dim=-1, keepdim=True)
@@ -269,7 +269,7 @@ over_everything: One mean and one variance are taken over several dimensions: ea
   var(dim=-1, => var(dim=(1, 2),
 - mean = x.mean(dim=-1, keepdim=True)  # (..., 1) => mean = x.mean()
 - x.var(dim=-1, keepdim=True, unbiased=False) => x.var(unbiased=False)
-keepdim_forgotten: mean or variance lose their last dimension (`keepdim=True` is missing), so that they fit x only by chance.
+keepdim_forgotten (slip): mean or variance lose their last dimension (`keepdim=True` is missing), so that they fit x only by chance.
 - mean = x.mean(dim=-1, keepdim=True)  # (..., 1) => mean = x.mean(dim=-1)
   x.var(dim=-1, keepdim=True, unbiased=False) => x.var(dim=-1, unbiased=False)
 - x.var(dim=-1, keepdim=True, unbiased=False) => x.var(dim=-1, unbiased=False)
@@ -282,15 +282,15 @@ three_dimensions_only: x is taken to have three dimensions: [..., dim] may have 
   var(dim=-1, => var(dim=2,
 weight_and_bias_unused: weight or bias is not used: the result is weight · normalised + bias.
 - return self.weight * normalised + self.bias => return normalised || return self.weight * normalised || return normalised + self.bias
-weight_and_bias_swapped: weight and bias are swapped: weight multiplies, bias is added.
+weight_and_bias_swapped (slip): weight and bias are swapped: weight multiplies, bias is added.
 - return self.weight * normalised + self.bias => return self.bias * normalised + self.weight
-bias_before_weight: The bias is added before the weight multiplies: weight · normalised + bias.
+bias_before_weight (slip): The bias is added before the weight multiplies: weight · normalised + bias.
 - return self.weight * normalised + self.bias => return self.weight * (normalised + self.bias)
-one_plus_weight: The factor is 1 + weight, or a weight that starts at zero: weight itself multiplies, and starts at one.
+one_plus_weight (slip): The factor is 1 + weight, or a weight that starts at zero: weight itself multiplies, and starts at one.
 - return self.weight * normalised + self.bias => return (1 + self.weight) * normalised + self.bias
   self.weight = nn.Parameter(torch.ones(dim)) => self.weight = nn.Parameter(torch.zeros(dim))
 - self.weight = nn.Parameter(torch.ones(dim)) => self.weight = nn.Parameter(torch.zeros(dim))
-other_start: weight and bias start at other numbers: weight at one and bias at zero, so that a fresh layer only normalises.
+other_start (slip): weight and bias start at other numbers: weight at one and bias at zero, so that a fresh layer only normalises.
 - self.weight = nn.Parameter(torch.ones(dim)) => self.weight = nn.Parameter(torch.randn(dim))
 - self.weight = nn.Parameter(torch.ones(dim)) => self.weight = nn.Parameter(torch.randn(dim))
   self.bias = nn.Parameter(torch.zeros(dim)) => self.bias = nn.Parameter(torch.randn(dim))
@@ -315,7 +315,7 @@ not_parameters: weight and bias are plain tensors or buffers: wrap them in nn.Pa
   self.bias = nn.Parameter(torch.zeros(dim)) => self.bias = torch.zeros(dim)
 - self.weight = nn.Parameter(torch.ones(dim)) => self.register_buffer('weight', torch.ones(dim))
   self.bias = nn.Parameter(torch.zeros(dim)) => self.register_buffer('bias', torch.zeros(dim))
-frozen: weight or bias does not train (requires_grad=False).
+frozen (slip): weight or bias does not train (requires_grad=False).
 - self.weight = nn.Parameter(torch.ones(dim)) => self.weight = nn.Parameter(torch.ones(dim), requires_grad=False)
   self.bias = nn.Parameter(torch.zeros(dim)) => self.bias = nn.Parameter(torch.zeros(dim), requires_grad=False)
 - self.bias = nn.Parameter(torch.zeros(dim)) => self.bias = nn.Parameter(torch.zeros(dim), requires_grad=False)
@@ -325,7 +325,7 @@ no_parameters: There are no parameters: `weight` (ones) and `bias` (zeros) scale
   return self.weight * normalised + self.bias => return normalised
 - self.bias = nn.Parameter(torch.zeros(dim)) =>
   + self.bias =>
-other_names: The parameters have other names: `weight` and `bias` are asked for, as in nn.LayerNorm, so that weights can be loaded.
+other_names (slip): The parameters have other names: `weight` and `bias` are asked for, as in nn.LayerNorm, so that weights can be loaded.
 - self.weight => self.gamma
   self.bias => self.beta
 - self.weight => self.scale
@@ -334,7 +334,7 @@ other_names: The parameters have other names: `weight` and `bias` are asked for,
   self.bias => self.b_2
 - self.weight => self.g
   self.bias => self.b
-sizes_fixed: The width is a fixed number: weight and bias have dim entries.
+sizes_fixed (missed): The width is a fixed number: weight and bias have dim entries.
 - self.weight = nn.Parameter(torch.ones(dim)) => self.weight = nn.Parameter(torch.ones(512))
   self.bias = nn.Parameter(torch.zeros(dim)) => self.bias = nn.Parameter(torch.zeros(512))
 - self.weight = nn.Parameter(torch.ones(dim)) => self.weight = nn.Parameter(torch.ones(64))
@@ -381,13 +381,13 @@ dropout_or_activation: Something else is applied that does not belong here: laye
 - return self.weight * normalised + self.bias => return torch.relu(self.weight * normalised + self.bias)
 - return self.weight * normalised + self.bias => return torch.tanh(self.weight * normalised + self.bias)
 - return self.weight * normalised + self.bias => return x + self.weight * normalised + self.bias
-no_super: `super().__init__()` is missing: nn.Module must be set up before parameters can be assigned.
+no_super (missed): `super().__init__()` is missing: nn.Module must be set up before parameters can be assigned.
 - super().__init__() =>
-not_a_module: The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.
+not_a_module (missed): The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.
 - class LayerNorm(nn.Module) => class LayerNorm
   super().__init__() =>
   def forward => def __call__
-forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
+forward_misspelt (missed): There is no method `forward`: nn.Module calls the method of exactly this name.
 - def forward => def foward
 """,
     right=r"""

@@ -445,13 +445,13 @@ EXERCISE = Exercise(
         Check("attn, ff, norm1, norm2, and nothing else that trains", 1.0, _block_parts),
         Check("post-norm equals nn.TransformerEncoderLayer", 1.75, _block_values(False)),
         Check("pre-norm equals nn.TransformerEncoderLayer", 1.75, _block_values(True)),
-        Check("masks (T, T) and (B, 1, T, T), in both orders", 1.0, _block_masks),
+        Check("masks (T, T) and (B, 1, T, T), in both orders", 1.0, _block_masks, further=True),
         Check("causal: no earlier output moves when a later token is changed", 0.75, _block_causal),
-        Check("calls whatever stands in attn", 0.75, _block_plugged),
+        Check("calls whatever stands in attn", 0.75, _block_plugged, further=True),
         Check("dropout acts on the two parts, not on the residual stream", 0.5, _block_dropout),
-        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _block_modes),
-        Check("gradients reach x and every parameter", 0.75, _block_gradient),
-        Check("inputs unchanged, blocks independent, float64, device", 0.75, _block_manners),
+        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _block_modes, further=True),
+        Check("gradients reach x and every parameter", 0.75, _block_gradient, further=True),
+        Check("inputs unchanged, blocks independent, float64, device", 0.75, _block_manners, further=True),
     ],
     working=r"""
 import torch
@@ -493,9 +493,9 @@ class TransformerBlock(nn.Module):
     wrong=r"""
 norm_first_ignored: norm_first makes no difference: False is norm(x + part(x)), True is x + part(norm(x)).
 - if self.norm_first: => if True: || if False:
-orders_swapped: Pre-norm and post-norm are swapped: norm_first=True normalises before each part, norm_first=False after each sum.
+orders_swapped (slip): Pre-norm and post-norm are swapped: norm_first=True normalises before each part, norm_first=False after each sum.
 - if self.norm_first: => if not self.norm_first:
-norm_first_default: The default of norm_first is not False: post-norm, the order of 2017, is the default, as in nn.TransformerEncoderLayer.
+norm_first_default (slip): The default of norm_first is not False: post-norm, the order of 2017, is the default, as in nn.TransformerEncoderLayer.
 - norm_first=False => norm_first=True
 stream_normalised: In pre-norm the residual stream itself is normalised (`x = norm(x)`, then x + part(x)): the norm is only for what goes into the
     part; x is added as it was.
@@ -534,7 +534,7 @@ norm_used_twice: One norm is used in both places: norm1 belongs to the attention
 - return self.norm2(x + self.ff(x)) => return self.norm1(x + self.ff(x))
 - return x + self.ff(self.norm2(x)) => return x + self.ff(self.norm1(x))
 - self.norm2 = LayerNorm(embed_dim) => self.norm2 = self.norm1
-norms_swapped: norm1 and norm2 are swapped: norm1 belongs to the attention, norm2 to ff.
+norms_swapped (slip): norm1 and norm2 are swapped: norm1 belongs to the attention, norm2 to ff.
 - x = x + self.dropout(self.attn(self.norm1(x), mask)) => x = x + self.dropout(self.attn(self.norm2(x), mask))
   return x + self.ff(self.norm2(x)) => return x + self.ff(self.norm1(x))
   x = self.norm1(x + self.dropout(self.attn(x, mask))) => x = self.norm2(x + self.dropout(self.attn(x, mask)))
@@ -674,7 +674,7 @@ mask_four_dimensions: A mask (B, 1, T, T) is not accepted, or only such a mask: 
 - self.attn = Attention(embed_dim, num_heads) => self.attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
   self.attn(self.norm1(x), mask) => self.attn(*[self.norm1(x)] * 3, attn_mask=mask)[0]
   self.attn(x, mask) => self.attn(x, x, x, attn_mask=mask)[0]
-truth_of_a_tensor: `if mask:` asks whether a tensor is true, which fails for more than one number: write `if mask is not None:`.
+truth_of_a_tensor (slip): `if mask:` asks whether a tensor is true, which fails for more than one number: write `if mask is not None:`.
 - def forward(self, x, mask=None): =>
       def forward(self, x, mask=None):
           if mask:
@@ -683,19 +683,19 @@ mask_as_padding: The mask goes to nn.MultiheadAttention as key_padding_mask, whi
 - self.attn = Attention(embed_dim, num_heads) => self.attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
   self.attn(self.norm1(x), mask) => self.attn(*[self.norm1(x)] * 3, key_padding_mask=mask)[0]
   self.attn(x, mask) => self.attn(x, x, x, key_padding_mask=mask)[0]
-mask_required: forward cannot be called without a mask: it is None by default, forward(x, mask=None).
+mask_required (slip): forward cannot be called without a mask: it is None by default, forward(x, mask=None).
 - x, mask=None) => x, mask)
 - def forward(self, x, mask=None): =>
       def forward(self, x, mask=None):
           mask = mask.bool()
-no_mask_parameter: forward does not take a mask, or calls it otherwise: forward(x, mask=None).
+no_mask_parameter (slip): forward does not take a mask, or calls it otherwise: forward(x, mask=None).
 - x, mask=None) => x)
   self.attn(self.norm1(x), mask) => self.attn(self.norm1(x))
   self.attn(x, mask) => self.attn(x)
 - x, mask=None) => x, attn_mask=None)
   self.attn(self.norm1(x), mask) => self.attn(self.norm1(x), attn_mask)
   self.attn(x, mask) => self.attn(x, attn_mask)
-batch_first_forgotten: nn.MultiheadAttention takes (T, B, C) by default, so that sequences of a batch attend to one another: batch_first=True.
+batch_first_forgotten (slip): nn.MultiheadAttention takes (T, B, C) by default, so that sequences of a batch attend to one another: batch_first=True.
 - self.attn = Attention(embed_dim, num_heads) =>
       self.attn = nn.MultiheadAttention(embed_dim, num_heads)
       self.num_heads = num_heads
@@ -708,7 +708,7 @@ batch_first_forgotten: nn.MultiheadAttention takes (T, B, C) by default, so that
 - self.attn = Attention(embed_dim, num_heads) => self.attn = nn.MultiheadAttention(embed_dim, num_heads)
   self.attn(self.norm1(x), mask) => self.attn(*[self.norm1(x)] * 3, attn_mask=mask)[0]
   self.attn(x, mask) => self.attn(x, x, x, attn_mask=mask)[0]
-pair_not_taken_apart: nn.MultiheadAttention returns a pair (output, weights): take the first, `output, _ = …`.
+pair_not_taken_apart (slip): nn.MultiheadAttention returns a pair (output, weights): take the first, `output, _ = …`.
 - self.attn = Attention(embed_dim, num_heads) => self.attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
   self.attn(self.norm1(x), mask) => self.attn(*[self.norm1(x)] * 3, attn_mask=mask)
   self.attn(x, mask) => self.attn(x, x, x, attn_mask=mask)
@@ -720,7 +720,7 @@ pair_not_taken_apart: nn.MultiheadAttention returns a pair (output, weights): ta
   x = self.norm1(x + self.dropout(self.attn(x, mask))) =>
       h, _ = self.attn(x, mask)
       x = self.norm1(x + self.dropout(h))
-called_with_one: nn.MultiheadAttention is called as attn(x, mask), but wants query, key and value: attn(x, x, x, attn_mask=mask). The given Attention
+called_with_one (slip): nn.MultiheadAttention is called as attn(x, mask), but wants query, key and value: attn(x, x, x, attn_mask=mask). The given Attention
     is called as attn(x, mask).
 - self.attn = Attention(embed_dim, num_heads) => self.attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
 - self.attn(self.norm1(x), mask) => self.attn(*[self.norm1(x)] * 3, mask)
@@ -765,14 +765,14 @@ attention_not_replaceable: The block keeps attention in a second place and calls
   self.attn(x, mask) => self.parts[0](x, mask)
 - self.attn(self.norm1(x), mask) => Attention.forward(self.attn, self.norm1(x), mask)
   self.attn(x, mask) => Attention.forward(self.attn, x, mask)
-attention_twice: Attention is applied twice: once in a block.
+attention_twice (slip): Attention is applied twice: once in a block.
 - return x + self.ff(self.norm2(x)) =>
       x = x + self.dropout(self.attn(self.norm1(x), mask))
       return x + self.ff(self.norm2(x))
   return self.norm2(x + self.ff(x)) =>
       x = self.norm1(x + self.dropout(self.attn(x, mask)))
       return self.norm2(x + self.ff(x))
-other_names: The parts have other names: attn, ff, norm1 and norm2 are asked for, so that weights can be loaded and attn be replaced.
+other_names (slip): The parts have other names: attn, ff, norm1 and norm2 are asked for, so that weights can be loaded and attn be replaced.
 - self.attn => self.attention
   self.ff => self.feed_forward
   self.norm1 => self.ln1
@@ -785,7 +785,7 @@ other_names: The parts have other names: attn, ff, norm1 and norm2 are asked for
   self.ff => self.ffn
 - self.norm => self.ln
 - self.attn => self.attention || self.mha
-torchs_layer: nn.TransformerEncoderLayer does the work: here the parts are your own, under the names attn, ff, norm1 and norm2.
+torchs_layer (missed): nn.TransformerEncoderLayer does the work: here the parts are your own, under the names attn, ff, norm1 and norm2.
 - |
   class TransformerBlock(nn.Module):
       def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0, norm_first=False):
@@ -797,7 +797,7 @@ torchs_layer: nn.TransformerEncoderLayer does the work: here the parts are your 
 ff_dim_ignored: The hidden width of ff is not ff_dim (4 · embed_dim is common, but here it is given).
 - self.ff = FeedForward(embed_dim, ff_dim, dropout) => self.ff = FeedForward(embed_dim, 4 * embed_dim, dropout)
 - self.ff = FeedForward(embed_dim, ff_dim, dropout) => self.ff = FeedForward(embed_dim, 2048, dropout)
-shapes_do_not_fit: A part is of the wrong kind or size, so that shapes do not fit when the block is called: FeedForward(embed_dim, ff_dim, dropout),
+shapes_do_not_fit (missed): A part is of the wrong kind or size, so that shapes do not fit when the block is called: FeedForward(embed_dim, ff_dim, dropout),
     LayerNorm(embed_dim) (not nn.BatchNorm1d), Attention(embed_dim, num_heads).
 - self.ff = FeedForward(embed_dim, ff_dim, dropout) => self.ff = FeedForward(ff_dim, embed_dim, dropout)
 ff_is_one_layer: ff is a single linear layer: it is a FeedForward, two layers with an activation between them.
@@ -811,7 +811,7 @@ parts_made_in_forward: A part is made anew in every forward pass, so nothing tha
           self.norm2 = nn.LayerNorm(x.shape[-1], dtype=x.dtype, device=x.device)
 - self.attn(self.norm1(x), mask) => Attention(x.shape[-1], self.attn.num_heads)(self.norm1(x), mask)
   self.attn(x, mask) => Attention(x.shape[-1], self.attn.num_heads)(x, mask)
-norm_eps: The norms have another eps than 1e-5.
+norm_eps (slip): The norms have another eps than 1e-5.
 - self.norm1 = LayerNorm(embed_dim) => self.norm1 = LayerNorm(embed_dim, 0.1)
   self.norm2 = LayerNorm(embed_dim) => self.norm2 = LayerNorm(embed_dim, 0.1)
 - self.norm1 = LayerNorm(embed_dim) => self.norm1 = LayerNorm(embed_dim, dropout)
@@ -857,7 +857,7 @@ dropout_of_input: Dropout is applied to what goes into attention: it acts on wha
   self.dropout(self.attn(x, mask)) => self.attn(self.dropout(x), mask)
 dropout_in_evaluation: Dropout is at work in evaluation mode too: F.dropout needs `training=self.training`; nn.Dropout sees to it by itself.
 - self.dropout(self.attn => F.dropout(p=self.dropout.p, input=self.attn
-dropout_fixed: The probability of dropout is a fixed number, or its default is not 0: dropout=0.0 is the default, and nn.Dropout(dropout) uses it.
+dropout_fixed (slip): The probability of dropout is a fixed number, or its default is not 0: dropout=0.0 is the default, and nn.Dropout(dropout) uses it.
 - self.dropout = nn.Dropout(dropout) => self.dropout = nn.Dropout(0.1) || self.dropout = nn.Dropout()
 - dropout=0.0 => dropout=0.1
 - self.ff = FeedForward(embed_dim, ff_dim, dropout) => self.ff = FeedForward(embed_dim, ff_dim, 0.1)
@@ -876,18 +876,18 @@ frozen: Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
       self.dropout = nn.Dropout(dropout)
       self.attn.requires_grad_(False)
-weights_too: More than one thing is returned: forward gives one tensor of x's shape.
+weights_too (slip): More than one thing is returned: forward gives one tensor of x's shape.
 - return x + self.ff(self.norm2(x)) => return x + self.ff(self.norm2(x)), None
   return self.norm2(x + self.ff(x)) => return self.norm2(x + self.ff(x)), None
-both_orders: After the pre-norm branch, the post-norm lines run as well (a `return` or an `else` is missing).
+both_orders (slip): After the pre-norm branch, the post-norm lines run as well (a `return` or an `else` is missing).
 - return x + self.ff(self.norm2(x)) => x = x + self.ff(self.norm2(x))
-no_super: `super().__init__()` is missing: nn.Module must be set up before parts can be assigned.
+no_super (missed): `super().__init__()` is missing: nn.Module must be set up before parts can be assigned.
 - super().__init__() =>
-not_a_module: The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.
+not_a_module (missed): The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.
 - class TransformerBlock(nn.Module) => class TransformerBlock
   super().__init__() =>
   def forward => def __call__
-forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
+forward_misspelt (missed): There is no method `forward`: nn.Module calls the method of exactly this name.
 - def forward => def foward
 input_changed:
 - x = x + self.dropout(self.attn(self.norm1(x), mask)) => x += self.dropout(self.attn(self.norm1(x), mask))

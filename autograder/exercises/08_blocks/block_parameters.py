@@ -28,7 +28,7 @@ EXERCISE = Exercise(
     points=2,
     checks=[
         Check("the number, for many sizes", 1.75, _block_count),
-        Check("arguments by name", 0.25, _block_count_by_name),
+        Check("arguments by name", 0.25, _block_count_by_name, further=True),
     ],
     working=r"""
 from torch import nn
@@ -51,28 +51,28 @@ no_biases: The biases are missing: each linear layer has one for each output.
   return 4 * embed_dim**2 + 2 * embed_dim * ff_dim
 - |
   return 4 * embed_dim**2 + 2 * embed_dim * ff_dim + 2 * embed_dim
-embed_dim_missing: embed_dim numbers are missing. Is there a bias in each of attention's four layers and in the second layer of ff, and has each of
+embed_dim_missing (slip): embed_dim numbers are missing. Is there a bias in each of attention's four layers and in the second layer of ff, and has each of
     the two norms a weight *and* a bias?
 - attention = 4 * (embed_dim * embed_dim + embed_dim) => attention = 4 * embed_dim * embed_dim + 3 * embed_dim
 four_embed_dim_missing: 4 · embed_dim numbers are missing: the biases of attention (one of C numbers in each of its four layers), or the two norms (a
     weight and a bias of C numbers in each).
 - return attention + feed_forward + norms => return attention + feed_forward
-one_attention_bias: Only one bias of attention is counted: each of its four layers has C.
+one_attention_bias (slip): Only one bias of attention is counted: each of its four layers has C.
 - attention = 4 * (embed_dim * embed_dim + embed_dim) => attention = 4 * embed_dim * embed_dim + embed_dim
-ff_biases: The biases of the feed-forward network are wrong: ff_dim in the first layer, embed_dim in the second.
+ff_biases (slip): The biases of the feed-forward network are wrong: ff_dim in the first layer, embed_dim in the second.
 - feed_forward = (embed_dim * ff_dim + ff_dim) + (ff_dim * embed_dim + embed_dim) => feed_forward = 2 * embed_dim * ff_dim
 - feed_forward = (embed_dim * ff_dim + ff_dim) + (ff_dim * embed_dim + embed_dim) => feed_forward = 2 * (embed_dim * ff_dim + ff_dim)
 - feed_forward = (embed_dim * ff_dim + ff_dim) + (ff_dim * embed_dim + embed_dim) => feed_forward = 2 * (embed_dim * ff_dim + embed_dim)
 - feed_forward = (embed_dim * ff_dim + ff_dim) + (ff_dim * embed_dim + embed_dim) => feed_forward = 2 * embed_dim * ff_dim + embed_dim
-norms_halved: Only half of the norms' parameters are counted: two norms, each with weight *and* bias.
+norms_halved (slip): Only half of the norms' parameters are counted: two norms, each with weight *and* bias.
 - norms = 2 * (embed_dim + embed_dim) => norms = 2 * embed_dim
-norms_single_numbers: The norms' weight and bias count as single numbers: each has C entries.
+norms_single_numbers (slip): The norms' weight and bias count as single numbers: each has C entries.
 - norms = 2 * (embed_dim + embed_dim) => norms = 4 || norms = 2
 norm_of_ff_dim: A norm is counted with ff_dim numbers: both normalise vectors of width embed_dim.
 - norms = 2 * (embed_dim + embed_dim) => norms = 2 * (embed_dim + ff_dim) || norms = 4 * ff_dim
-norms_three: The number of norms is not two (a final norm belongs to the model, not to the block).
+norms_three (slip): The number of norms is not two (a final norm belongs to the model, not to the block).
 - norms = 2 * (embed_dim + embed_dim) => norms = 3 * (embed_dim + embed_dim)
-output_projection: Attention has four layers: the output projection is missing.
+output_projection (slip): Attention has four layers: the output projection is missing.
 - attention = 4 * (embed_dim * embed_dim + embed_dim) => attention = 3 * (embed_dim * embed_dim + embed_dim)
 - attention = 4 * (embed_dim * embed_dim + embed_dim) => attention = 3 * embed_dim * embed_dim + 4 * embed_dim
 one_projection: Attention has four linear layers (queries, keys, values, output), not one.
@@ -89,13 +89,13 @@ ff_dim_ignored: ff_dim is taken to be 4 · embed_dim (12C² + 13C): use the ff_d
   return 12 * embed_dim**2 + 13 * embed_dim
 - |
   return 12 * embed_dim**2
-widths_swapped: embed_dim and ff_dim are swapped: block_parameters(embed_dim, ff_dim).
+widths_swapped (slip): embed_dim and ff_dim are swapped: block_parameters(embed_dim, ff_dim).
 - embed_dim, ff_dim) => ff_dim, embed_dim)
 part_missing: A whole part is missing: attention, feed-forward network and two norms are added up.
 - return attention + feed_forward + norms => return feed_forward + norms || return attention + norms || return attention
-float: The result is not an int (a division, a tensor): numbers of parameters are whole.
+float (slip): The result is not an int (a division, a tensor): numbers of parameters are whole.
 - return attention + feed_forward + norms => return float(attention + feed_forward + norms) || return torch.tensor(attention + feed_forward + norms)
-apart: The parts are returned one by one: one number is asked for, their sum.
+apart (slip): The parts are returned one by one: one number is asked for, their sum.
 - return attention + feed_forward + norms => return attention, feed_forward, norms
 - return attention + feed_forward + norms => return {'attention': attention, 'ff': feed_forward, 'norms': norms}
 text_returned:

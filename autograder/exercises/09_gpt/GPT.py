@@ -898,10 +898,10 @@ EXERCISE = Exercise(
         Check("each row of the batch on its own", 0.25, _gpt_rows),
         Check("the loss: mean cross-entropy, None without targets", 1.0, _gpt_loss),
         Check("any T up to block_size, a ValueError above", 0.5, _gpt_lengths),
-        Check("gradients reach every parameter", 0.5, _gpt_gradients),
+        Check("gradients reach every parameter", 0.5, _gpt_gradients, further=True),
         Check("small weights to start with, first loss ln V", 0.75, _gpt_start),
         Check("dropout in training only", 0.5, _gpt_dropout),
-        Check("float64, device, several models, GPT-2 small's size", 0.5, _gpt_manners),
+        Check("float64, device, several models, GPT-2 small's size", 0.5, _gpt_manners, further=True),
     ],
     working=r"""
 from torch import nn
@@ -965,12 +965,12 @@ mask_inverted: The mask is the wrong way round: in nn.TransformerEncoderLayer Tr
   , is_causal=True =>
 - in own_blocks
   triu( => tril(-
-one_token_ahead: The mask leaves the next token open, which is the one to predict: True strictly above the diagonal, diagonal=1.
+one_token_ahead (slip): The mask leaves the next token open, which is the one to predict: True strictly above the diagonal, diagonal=1.
 - triu(diagonal=1) => triu(diagonal=2)
   , is_causal=True =>
 - in own_blocks
   triu(1) => triu(2)
-diagonal_blocked: The mask blocks the diagonal too, so a token may not look at itself and the first at nothing at all (NaN): diagonal=1.
+diagonal_blocked (slip): The mask blocks the diagonal too, so a token may not look at itself and the first at nothing at all (NaN): diagonal=1.
 - triu(diagonal=1) => triu(diagonal=0)
   , is_causal=True =>
 mask_in_training_only: The mask is used in only one of the two modes: training and evaluation need it alike.
@@ -999,11 +999,11 @@ post_norm: The blocks are post-norm, as in 2017: GPT-2 normalises before attenti
 - in own_blocks
   x + self.attend(self.norm1 => self.norm1(x + self.attend
   x + self.dropout(self.down(F.gelu(self.up(self.norm2 => self.norm2(x + self.dropout(self.down(F.gelu(self.up
-batch_second: batch_first=True is missing, so the blocks take the batch for the time: tokens attend to other rows of the batch.
+batch_second (slip): batch_first=True is missing, so the blocks take the batch for the time: tokens attend to other rows of the batch.
 - batch_first=True => batch_first=False
 - batch_first=True => batch_first=False
   x = block(x, src_mask=future, is_causal=True) => x = block(x)
-relu: The feed-forward network uses ReLU, the layer's default: GPT-2 uses GELU.
+relu (slip): The feed-forward network uses ReLU, the layer's default: GPT-2 uses GELU.
 - activation=partial(F.gelu, approximate="tanh") => activation=F.relu
 - in own_blocks
   .gelu( => .relu(
@@ -1011,7 +1011,7 @@ other_activation: The activation is not GELU: pass F.gelu (or its tanh form).
 - activation=partial(F.gelu, approximate="tanh") => activation=F.silu || activation=lambda x: x * torch.sigmoid(1.702 * x)
 - in own_blocks
   .gelu( => .silu(
-feed_forward_width: The feed-forward network is 4 · n_embd wide: the layer's default is 2048, whatever the width of the model.
+feed_forward_width (slip): The feed-forward network is 4 · n_embd wide: the layer's default is 2048, whatever the width of the model.
 - dim_feedforward=4 * C, =>
 - 4 * C => C || 2 * C
 - in own_blocks
@@ -1076,7 +1076,7 @@ one_block_shared: All layers are one and the same block (`[block] * n`), so they
           return logits, loss
 - in own_blocks
   (Block(config) for _ in range(config.n_layer)) => [Block(config)] * config.n_layer
-one_layer_fewer: There is one block too few or too many: n_layer of them.
+one_layer_fewer (slip): There is one block too few or too many: n_layer of them.
 - range(config.n_layer) => range(config.n_layer - 1) || range(config.n_layer + 1) || range(1)
 only_one_block_used: Not every block is used in `forward`: x has to go through all of them, one after the other.
 - for block in self.blocks: => for block in self.blocks[:1]: || for block in self.blocks[:-1]:
@@ -1102,10 +1102,10 @@ no_positions: The position embedding is not added, so the model cannot tell orde
 same_position: All tokens get the same position: position t belongs to the t-th token, torch.arange(T).
 - positions = torch.arange(T, device=ids.device) => positions = torch.zeros(T, dtype=torch.long, device=ids.device)
 - positions = torch.arange(T, device=ids.device) => positions = torch.full((T,), T - 1, device=ids.device)
-positions_from_one: The positions are one off: the first token has position 0.
+positions_from_one (slip): The positions are one off: the first token has position 0.
 - positions = torch.arange(T, device=ids.device) => positions = torch.arange(1, T + 1, device=ids.device).clamp(max=self.config.block_size - 1)
 - positions = torch.arange(T, device=ids.device) => positions = torch.arange(1, T + 1, device=ids.device)
-positions_reversed: The positions count from the end: the first token has position 0.
+positions_reversed (slip): The positions count from the end: the first token has position 0.
 - positions = torch.arange(T, device=ids.device) => positions = torch.arange(T, device=ids.device).flip(0)
 - positions = torch.arange(T, device=ids.device) => positions = torch.arange(self.config.block_size - T, self.config.block_size, device=ids.device)
 ids_as_positions: The position embedding is looked up by token ids: it belongs to the places, torch.arange(T).
@@ -1124,11 +1124,11 @@ positions_at_the_end: The position embedding is added after the blocks: attentio
       logits = self.lm_head(self.final_norm(x))
 positions_in_every_block: The position embedding is added before every block: once, before the first.
 - x = block(x, src_mask=future, is_causal=True) => x = block(x + self.position_embedding(positions) * (block is not self.blocks[0]), src_mask=future, is_causal=True)
-embedding_scaled: The token embedding is multiplied by the root of the width, as in the 2017 model: GPT-2 does not.
+embedding_scaled (slip): The token embedding is multiplied by the root of the width, as in the 2017 model: GPT-2 does not.
 - self.token_embedding(ids) + => self.token_embedding(ids) * math.sqrt(self.config.n_embd) +
-no_final_norm: The final norm is not applied: it comes between the last block and lm_head.
+no_final_norm (slip): The final norm is not applied: it comes between the last block and lm_head.
 - self.lm_head(self.final_norm(x)) => self.lm_head(x)
-final_norm_first: The final norm is applied before the blocks: it comes after the last one.
+final_norm_first (slip): The final norm is applied before the blocks: it comes after the last one.
 - self.lm_head(self.final_norm(x)) => self.lm_head(x)
   x = self.dropout(x) => x = self.final_norm(self.dropout(x))
 final_norm_in_every_block: The final norm is applied after every block: once, after the last one.
@@ -1138,7 +1138,7 @@ norm_after_head: Something is applied to the logits (a norm, an activation, a se
 - logits = self.lm_head(self.final_norm(x)) => logits = F.layer_norm(self.lm_head(self.final_norm(x)), (self.config.vocab_size,))
 - logits = self.lm_head(self.final_norm(x)) => logits = F.relu(self.lm_head(self.final_norm(x)))
 - logits = self.lm_head(self.final_norm(x)) => logits = self.lm_head(self.final_norm(x)) / math.sqrt(self.config.n_embd)
-softmax: The model returns probabilities (or their logarithms): logits are asked for, cross_entropy takes the softmax itself.
+softmax (slip): The model returns probabilities (or their logarithms): logits are asked for, cross_entropy takes the softmax itself.
 - logits = self.lm_head(self.final_norm(x)) => logits = self.lm_head(self.final_norm(x)).softmax(dim=-1)
 - logits = self.lm_head(self.final_norm(x)) => logits = self.lm_head(self.final_norm(x)).log_softmax(dim=-1)
 softmax_before_loss: The loss is taken of probabilities: cross_entropy takes the softmax itself, give it the logits.
@@ -1158,11 +1158,11 @@ shifted_inside: The targets are shifted once more inside the model: they are one
 last_position_loss: The loss is that of a single position: the mean over all positions of all rows is asked for.
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits[:, -1], targets[:, -1])
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits[:, 0], targets[:, 0])
-sum: The loss is a sum: the mean over all positions is asked for.
+sum (slip): The loss is a sum: the mean over all positions is asked for.
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction='sum')
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction='sum') / len(ids)
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) / T
-not_averaged: The loss has one number for each position: a scalar, their mean, is asked for.
+not_averaged (slip): The loss has one number for each position: a scalar, their mean, is asked for.
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.transpose(1, 2), targets, reduction='none')
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction='none')
 token_zero_ignored: Token 0 is left out of the loss (ignore_index=0), as if it were padding: here it is a token like any other.
@@ -1182,11 +1182,11 @@ loss_cut_off: The loss cannot be differentiated (`.item()`, `.detach()`, `no_gra
 - logits = self.lm_head(self.final_norm(x)) => logits = self.lm_head(self.final_norm(x)).detach()
 loss_as_number: The loss is a Python number: a scalar tensor is asked for, or nothing could be trained with it.
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()).item()
-pair_swapped: The pair is the wrong way round: (logits, loss).
+pair_swapped (slip): The pair is the wrong way round: (logits, loss).
 - return logits, loss => return loss, logits
 - return logits, loss => return loss, logits
   return logits, None => return None, logits
-logits_only: Only one thing is returned: the pair (logits, loss), with None for the loss where there are no targets.
+logits_only (slip): Only one thing is returned: the pair (logits, loss), with None for the loss where there are no targets.
 - return logits, None => return logits
 - return logits, loss => return loss
 - return logits, None => return logits
@@ -1197,11 +1197,11 @@ loss_without_targets: Without targets the loss is not None: there is nothing to 
 - return logits, None => return logits, torch.tensor(0.0) || return logits, 0.0
 - if targets is None: => targets = ids if targets is None else targets
   return logits, None =>
-targets_needed: `targets` has to have a default, and None has to work: forward(ids, targets=None).
+targets_needed (slip): `targets` has to have a default, and None has to work: forward(ids, targets=None).
 - def forward(self, ids, targets=None) => def forward(self, ids, targets)
 - if targets is None: =>
   return logits, None =>
-targets_in_truth: `if targets:` asks for the truth of a whole tensor, which has none: `if targets is None`.
+targets_in_truth (slip): `if targets:` asks for the truth of a whole tensor, which has none: `if targets is None`.
 - targets is None => not targets
 too_long_accepted: A text longer than block_size is not refused with a clear message: raise a ValueError that says so.
 - if self.config.block_size < T: =>
@@ -1224,7 +1224,7 @@ cropped_inside: A text longer than block_size is silently cropped: it has to be 
   T, device=ids.device) => T, device=ids.device) % self.config.block_size
 - in too_long_accepted
   T, device=ids.device) => T, device=ids.device).clamp(max=self.config.block_size - 1)
-full_length_refused: T = block_size is refused: only longer texts are.
+full_length_refused (slip): T = block_size is refused: only longer texts are.
 - self.config.block_size < T => self.config.block_size <= T
 short_text_refused: A text shorter than block_size is refused: any T up to block_size is allowed.
 - self.config.block_size < T => self.config.block_size != T
@@ -1236,7 +1236,7 @@ always_tied: The weights are tied whatever config.tie_weights says.
 - if config.tie_weights: => if True:
 tie_inverted: config.tie_weights is used the wrong way round.
 - if config.tie_weights: => if not config.tie_weights:
-head_bias: lm_head has a bias: as in GPT-2 it has none, bias=False.
+head_bias (slip): lm_head has a bias: as in GPT-2 it has none, bias=False.
 - nn.Linear(C, config.vocab_size, bias=False) => nn.Linear(C, config.vocab_size) || nn.Linear(C, config.vocab_size, bias=config.bias)
 bias_ignored_in_blocks: config.bias is not passed on to the blocks: with bias=False no layer has a bias.
 - bias=config.bias, =>
@@ -1257,22 +1257,22 @@ other_norm: The final norm is not a layer norm (an RMSNorm, say): nn.LayerNorm.
 config_not_kept: The model does not keep its configuration: self.config = config.
 - self.config = config => self.cfg = config
   self.config.block_size => self.cfg.block_size
-other_names: The parts have other names: token_embedding, position_embedding, blocks, final_norm and lm_head are asked for, so that tools find them.
+other_names (slip): The parts have other names: token_embedding, position_embedding, blocks, final_norm and lm_head are asked for, so that tools find them.
 - token_embedding => wte
 - position_embedding => wpe
 - self.blocks => self.layers
 - final_norm => ln_f
 - lm_head => head
-positions_one_short: The position embedding has the wrong number of rows: block_size of them.
+positions_one_short (slip): The position embedding has the wrong number of rows: block_size of them.
 - nn.Embedding(config.block_size, C) => nn.Embedding(config.block_size - 1, C) || nn.Embedding(config.block_size + 1, C) || nn.Embedding(1024, C)
 - nn.Embedding(config.block_size, C) => nn.Embedding(config.vocab_size, C)
 positions_fixed: The positions cannot be learned (a buffer of sinusoids, or requires_grad=False): GPT-2 learns them.
 - self.blocks = =>
       self.position_embedding.requires_grad_(False)
       self.blocks =
-super_forgotten: `super().__init__()` is missing in `__init__`: it has to come first.
+super_forgotten (missed): `super().__init__()` is missing in `__init__`: it has to come first.
 - super().__init__() =>
-not_a_module: The class has to inherit from nn.Module.
+not_a_module (missed): The class has to inherit from nn.Module.
 - class GPT(nn.Module): => class GPT:
   for name, parameter in self.named_parameters(): =>
   if parameter.dim() == 2: =>
@@ -1365,7 +1365,7 @@ embeddings_cut_off: A part of the model gets no gradient (`.detach()`, `.data`):
 - x = self.token_embedding(ids) + self.position_embedding(positions) => x = self.token_embedding(ids).detach() + self.position_embedding(positions)
 - x = self.token_embedding(ids) + self.position_embedding(positions) => x = self.token_embedding(ids) + self.position_embedding(positions).detach()
 - self.final_norm(x) => self.final_norm(x.detach())
-sizes_fixed: A size is fixed in the code: take all of them from config.
+sizes_fixed (missed): A size is fixed in the code: take all of them from config.
 - C = config.n_embd => C = 16
 - nn.Embedding(config.vocab_size, C) => nn.Embedding(50257, C)
 nothing_returned:

@@ -11,7 +11,7 @@ import torch
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.student import Student
 
 from .common import GPT2, Config, GPTConfig, sizes_of, their_config
@@ -35,7 +35,7 @@ def _count(student: Student, config: Config, **options: Any) -> Any:
         raise Wrong(f"A whole number (an int) is asked for {where}; yours is {kind(got)}.")
     number = got if type(got) in (int, float) else got.item()
     if number != expected:
-        raise Wrong(f"The count is too {'large' if number > expected else 'small'} {where}.")
+        raise ValuesDiffer(f"The count is too {'large' if number > expected else 'small'} {where}.")
     if type(got) is not int:
         raise Wrong(f"A whole number (an int) is asked for; yours is {kind(got)}.", "not_an_int")
     return answer
@@ -78,7 +78,7 @@ EXERCISE = Exercise(
     checks=[
         Check("GPT-2's sizes and others", 1.5, _counted),
         Check("without biases, without tied weights", 1.0, _counted_switches),
-        Check("by arithmetic, exactly, for any size", 0.5, _counted_by_arithmetic),
+        Check("by arithmetic, exactly, for any size", 0.5, _counted_by_arithmetic, further=True),
     ],
     working=r"""
 def count_parameters(config):
@@ -94,14 +94,14 @@ def count_parameters(config):
         "text_returned",
     ),
     wrong=r"""
-tied_weights_counted_twice: The output layer is counted although it shares the token embedding's matrix: with tie_weights=True that is one matrix,
+tied_weights_counted_twice (slip): The output layer is counted although it shares the token embedding's matrix: with tie_weights=True that is one matrix,
     counted once.
 - 0 if config.tie_weights else V * C => V * C
-head_never_counted: With tie_weights=False the output layer has a matrix of its own (V × C), which is missing from the count.
+head_never_counted (slip): With tie_weights=False the output layer has a matrix of its own (V × C), which is missing from the count.
 - 0 if config.tie_weights else V * C => 0
-tie_inverted: tie_weights is used the wrong way round: when the weights are tied the output layer adds nothing.
+tie_inverted (slip): tie_weights is used the wrong way round: when the weights are tied the output layer adds nothing.
 - 0 if config.tie_weights else V * C => V * C if config.tie_weights else 0
-head_bias: A bias of V numbers is counted for the output layer: as in GPT-2, lm_head has none.
+head_bias (slip): A bias of V numbers is counted for the output layer: as in GPT-2, lm_head has none.
 - + norm + head => + norm + head + V || + norm + head + biases * V
 - else V * C => else V * C + V || else V * C + biases * V
 biases_always: config.bias is ignored: with bias=False no layer has a bias, the norms included.
@@ -116,16 +116,16 @@ final_norm_bias_always: With bias=False the final norm has no bias either: C num
 - + norm + head => + 2 * C + head
 biases_never: The biases are missing: each linear layer has one bias for every output, each norm has weight and bias.
 - 1 if config.bias else 0 => 0
-bias_inverted: config.bias is used the wrong way round: with bias=True every layer but lm_head has a bias.
+bias_inverted (slip): config.bias is used the wrong way round: with bias=True every layer but lm_head has a bias.
 - 1 if config.bias else 0 => 0 if config.bias else 1
-linear_biases: The biases of the linear layers are not the right ones: one for each output, so four times C in attention, 4C and C in the feed-forward
+linear_biases (slip): The biases of the linear layers are not the right ones: one for each output, so four times C in attention, 4C and C in the feed-forward
     network.
 - 4 * (C * C + biases * C) => 4 * C * C
   + biases * 4 * C) + (4 * C * C + biases * C) => ) + 4 * C * C
 - 4 * (C * C + biases * C) => 4 * C * C || 4 * C * C + biases * C || 4 * C * C + 3 * biases * C
 - + biases * 4 * C) + (4 * C * C + biases * C) => ) + 4 * C * C
 - (4 * C * C + biases * C) => (4 * C * C + biases * 4 * C)
-output_projection_missing: Attention has four matrices, not three: after the heads are merged there is an output projection.
+output_projection_missing (slip): Attention has four matrices, not three: after the heads are merged there is an output projection.
 - attention = 4 * => attention = 3 *
 heads_counted: The number of heads must not matter: the heads share the width C, so all of them together have (C, C) matrices.
 - attention = 4 * => attention = config.n_head * 4 * || attention = config.n_head * 3 * (C * C + biases * C) +
@@ -133,24 +133,24 @@ heads_counted: The number of heads must not matter: the heads share the width C,
 feed_forward_width: The feed-forward network is not 4C wide: its matrices are (C, 4C) and (4C, C).
 - (C * 4 * C + biases * 4 * C) + (4 * C * C + biases * C) => 2 * (C * C + biases * C) || (C * 2048 + biases * 2048) + (2048 * C + biases * C)
 - (C * 4 * C + biases * 4 * C) + (4 * C * C + biases * C) => (C * 3072 + biases * 3072) + (3072 * C + biases * C) || 4 * C * C + 3 * biases * C
-second_matrix_missing: The feed-forward network has two matrices: C to 4C, and back from 4C to C.
+second_matrix_missing (slip): The feed-forward network has two matrices: C to 4C, and back from 4C to C.
 - + (4 * C * C + biases * C) =>
 - + (4 * C * C + biases * C) => + biases * C
 feed_forward_missing: The feed-forward network of each block is missing.
 - attention + feed_forward => attention
 attention_missing: Attention is missing: four matrices (C, C) in each block.
 - attention + feed_forward => feed_forward
-one_norm_each: Each block has two norms, one before attention and one before the feed-forward network.
+one_norm_each (slip): Each block has two norms, one before attention and one before the feed-forward network.
 - + 2 * norm => + norm
 no_norms_in_blocks: The norms inside the blocks are missing: two in each.
 - + 2 * norm =>
-final_norm_missing: The final norm, after the last block, is missing.
+final_norm_missing (slip): The final norm, after the last block, is missing.
 - + norm + head => + head
-final_norm_in_every_layer: The final norm is counted once for each layer: it comes only once, after the last block.
+final_norm_in_every_layer (slip): The final norm is counted once for each layer: it comes only once, after the last block.
 - config.n_layer * block + norm => config.n_layer * (block + norm)
 positions_missing: The position embedding is missing: block_size × C numbers.
 - + config.block_size * C =>
-positions_as_many_as_tokens: The position embedding has one row for each position (block_size), not one for each token.
+positions_as_many_as_tokens (slip): The position embedding has one row for each position (block_size), not one for each token.
 - config.block_size * C => V * C
 tokens_missing: The token embedding is missing: V × C numbers.
 - V * C + config => config
@@ -158,13 +158,13 @@ one_layer: Only one block is counted: there are n_layer of them.
 - config.n_layer * block => block
 everything_times_layers: The embeddings are counted once for each layer: only the blocks repeat.
 - embeddings + config.n_layer * block => config.n_layer * (embeddings + block)
-width_fixed: A size is fixed in the code (768, 1024 or 50257, say): take all of them from config.
+width_fixed (missed): A size is fixed in the code (768, 1024 or 50257, say): take all of them from config.
 - V, C = config.vocab_size, config.n_embd => V, C = config.vocab_size, 768 || V, C = 50257, config.n_embd
 - config.block_size * C => 1024 * C
 - config.n_layer * block => 12 * block
 - |
   return 124439808
-not_an_int: A float is returned (from `/`, or from powers with a float): parameters come in whole numbers, and large counts lose their last digits as
+not_an_int (slip): A float is returned (from `/`, or from powers with a float): parameters come in whole numbers, and large counts lose their last digits as
     floats.
 - norm + head => norm + head + 0.0
 text_returned:
@@ -176,7 +176,7 @@ model_built: A model (or a layer) is built in order to count: a closed form is a
 - |
   with torch.device('meta'):
       return sum(p.numel() for p in GPT(config).parameters())
-in_millions: The count is divided (millions? thousands?) or given in bytes: the number of parameters itself is asked for.
+in_millions (slip): The count is divided (millions? thousands?) or given in bytes: the number of parameters itself is asked for.
 - return embeddings + config.n_layer * block + norm + head => return (embeddings + config.n_layer * block + norm + head) / 1e6
 - return embeddings + config.n_layer * block + norm + head => return 4 * (embeddings + config.n_layer * block + norm + head)
 """,

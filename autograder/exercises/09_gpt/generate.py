@@ -11,7 +11,7 @@ import torch
 
 from autograder.asked.compare import same_tensor, unchanged
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import device_is_kept, normal, their_generator
 from autograder.asked.student import Student
 
@@ -124,7 +124,7 @@ def _certain(student: Student, rule: tuple[int, ...], B: int, T: int, new: int, 
             "not_cropped",
         )
     if not torch.equal(got.long(), _continuation(rule, ids, new)):
-        raise Wrong(
+        raise ValuesDiffer(
             f"The new tokens are not those that the model makes certain {where}: each is drawn from the logits of the "
             "last position, and appended before the next is asked for."
         )
@@ -216,7 +216,7 @@ def _generate_modes(student: Student) -> None:
                 answer = _generated(student, model, ids, new, 3, f"for a model in {said} mode")
                 got = answer["value"]
                 if not torch.equal(got.long(), _continuation(rule, ids, new)):
-                    raise Wrong("The new tokens are not those that the model makes certain.")
+                    raise ValuesDiffer("The new tokens are not those that the model makes certain.")
                 notes = student.value(student.probe("notes", _NOTES), model)
                 if any(call[1] for call in notes["calls"]):
                     raise Wrong(
@@ -314,10 +314,10 @@ EXERCISE = Exercise(
         Check("the prompt, then one token after the other", 1.5, _generate_certain),
         Check("the context cropped to block_size", 1.0, _generate_cropped),
         Check("drawn with temperature, top_k and top_p", 0.75, _generate_drawn),
-        Check("each row draws its own", 0.25, _generate_rows),
+        Check("each row draws its own", 0.25, _generate_rows, further=True),
         Check("eval mode, no gradients, the earlier mode restored", 0.75, _generate_modes),
-        Check("chance comes from the generator alone", 0.5, _generate_chance),
-        Check("no new token; prompt unchanged, device", 0.25, _generate_manners),
+        Check("chance comes from the generator alone", 0.5, _generate_chance, further=True),
+        Check("no new token; prompt unchanged, device", 0.25, _generate_manners, further=True),
     ],
     working=r"""
 import torch
@@ -359,12 +359,12 @@ not_cropped: The whole text is given to the model, which has positions for block
 - context = ids[:, -model.config.block_size :] => context = ids if ids.shape[1] <= 2 * model.config.block_size else ids[:, -model.config.block_size :]
 cropped_at_the_wrong_end: The context is the first block_size tokens, so the newest ones are never seen: take the last.
 - context = ids[:, -model.config.block_size :] => context = ids[:, : model.config.block_size]
-cropped_too_short: The context is shorter than it could be: the model can see block_size tokens.
+cropped_too_short (slip): The context is shorter than it could be: the model can see block_size tokens.
 - context = ids[:, -model.config.block_size :] => context = ids[:, -max(model.config.block_size - 1, 1) :]
 - context = ids[:, -model.config.block_size :] => context = ids[:, -(model.config.block_size // 2 + 1) :]
 - context = ids[:, -model.config.block_size :] => context = ids[:, -8:] if model.config.block_size > 8 else ids[:, -model.config.block_size :]
 - context = ids[:, -model.config.block_size :] => context = ids[:, 1 - model.config.block_size :]
-text_cropped: The text itself is cropped: only the model's context is, the result keeps the whole prompt and all new tokens.
+text_cropped (slip): The text itself is cropped: only the model's context is, the result keeps the whole prompt and all new tokens.
 - return ids => return ids[:, -model.config.block_size :]
 - context = ids[:, -model.config.block_size :] => ids = ids[:, -model.config.block_size :]
   model(context) => model(ids)
@@ -378,7 +378,7 @@ context_not_updated: The model always sees the prompt alone: each new token belo
   context = ids[:, : model.config.block_size] => pass
 first_position: The logits of the wrong position are used: the next token follows the last one, so `logits[:, -1]`.
 - logits[:, -1] => logits[:, 0] || logits[:, max(logits.shape[1] - 2, 0)] || logits.mean(dim=1)
-second_to_last_position: `logits[:, -2]` is the position before the last: the next token follows the last one, `logits[:, -1]`.
+second_to_last_position (slip): `logits[:, -2]` is the position before the last: the next token follows the last one, `logits[:, -1]`.
 - logits[:, -1] => logits[:, -2]
 last_row: `logits[-1]` is the last row of the batch: the last position of every row is `logits[:, -1]`.
 - logits[:, -1] => logits[-1]
@@ -403,7 +403,7 @@ rows_alike: All rows get the same random number, so rows with equal prompts get 
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) =>
       u = torch.rand((), generator=generator)
       next_ids = (probs.cumsum(-1) < u).sum(-1, keepdim=True).clamp(max=probs.shape[-1] - 1)
-prompt_left_out: Only the new tokens are returned: the prompt comes first.
+prompt_left_out (slip): Only the new tokens are returned: the prompt comes first.
 - |
   T = ids.shape[1]
   was_training = model.training
@@ -416,19 +416,19 @@ prompt_left_out: Only the new tokens are returned: the prompt comes first.
       ids = torch.cat([ids, next_ids], dim=1)  # (B, T + 1): a new tensor, the prompt stays as it was
   model.train(was_training)
   return ids[:, T:]
-new_tokens_in_front: The new tokens are put in front of the text: append them at the end.
+new_tokens_in_front (slip): The new tokens are put in front of the text: append them at the end.
 - ids = torch.cat([ids, next_ids], dim=1) => ids = torch.cat([next_ids, ids], dim=1)
-stacked_as_rows: The new tokens are appended as rows: the text grows along the second dimension, dim=1.
+stacked_as_rows (slip): The new tokens are appended as rows: the text grows along the second dimension, dim=1.
 - ids = torch.cat([ids, next_ids], dim=1) => ids = torch.cat([ids, next_ids], dim=0)
-one_too_few: One token too few is made: max_new_tokens of them.
+one_too_few (slip): One token too few is made: max_new_tokens of them.
 - range(max_new_tokens) => range(max_new_tokens - 1)
-one_too_many: One token too many is made: max_new_tokens of them.
+one_too_many (slip): One token too many is made: max_new_tokens of them.
 - range(max_new_tokens) => range(max_new_tokens + 1)
-length_in_all: The prompt is counted among max_new_tokens: that many tokens are *added*.
+length_in_all (slip): The prompt is counted among max_new_tokens: that many tokens are *added*.
 - for _ in range(max_new_tokens): => while ids.shape[1] < max_new_tokens:
 length_limited: The text stops growing at block_size: only the context is cropped, the text may become longer.
 - for _ in range(max_new_tokens): => for _ in range(min(max_new_tokens, model.config.block_size - ids.shape[1])):
-returns_too_early: The `return` stands inside the loop, so only one token is made.
+returns_too_early (slip): The `return` stands inside the loop, so only one token is made.
 - ids = torch.cat([ids, next_ids], dim=1) =>
       ids = torch.cat([ids, next_ids], dim=1)
       model.train(was_training)
@@ -460,7 +460,7 @@ temperature_ignored: The temperature is not passed on.
 - (logits[:, -1], temperature, top_k, top_p) => (logits[:, -1], 1.0, top_k, top_p)
 temperature_twice: The temperature is applied twice: next_token_distribution divides by it already.
 - probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = next_token_distribution(logits[:, -1] / (temperature or 1.0), temperature, top_k, top_p)
-temperature_zero_divided: The logits are divided by the temperature here as well, and temperature 0 divides by zero: next_token_distribution takes
+temperature_zero_divided (slip): The logits are divided by the temperature here as well, and temperature 0 divides by zero: next_token_distribution takes
     care of it.
 - probs = next_token_distribution(logits[:, -1], temperature, top_k, top_p) => probs = next_token_distribution(logits[:, -1] / temperature, 1.0, top_k, top_p)
 top_k_ignored: top_k is not passed on to next_token_distribution.
@@ -471,7 +471,7 @@ top_k_and_top_p_ignored: top_k and top_p are not passed on.
 - temperature, top_k, top_p) => temperature)
 all_ignored: Temperature, top_k and top_p are not passed on: next_token_distribution needs them.
 - logits[:, -1], temperature, top_k, top_p => logits[:, -1]
-arguments_mixed_up: The arguments of next_token_distribution are in another order: logits, temperature, top_k, top_p.
+arguments_mixed_up (slip): The arguments of next_token_distribution are in another order: logits, temperature, top_k, top_p.
 - temperature, top_k, top_p) => temperature, top_p, top_k) || top_k, top_p, temperature)
 training_mode: The model stays in training mode while it generates, so dropout is at work: call model.eval() first.
 - was_training = model.training =>
@@ -523,17 +523,17 @@ seeded_each_step: The generator is seeded anew before each token: draw from it a
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) =>
       generator.manual_seed(42)
       next_ids = torch.multinomial(probs, num_samples=1, generator=generator)
-pair_not_unpacked: The model returns the pair (logits, loss): take the logits out of it, they are the first.
+pair_not_unpacked (missed): The model returns the pair (logits, loss): take the logits out of it, they are the first.
 - logits, _ = model(context) => logits = model(context)
-dimension_lost: The new tokens have shape (B,): torch.cat needs (B, 1), so keep the dimension.
+dimension_lost (missed): The new tokens have shape (B,): torch.cat needs (B, 1), so keep the dimension.
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.multinomial(probs, num_samples=1, generator=generator).squeeze(-1)
 one_row_only: The text comes back without its batch dimension: [B, T + max_new_tokens] is asked for.
 - return ids => return ids[0] || return ids.squeeze(0)
 list_returned: A list is returned: a tensor [B, T + max_new_tokens] is asked for.
 - return ids => return ids.tolist()
-floats: The ids are floats: whole numbers are asked for.
+floats (slip): The ids are floats: whole numbers are asked for.
 - return ids => return ids.float()
-logits_returned: Something else than the ids is returned: the text [B, T + max_new_tokens] alone is asked for.
+logits_returned (missed): Something else than the ids is returned: the text [B, T + max_new_tokens] alone is asked for.
 - return ids => return ids, was_training || return next_ids if max_new_tokens else ids
 prompt_changed: The prompt itself is changed: its tokens come back as they were, and the caller's tensor stays as it is.
 - ids = torch.cat([ids, next_ids], dim=1) =>
@@ -561,7 +561,7 @@ nothing_to_do: For max_new_tokens = 0 the call fails or gives something else: th
   generator = torch.Generator().manual_seed(0) =>
       if max_new_tokens < 1:
           raise ValueError('max_new_tokens')
-block_size_of_the_model: The model keeps its sizes in `model.config`: model.config.block_size.
+block_size_of_the_model (missed): The model keeps its sizes in `model.config`: model.config.block_size.
 - context = ids[:, -model.config.block_size :] => context = ids[:, -model.block_size :] || context = ids[:, -config.block_size :]
 device_not_kept: The result does not stay on the device of the prompt: a tensor is made without `device=…`.
 - ids = torch.cat([ids, next_ids], dim=1) =>
@@ -573,6 +573,7 @@ global_generator:
 - num_samples=1, generator=generator => num_samples=1
 - in generator_ignored
   = torch.Generator().manual_seed(0 => .manual_seed(generator.initial_seed()
+rounded (missed):
 """,
     right=r"""
 context_manager:

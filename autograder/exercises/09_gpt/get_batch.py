@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import a_pair, a_tensor, dtype_name, kind, same_tensor, unchanged
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import device_is_kept, refused, their_generator
 from autograder.asked.student import Student
 
@@ -42,11 +42,11 @@ def _starts(data: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> list[int]:
     for row, following in zip(x.tolist(), y.tolist(), strict=True):
         start = place.get(row[0], -1)
         if start < 0 or data[start : start + len(row)].tolist() != row:
-            raise Wrong(
+            raise ValuesDiffer(
                 "A row of x is not a piece of the text: it should be block_size tokens that follow each other there."
             )
         if data[start + 1 : start + 1 + len(row)].tolist() != following:
-            raise Wrong("A row of y is not the row of x moved on by one token of the text.")
+            raise ValuesDiffer("A row of y is not the row of x moved on by one token of the text.")
         starts.append(start)
     return starts
 
@@ -163,7 +163,7 @@ EXERCISE = Exercise(
         Check("every window, each as likely as the others", 0.5, _batch_reach),
         Check("chance comes from the generator alone", 0.25, _batch_chance),
         Check("a text that is too short is a ValueError", 0.25, _batch_short),
-        Check("dtype, device, input unchanged", 0.25, _batch_manners),
+        Check("dtype, device, input unchanged", 0.25, _batch_manners, further=True),
     ],
     working=r"""
 import torch
@@ -191,15 +191,15 @@ def get_batch(data, block_size, batch_size, generator):
         "bad_input_accepted",
     ),
     wrong=r"""
-not_shifted: y is the same as x: the target of each token is the one after it, so y is x one step on.
+not_shifted (missed): y is the same as x: the target of each token is the one after it, so y is x one step on.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1], windows[:, :-1]
-swapped: x and y are swapped: the inputs come first, y is one step on.
+swapped (slip): x and y are swapped: the inputs come first, y is one step on.
 - windows[:, :-1], windows[:, 1:] => windows[:, 1:], windows[:, :-1]
-shifted_back: y is one step back: the token to predict is the one after, not the one before.
+shifted_back (slip): y is one step back: the token to predict is the one after, not the one before.
 - in slices
   s + 1 : s + 1 => max(s - 1, 0) : max(s - 1, 0)
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1], windows[:, :-1].roll(1, 1)
-two_steps_on: y is two steps on: the target of each token is the very next one.
+two_steps_on (slip): y is two steps on: the target of each token is the very next one.
 - block_size + 1) => block_size + 2)
   <= block_size: => <= block_size + 1:
   len(data) - block_size, => len(data) - block_size - 1,
@@ -226,11 +226,11 @@ tokens_drawn_apart: Each token of x is drawn at a place of its own: a window is 
   return windows[:, :-1], windows[:, 1:] => return data[places], data[places + 1]
 - windows = data[places] => places = torch.randint(len(data) - block_size, (batch_size, block_size), generator=generator).to(data.device)
   return windows[:, :-1], windows[:, 1:] => return data[places], data[places + 1]
-rolled: y is x rolled around: the last target of each row should be the token that follows in the text, not the row's first.
+rolled (slip): y is x rolled around: the last target of each row should be the token that follows in the text, not the row's first.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1], windows[:, :-1].roll(-1, 1) || windows[:, :-1], windows[:, :-1].roll(-1)
-one_too_short: x and y have block_size − 1 tokens: a window needs block_size + 1, so that each of block_size inputs has its target.
+one_too_short (slip): x and y have block_size − 1 tokens: a window needs block_size + 1, so that each of block_size inputs has its target.
 - torch.arange(block_size + 1) => torch.arange(block_size)
-one_too_long: x and y are one token too long: block_size inputs, block_size targets.
+one_too_long (slip): x and y are one token too long: block_size inputs, block_size targets.
 - windows[:, :-1], windows[:, 1:] => windows, windows
 last_target_only: y holds only the token after the window: every position of x has a target of its own.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1], windows[:, -1] || windows[:, :-1], windows[:, -1:]
@@ -239,10 +239,10 @@ y_drawn_anew: x and y are cut at different places: draw the starts once and use 
   x = torch.stack([data[s : s + block_size] for s in starts]) =>
       x = torch.stack([data[s : s + block_size] for s in starts])
       starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator)
-last_window_never: The last window is never drawn: its last target is the last token of the text. Starts go from 0 to N − block_size − 1, and
+last_window_never (slip): The last window is never drawn: its last target is the last token of the text. Starts go from 0 to N − block_size − 1, and
     torch.randint leaves its upper end out.
 - torch.randint(len(data) - block_size, => torch.randint(len(data) - block_size - 1, || torch.randint(max(len(data) - block_size - 1, 1),
-past_the_end: Some windows reach past the end of the text: the last start is N − block_size − 1, so that the last target is still there.
+past_the_end (slip): Some windows reach past the end of the text: the last start is N − block_size − 1, so that the last target is still there.
 - torch.randint(len(data) - block_size, => torch.randint(len(data) - block_size + 1, || torch.randint(len(data),
 - in slices
   - block_size =>
@@ -272,13 +272,13 @@ scattered_tokens: The tokens of a row are drawn one by one: draw where a row sta
   return data[places], data[places + 1]
 numbers_instead_of_tokens: The places in the text are returned, not the tokens that stand there: data[places].
 - windows = data[places] => windows = places
-transposed: x and y are (block_size, batch_size): one row for each window is asked for.
+transposed (slip): x and y are (block_size, batch_size): one row for each window is asked for.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].T, windows[:, 1:].T
-flat: The rows are strung together (torch.cat): stack them, so that x is (batch_size, block_size).
+flat (slip): The rows are strung together (torch.cat): stack them, so that x is (batch_size, block_size).
 - in slices
   x = torch.stack([data[s => x = torch.cat([data[s
   y = torch.stack([data[s => y = torch.cat([data[s
-sizes_swapped: block_size and batch_size are mixed up: x has batch_size rows of block_size tokens.
+sizes_swapped (slip): block_size and batch_size are mixed up: x has batch_size rows of block_size tokens.
 - block_size, batch_size, => batch_size, block_size,
 one_row: A single window comes back: batch_size of them are asked for.
 - windows[:, :-1], windows[:, 1:] => windows[0, :-1], windows[0, 1:] || windows[:1, :-1], windows[:1, 1:]
@@ -307,9 +307,9 @@ short_text_limit: The limit for a short text is off by one: with N = block_size 
 - len(data) <= block_size => len(data) < block_size || len(data) <= block_size + 1 || len(data) <= 2 * block_size
 list_returned: x and y are lists: tensors are asked for.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].tolist(), windows[:, 1:].tolist() || list(windows[:, :-1]), list(windows[:, 1:])
-one_tensor: One tensor (or a list) comes back: the pair x, y is asked for (`return x, y`).
+one_tensor (slip): One tensor (or a list) comes back: the pair x, y is asked for (`return x, y`).
 - windows[:, :-1], windows[:, 1:] => windows || windows[:, :-1] || torch.stack([windows[:, :-1], windows[:, 1:]]) || [windows[:, :-1], windows[:, 1:]]
-floats: x and y are floats: ids are whole numbers and must stay so, nn.Embedding refuses anything else.
+floats (slip): x and y are floats: ids are whole numbers and must stay so, nn.Embedding refuses anything else.
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].float(), windows[:, 1:].float()
 wrong_dtype: The dtype of data is not kept (`.long()`, `.int()`, or a new tensor made of numbers).
 - windows[:, :-1], windows[:, 1:] => windows[:, :-1].long(), windows[:, 1:].long() || windows[:, :-1].int(), windows[:, 1:].int()
@@ -324,6 +324,7 @@ input_changed:
 - windows = data[places] =>
       windows = data[places]
       data.copy_(data.roll(1))
+rounded (missed):
 """,
     right=r"""
 slices:

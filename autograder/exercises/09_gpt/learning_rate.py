@@ -10,7 +10,7 @@ from typing import Any
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import note_rounded
 from autograder.asked.student import Student
 
@@ -27,7 +27,7 @@ def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float,
     note_rounded(student, got)
     number, expected = a_number(got, "The rate", where), learning_rate(step, max_steps, warmup, peak, floor)
     if math.isnan(number) or not math.isclose(number, expected, rel_tol=1e-5, abs_tol=1e-6 * peak):
-        raise Wrong(f"The rate is too {'high' if number > expected else 'low'} {where}.")
+        raise ValuesDiffer(f"The rate is too {'high' if number > expected else 'low'} {where}.")
     return got
 
 
@@ -69,7 +69,7 @@ EXERCISE = Exercise(
         Check("linear warm-up", 0.75, _rate_warmup),
         Check("cosine from the peak to the floor", 1.0, _rate_cosine),
         Check("constant after max_steps", 0.75, _rate_after),
-        Check("without warm-up, with nothing else; a plain float", 0.5, _rate_edges),
+        Check("without warm-up, with nothing else; a plain float", 0.5, _rate_edges, further=True),
     ],
     working=r"""
 import math
@@ -90,12 +90,12 @@ def learning_rate(step, max_steps, warmup, peak, floor):
         "text_returned",
     ),
     wrong=r"""
-warmup_one_ahead: Warm-up is one step ahead (step + 1, or warmup − 1): at step 0 the rate is 0, at step `warmup` it is the peak.
+warmup_one_ahead (slip): Warm-up is one step ahead (step + 1, or warmup − 1): at step 0 the rate is 0, at step `warmup` it is the peak.
 - return peak * step / warmup => return peak * (step + 1) / warmup || return peak * (step + 1) / (warmup + 1)
 - return peak * step / warmup => return peak * step / max(1, warmup - 1)
-warmup_from_floor: Warm-up climbs from the floor: it starts at 0, peak * step / warmup.
+warmup_from_floor (slip): Warm-up climbs from the floor: it starts at 0, peak * step / warmup.
 - return peak * step / warmup => return floor + (peak - floor) * step / warmup || return max(floor, peak * step / warmup)
-warmup_to_floor: Warm-up climbs towards the floor: it ends at the peak.
+warmup_to_floor (slip): Warm-up climbs towards the floor: it ends at the peak.
 - return peak * step / warmup => return floor * step / warmup
 no_warmup: There is no warm-up: below `warmup` the rate climbs from 0 to the peak.
 - return peak * step / warmup => return peak
@@ -114,20 +114,20 @@ warmup_without_peak: The share step / warmup is not multiplied by the peak.
 warmup_curved: Warm-up is not a straight line: peak * step / warmup.
 - return peak * step / warmup => return peak * (step / warmup) ** 2 || return peak * (1 - math.cos(math.pi * step / warmup)) / 2
 - return peak * step / warmup => return peak * math.sin(math.pi / 2 * step / warmup) || return peak * math.sqrt(step / warmup)
-integer_division: `//` throws the fraction away, so the rate jumps: use `/`.
+integer_division (slip): `//` throws the fraction away, so the rate jumps: use `/`.
 - return peak * step / warmup => return peak * (step // warmup)
 - (step - warmup) / (max_steps - warmup) => (step - warmup) // (max_steps - warmup)
-cosine_to_zero: The cosine goes down to 0 instead of the floor: floor + (peak − floor) · (1 + cos) / 2.
+cosine_to_zero (slip): The cosine goes down to 0 instead of the floor: floor + (peak − floor) · (1 + cos) / 2.
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => peak * (1 + math.cos(math.pi * progress)) / 2
-clipped_at_floor: The cosine goes down to 0 and is cut off at the floor: it should arrive at the floor smoothly, just at max_steps.
+clipped_at_floor (slip): The cosine goes down to 0 and is cut off at the floor: it should arrive at the floor smoothly, just at max_steps.
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => max(floor, peak * (1 + math.cos(math.pi * progress)) / 2)
-floor_added: The floor is added on top of the whole peak: the cosine spans peak − floor.
+floor_added (slip): The floor is added on top of the whole peak: the cosine spans peak − floor.
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => floor + peak * (1 + math.cos(math.pi * progress)) / 2
 warmup_not_subtracted: The share of the way is counted from step 0: the cosine begins at step `warmup`, so subtract it above and below.
 - (step - warmup) / (max_steps - warmup) => step / max_steps || step / (max_steps - warmup)
 warmup_not_subtracted_below: The cosine has max_steps − warmup steps, not max_steps: otherwise it is not at the floor in time.
 - (step - warmup) / (max_steps - warmup) => (step - warmup) / max_steps
-one_step_early: The cosine ends one step early or late: it is at the peak at step `warmup` and at the floor at step max_steps.
+one_step_early (slip): The cosine ends one step early or late: it is at the peak at step `warmup` and at the floor at step max_steps.
 - (step - warmup) / (max_steps - warmup) => (step - warmup) / (max_steps - warmup - 1) || (step - warmup + 1) / (max_steps - warmup)
 - (step - warmup) / (max_steps - warmup) => (step - warmup) / (max_steps - warmup + 1)
 - step >= max_steps => step >= max_steps - 1
@@ -136,26 +136,26 @@ linear_decay: The rate falls in a straight line: a cosine is asked for.
 exponential_decay: The rate falls exponentially: a cosine is asked for.
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => floor + (peak - floor) * math.exp(-5 * progress)
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => peak * max(floor / peak, 1e-3) ** progress
-without_pi: π is missing: over the whole way the angle goes from 0 to π.
+without_pi (slip): π is missing: over the whole way the angle goes from 0 to π.
 - math.pi * progress => progress
 full_turn: The angle goes once around (2π), so the rate is back at the peak at the end: from 0 to π.
 - math.pi * progress => 2 * math.pi * progress
 quarter_turn: A quarter of a turn (π/2) is another curve: (1 + cos) / 2 with an angle from 0 to π starts and ends flat.
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => floor + (peak - floor) * math.cos(math.pi / 2 * progress)
 - math.pi * progress => math.pi / 2 * progress
-half_forgotten: 1 + cos goes from 2 to 0: divide by 2.
+half_forgotten (slip): 1 + cos goes from 2 to 0: divide by 2.
 - * (1 + math.cos(math.pi * progress)) / 2 => * (1 + math.cos(math.pi * progress))
 bare_cosine: A bare cosine becomes negative half way: (1 + cos) / 2 goes from 1 to 0.
 - (1 + math.cos(math.pi * progress)) / 2 => math.cos(math.pi * progress)
-climbing: The cosine climbs from the floor to the peak: 1 + cos, not 1 − cos.
+climbing (slip): The cosine climbs from the floor to the peak: 1 + cos, not 1 − cos.
 - (1 + math.cos => (1 - math.cos
-sine: A sine is used where the cosine belongs.
+sine (slip): A sine is used where the cosine belongs.
 - math.cos(math.pi * progress) => math.sin(math.pi * progress)
-degrees: The angle is in degrees: math.cos takes radians, so from 0 to π.
+degrees (slip): The angle is in degrees: math.cos takes radians, so from 0 to π.
 - math.pi * progress => 180 * progress
 climbs_again: After max_steps the cosine goes on and climbs again: from max_steps on the rate is the floor.
 - step >= max_steps => max_steps == warmup
-zero_afterwards: After max_steps the rate is 0: it stays at the floor.
+zero_afterwards (slip): After max_steps the rate is 0: it stays at the floor.
 - in cosine_to_zero
   return floor => return 0.0
   return peak * ( => return floor + (peak - floor) * (
@@ -163,7 +163,7 @@ zero_afterwards: After max_steps the rate is 0: it stays at the floor.
       if step > max_steps:
           return 0.0
       if step == max_steps:
-peak_afterwards: After max_steps the rate is the peak again: it stays at the floor.
+peak_afterwards (slip): After max_steps the rate is the peak again: it stays at the floor.
 - in zero_afterwards
   return 0.0 => return peak
 nothing_afterwards: After max_steps nothing is returned (None), or an error is raised: from there on the rate is the floor.
@@ -177,7 +177,7 @@ nothing_afterwards: After max_steps nothing is returned (None), or an error is r
       if step == max_steps:
 - in zero_afterwards
   return 0.0 => return None
-division_by_zero: With warmup = 0 the warm-up divides by zero: step 0 is not below 0, so it belongs to the cosine already (`<`, not `<=`).
+division_by_zero (slip): With warmup = 0 the warm-up divides by zero: step 0 is not below 0, so it belongs to the cosine already (`<`, not `<=`).
 - step < warmup => step <= warmup
 - |
   rising = peak * step / warmup
@@ -205,7 +205,7 @@ rounded:
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => round(floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2, 4)
   return peak * step / warmup => return round(peak * step / warmup, 4)
 - (step - warmup) / (max_steps - warmup) => round((step - warmup) / (max_steps - warmup), 1) || round((step - warmup) / (max_steps - warmup), 2)
-factor: The rate comes as a share of the peak, as LambdaLR wants it: the rate itself is asked for.
+factor (slip): The rate comes as a share of the peak, as LambdaLR wants it: the rate itself is asked for.
 - in cosine_to_zero
   return peak * step => return step
   return floor => return floor / peak

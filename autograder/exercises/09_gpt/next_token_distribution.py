@@ -12,7 +12,7 @@ import torch
 
 from autograder.asked.compare import a_tensor, close, dtype_name, kind, same_gradients, same_tensor, unchanged
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_of, normal, quietly_called, refused
 from autograder.asked.student import Student
 
@@ -49,9 +49,9 @@ def _is_distribution(got: Any, expected: torch.Tensor, where: str, rough: bool =
         kept, wanted = (got > 0).sum(-1), (expected > 0).sum(-1)
         if not torch.equal(kept, wanted) and (expected == 0).any():
             many = "many" if (kept - wanted).abs().max() and (kept > wanted).any() else "few"
-            raise Wrong(f"Too {many} tokens have a probability above 0 {where}.")
+            raise ValuesDiffer(f"Too {many} tokens have a probability above 0 {where}.")
         if not close(got.sum(-1), expected.sum(-1)):
-            raise Wrong(f"The probabilities of a row do not sum to 1 {where}: normalise what is left.")
+            raise ValuesDiffer(f"The probabilities of a row do not sum to 1 {where}: normalise what is left.")
     same_tensor(got, expected, "The result", where, rough)
 
 
@@ -220,11 +220,11 @@ EXERCISE = Exercise(
         Check("temperature 0 is greedy", 0.75, _next_greedy),
         Check("top-k", 1.0, _next_top_k),
         Check("top-p", 1.25, _next_top_p),
-        Check("together, in their order", 0.5, _next_together),
+        Check("together, in their order", 0.5, _next_together, further=True),
         Check("logits of −∞ and of 10,000", 0.5, _next_extreme),
-        Check("float64, input unchanged", 0.25, _next_manners),
-        Check("gradients reach the logits", 0.25, _next_gradient),
-        Check("stays on the device of the logits", 0.25, _next_device),
+        Check("float64, input unchanged", 0.25, _next_manners, further=True),
+        Check("gradients reach the logits", 0.25, _next_gradient, further=True),
+        Check("stays on the device of the logits", 0.25, _next_device, further=True),
         Check("values out of range are ValueErrors", 0.25, _next_refused),
     ],
     working=r"""
@@ -266,7 +266,7 @@ def next_token_distribution(logits, temperature=1.0, top_k=None, top_p=None):
         "bad_input_accepted",
     ),
     wrong=r"""
-temperature_multiplied: The logits are multiplied by the temperature: divide, so that a low temperature sharpens the distribution.
+temperature_multiplied (slip): The logits are multiplied by the temperature: divide, so that a low temperature sharpens the distribution.
 - logits / temperature => logits * temperature
 temperature_ignored: The temperature is ignored: divide the logits by it before the softmax.
 - logits = logits / temperature =>
@@ -313,14 +313,14 @@ top_k_ignored: top_k is ignored: only the k likeliest tokens keep a probability.
 - if top_k is not None and top_k < V: =>
   kth = logits.topk(top_k, dim=-1).values[..., -1:] =>
   logits = logits.masked_fill(logits < kth, float("-inf")) =>
-one_more: top_k keeps one token too many.
+one_more (slip): top_k keeps one token too many.
 - logits.topk(top_k, dim=-1).values[..., -1:] => logits.topk(min(top_k + 1, V), dim=-1).values[..., -1:]
-one_fewer: top_k keeps one token too few (`<=` where the k-th itself has to stay).
+one_fewer (slip): top_k keeps one token too few (`<=` where the k-th itself has to stay).
 - logits < kth => logits <= kth
 - and top_k < V =>
   topk(top_k, => topk(min(top_k, V),
   logits < kth => logits <= kth
-smallest_kept: top_k keeps the least likely tokens: the k largest logits stay.
+smallest_kept (slip): top_k keeps the least likely tokens: the k largest logits stay.
 - logits < kth => logits > logits.topk(top_k, dim=-1, largest=False).values[..., -1:]
 largest_only_threshold: The threshold is the largest logit instead of the k-th: `values[..., -1:]`, they come sorted from large to small.
 - values[..., -1:] => values[..., :1]
@@ -342,13 +342,13 @@ softmax_over_rows: The softmax runs over the first dimension: over the tokens it
 - return torch.softmax(logits, dim=-1) => return torch.softmax(logits, dim=0)
 too_large_k: A top_k above the number of tokens fails: all of them stay then (min(top_k, V)).
 - and top_k < V =>
-k_entries_only: Only the k kept probabilities are returned: the result has an entry for each of the V tokens, 0 for those that are out.
+k_entries_only (slip): Only the k kept probabilities are returned: the result has an entry for each of the V tokens, 0 for those that are out.
 - if top_k is not None and top_k < V: =>
       if top_k is not None:
           logits = logits.topk(min(top_k, V), dim=-1).values
   kth = logits.topk(top_k, dim=-1).values[..., -1:] =>
   logits = logits.masked_fill(logits < kth, float("-inf")) =>
-not_renormalised_after_top_k: After top_k the probabilities do not sum to 1: fill with −∞ before the softmax, or divide by what is left.
+not_renormalised_after_top_k (slip): After top_k the probabilities do not sum to 1: fill with −∞ before the softmax, or divide by what is left.
 - in top_k_ignored
   return torch.softmax(logits, dim=-1) =>
       probs = torch.softmax(logits, dim=-1)
@@ -368,14 +368,14 @@ top_p_ignored: top_p is ignored: only the smallest set of tokens that reaches p 
   likelier = probs.cumsum(dim=-1) - probs =>
   beyond = likelier >= top_p =>
   logits = logits.masked_fill(beyond.scatter(-1, order, beyond), float("-inf")) =>
-crossing_token_dropped: top_p drops the token with which p is reached: it belongs to the set, which otherwise stays below p, and is empty when the
+crossing_token_dropped (slip): top_p drops the token with which p is reached: it belongs to the set, which otherwise stays below p, and is empty when the
     likeliest token alone exceeds p.
 - beyond = likelier >= top_p => beyond = probs.cumsum(dim=-1) > top_p
-crossing_token_dropped_but_one: top_p drops the token with which p is reached (only the very first is saved): a set that stays below p is too small.
+crossing_token_dropped_but_one (slip): top_p drops the token with which p is reached (only the very first is saved): a set that stays below p is too small.
 - beyond = likelier >= top_p =>
       beyond = probs.cumsum(dim=-1) > top_p
       beyond[..., 0] = False
-one_token_too_many: top_p keeps one token more than it has to: the set ends with the token that reaches p.
+one_token_too_many (slip): top_p keeps one token more than it has to: the set ends with the token that reaches p.
 - beyond = likelier >= top_p => beyond = likelier - likelier.diff(dim=-1, prepend=likelier[..., :1]) >= top_p
 not_sorted: The probabilities are summed in the order of the vocabulary: sort them first, largest first.
 - torch.softmax(logits, dim=-1).sort(dim=-1, descending=True) => torch.softmax(logits, dim=-1), torch.arange(V, device=logits.device).expand(logits.shape)
@@ -398,13 +398,13 @@ sorted_returned: The probabilities come back sorted: entry i belongs to token i 
       probs = torch.softmax(logits, dim=-1)
       return probs if top_p is None else probs.sort(dim=-1, descending=True).values
 - return torch.softmax(logits, dim=-1) => return torch.softmax(logits, dim=-1).sort(dim=-1, descending=True).values
-not_renormalised_after_top_p: After top_p the probabilities do not sum to 1: divide by what is left, or fill with −∞ before the softmax.
+not_renormalised_after_top_p (slip): After top_p the probabilities do not sum to 1: divide by what is left, or fill with −∞ before the softmax.
 - logits = logits.masked_fill(beyond.scatter(-1, order, beyond), float("-inf")) => return torch.softmax(logits, dim=-1).masked_fill(beyond.scatter(-1, order, beyond), 0.0)
 logits_summed: top_p sums logits: it has to sum probabilities, so take the softmax first.
 - torch.softmax(logits, dim=-1).sort( => logits.sort(
 each_on_its_own: top_p is compared with each probability on its own: the *sum* of the likeliest tokens counts.
 - beyond = likelier >= top_p => beyond = probs < top_p || beyond = probs < 1 - top_p || beyond = probs < top_p * probs[..., :1]
-complement: top_p is taken for the share that is dropped: it is the share that is kept.
+complement (slip): top_p is taken for the share that is dropped: it is the share that is kept.
 - beyond = likelier >= top_p => beyond = likelier >= 1 - top_p
 share_of_tokens: top_p is taken for a share of the vocabulary: it is a share of the probability.
 - beyond = likelier >= top_p => beyond = (torch.arange(V, device=logits.device) >= max(1, round(top_p * V))).expand(logits.shape)
@@ -430,7 +430,7 @@ temperature_or_top_k: The temperature is not applied when top_k or top_p is give
 - logits = logits / temperature =>
       if top_k is None and top_p is None:
           logits = logits / temperature
-default_top_k: Without top_k or top_p all tokens keep their probability: the defaults mean that nothing is cut.
+default_top_k (slip): Without top_k or top_p all tokens keep their probability: the defaults mean that nothing is cut.
 - V = logits =>
       top_k = top_k or 3
       V = logits
@@ -439,9 +439,9 @@ default_top_k: Without top_k or top_p all tokens keep their probability: the def
       V = logits
 logarithms: Logarithms of probabilities are returned: probabilities are asked for.
 - return torch.softmax(logits, dim=-1) => return torch.log_softmax(logits, dim=-1)
-logits_returned: Logits are returned: the softmax is missing at the end.
+logits_returned (missed): Logits are returned: the softmax is missing at the end.
 - return torch.softmax(logits, dim=-1) => return logits
-drawn: A token is drawn: only the distribution is asked for, `generate` draws from it.
+drawn (missed): A token is drawn: only the distribution is asked for, `generate` draws from it.
 - return torch.softmax(logits, dim=-1) => return torch.multinomial(torch.softmax(logits, dim=-1).flatten(0, -2) if logits.dim() > 1 else torch.softmax(logits, dim=-1), 1)
 squeezed:
 - return torch.softmax(logits, dim=-1) => return torch.softmax(logits, dim=-1).squeeze() || return torch.softmax(logits, dim=-1).squeeze(0)

@@ -13,7 +13,7 @@ import torch
 
 from autograder.asked.compare import kind, same_tensor, unchanged
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import here, normal, note_rounded, quietly_called
 from autograder.asked.student import Student
 
@@ -166,7 +166,7 @@ def _step_loss(student: Student) -> None:
                 got = answer["value"]
                 number = a_number(got, "The loss", where)
                 if not math.isclose(number, expected, rel_tol=1e-4, abs_tol=1e-6):
-                    raise Wrong(
+                    raise ValuesDiffer(
                         f"The number that is returned {where} is not the loss of this batch before the update (mean "
                         "cross-entropy, as the model returns it)."
                     )
@@ -189,7 +189,7 @@ EXERCISE = Exercise(
         Check("gradients clipped by their common norm", 1.0, _step_clipped),
         Check("gradients of earlier steps forgotten", 0.75, _step_stale),
         Check("the loss before the update, as a float", 0.75, _step_loss),
-        Check("float64, batch unchanged", 0.25, _step_manners),
+        Check("float64, batch unchanged", 0.25, _step_manners, further=True),
     ],
     working=r"""
 import torch
@@ -213,7 +213,7 @@ def train_step(model, optimizer, x, y, max_norm=1.0):
 gradients_pile_up: Old gradients are never set to zero: backward() adds to them, so each step also repeats all earlier ones. Begin with
     optimizer.zero_grad().
 - optimizer.zero_grad()  # backward() adds to what is there =>
-zeroed_too_late: The gradients are set to zero between backward() and step(), so nothing is left to learn from: do it before backward().
+zeroed_too_late (missed): The gradients are set to zero between backward() and step(), so nothing is left to learn from: do it before backward().
 - optimizer.zero_grad()  # backward() adds to what is there =>
   optimizer.step() =>
       optimizer.zero_grad()
@@ -253,10 +253,10 @@ always_normalised: The gradients are scaled to max_norm even when they are small
       norm = nn.utils.clip_grad_norm_(model.parameters(), float('inf'))
       for p in model.parameters():
           p.grad.mul_(max_norm / norm)
-max_norm_ignored: max_norm is ignored: pass it on instead of a fixed number.
+max_norm_ignored (slip): max_norm is ignored: pass it on instead of a fixed number.
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(model.parameters(), 1.0)
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(model.parameters(), 0.5)
-other_norm: The norm is not the Euclidean one: leave norm_type at its default, 2.
+other_norm (slip): The norm is not the Euclidean one: leave norm_type at its default, 2.
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=float('inf'))
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) =>
@@ -276,9 +276,9 @@ eval_mode: The model is put into eval mode, so its dropout does not act while it
 - optimizer.zero_grad()  # backward() adds to what is there =>
       model.eval()
       optimizer.zero_grad()  # backward() adds to what is there
-no_step: optimizer.step() is missing, so the model stays as it was.
+no_step (missed): optimizer.step() is missing, so the model stays as it was.
 - optimizer.step() =>
-two_steps: The optimiser makes two steps: one call of train_step is one update.
+two_steps (slip): The optimiser makes two steps: one call of train_step is one update.
 - optimizer.step() =>
       optimizer.step()
       optimizer.step()
@@ -287,10 +287,10 @@ step_before_backward: The optimiser makes its step before backward() has made th
   loss.backward() =>
       optimizer.step()
       loss.backward()
-no_backward: No gradient arrives: loss.backward() is missing, or is called on a new tensor that has forgotten where it came from instead of the
+no_backward (missed): No gradient arrives: loss.backward() is missing, or is called on a new tensor that has forgotten where it came from instead of the
     model's own loss.
 - loss.backward() =>
-backward_twice: The gradients are counted twice: backward() runs twice.
+backward_twice (slip): The gradients are counted twice: backward() runs twice.
 - loss.backward() =>
       loss.backward(retain_graph=True)
       loss.backward()
@@ -309,7 +309,7 @@ own_rate: The optimiser's learning rate is changed: train_step leaves it as it i
       for group in optimizer.param_groups:
           group['lr'] = 3e-4
       optimizer.step()
-targets_swapped: x and y are swapped: the model gets the inputs first.
+targets_swapped (slip): x and y are swapped: the model gets the inputs first.
 - _, loss = model(x, y) => _, loss = model(y, x)
 own_input_as_target: The model is trained to repeat its input: y holds the targets.
 - _, loss = model(x, y) => _, loss = model(x, x)
@@ -338,10 +338,10 @@ part_of_the_loss: The loss is that of a part of the batch: all positions of all 
       logits, _ = model(x)
       loss = nn.functional.cross_entropy(logits[:, -1], y[:, -1])
 - _, loss = model(x, y) => _, loss = model(x[:1], y[:1])
-pair_not_unpacked: The loss is not there: the model returns the pair (logits, loss), and a loss only if it is given the targets, `_, loss = model(x,
+pair_not_unpacked (missed): The loss is not there: the model returns the pair (logits, loss), and a loss only if it is given the targets, `_, loss = model(x,
     y)`.
 - _, loss = model(x, y) => loss = model(x, y) || loss = model(x, y)[0].mean()
-nothing_to_go_back_from: backward() has nothing to start from: it needs the scalar loss (not the logits), computed with gradients on (no
+nothing_to_go_back_from (missed): backward() has nothing to start from: it needs the scalar loss (not the logits), computed with gradients on (no
     torch.no_grad(), no .detach()).
 - _, loss = model(x, y) =>
       with torch.no_grad():

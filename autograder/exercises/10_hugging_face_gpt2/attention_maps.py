@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import a_pair, a_tensor, close, dtype_name, kind, same_tensor
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import refused
 from autograder.asked.student import Student
 
@@ -55,11 +55,11 @@ def _same_maps(value: Any, sizes: Sizes, text: str, where: str) -> None:
     if weights.shape == expected.shape and weights.dtype == expected.dtype and not close(weights, expected):
         rows = weights.sum(-1)
         if not torch.allclose(rows, torch.ones_like(rows), atol=1e-3):
-            raise Wrong(
+            raise ValuesDiffer(
                 f"The rows do not sum to 1 {where}: is each row one position's weights over what it looks at?", "rows"
             )
         if T > 1 and weights.triu(1).abs().max() > 1e-4:
-            raise Wrong(f"Positions look at later ones {where}: GPT-2's attention is causal.", "sees_the_future")
+            raise ValuesDiffer(f"Positions look at later ones {where}: GPT-2's attention is causal.", "sees_the_future")
     same_tensor(weights, expected, "The weights", where)
 
 
@@ -78,7 +78,7 @@ def _same_names(value: Any, text: str, where: str) -> None:
                 f"The tokens should be strings {where}; yours are {kind(token)}: decode the ids.", "ids_for_tokens"
             )
         if token.strip() not in {form.strip() for form in forms_of(expected)}:
-            raise Wrong(f"Token {place} is not the right one {where}.")
+            raise ValuesDiffer(f"Token {place} is not the right one {where}.")
 
 
 def _maps(student: Student, sizes: Sizes, text: str) -> tuple[Any, str]:
@@ -142,9 +142,9 @@ EXERCISE = Exercise(
     points=4,
     checks=[
         Check("every layer and head of several models", 1.5, _maps_values),
-        Check("one layer, one head, one token", 0.75, _maps_small),
+        Check("one layer, one head, one token", 0.75, _maps_small, further=True),
         Check("the tokens", 0.75, _maps_tokens),
-        Check("either mode, float64, any device, the model as it was", 0.75, _maps_manners),
+        Check("either mode, float64, any device, the model as it was", 0.75, _maps_manners, further=True),
         Check("a text without tokens", 0.25, _maps_refused),
     ],
     working=r"""
@@ -178,15 +178,15 @@ fused_attention: The fused attention (sdpa, the default) never keeps its weights
 - model.set_attn_implementation("eager")  # the default, "sdpa", is faster because it never keeps the weights =>
   weights = torch.cat(attentions) => weights = attentions[0]
 - attentions = model(ids, output_attentions=True).attentions => attentions = model(ids).attentions
-batch_kept: The batch dimension is still there: each layer gives [1, H, T, T], and [L, H, T, T] is asked for.
+batch_kept (slip): The batch dimension is still there: each layer gives [1, H, T, T], and [L, H, T, T] is asked for.
 - weights = torch.cat(attentions) => weights = torch.stack(attentions) || weights = torch.stack(attentions, dim=1)
 dimensions_squeezed: `squeeze()` without a dimension removes all of size 1, so one layer, one head or one token loses its dimension too: name the
     batch dimension.
 - weights = torch.cat(attentions) => weights = torch.stack(attentions).squeeze() || weights = torch.stack([a.squeeze() for a in attentions])
-layers_and_heads_swapped: Layers and heads are the wrong way round: weights[l, h] is the map of head h in layer l.
+layers_and_heads_swapped (slip): Layers and heads are the wrong way round: weights[l, h] is the map of head h in layer l.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions).transpose(0, 1)
 - weights = torch.cat(attentions) => weights = torch.cat([a[0] for a in attentions]).view(attentions[0].shape[1], -1, *attentions[0].shape[2:])
-joined_along_the_heads: The layers are joined along the heads: L and H are two dimensions.
+joined_along_the_heads (slip): The layers are joined along the heads: L and H are two dimensions.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions, dim=1) || weights = torch.cat(attentions, dim=1)[0]
 heads_averaged: The heads are averaged: each head has a map of its own.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions).mean(dim=1) || weights = torch.cat(attentions).mean(dim=1, keepdim=True)
@@ -198,11 +198,11 @@ one_layer: Only one layer is returned: outputs.attentions has one tensor for eac
 - weights = torch.cat(attentions) => weights = attentions[0] || weights = attentions[0][0] || weights = attentions[-1] || weights = attentions[-1][0]
 - weights = torch.cat(attentions) => weights = torch.cat(attentions[:1] * len(attentions)) || weights = torch.cat(attentions[-1:] * len(attentions))
 - weights = torch.cat(attentions) => weights = torch.cat(attentions[:-1]) if len(attentions) > 1 else attentions[0]
-layers_reversed: The layers are in the wrong order: layer 0 is the one next to the embeddings.
+layers_reversed (slip): The layers are in the wrong order: layer 0 is the one next to the embeddings.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions[::-1])
 one_head: Only one head of each layer is returned.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions)[:, 0] || weights = torch.cat(attentions)[:, :1]
-transposed: The maps are transposed: a row belongs to the position that looks and sums to 1, a column to the one looked at.
+transposed (slip): The maps are transposed: a row belongs to the position that looks and sums to 1, a column to the one looked at.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions).mT
 last_position: Only what the last position looks at is returned: every position has its row.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions)[:, :, -1] || weights = torch.cat(attentions)[:, :, -1:]
@@ -286,7 +286,7 @@ no_mask: The causal mask is missing: positions look at later ones, which GPT-2's
   scores[ => scores.softmax(-1)[
 - in scores
   scores[ => scores.softmax(-1).tril()[
-not_scaled: The scores are not divided by √d_k, as the model does.
+not_scaled (slip): The scores are not divided by √d_k, as the model does.
 - in scores
   / math.sqrt(q.shape[-1]) =>
   scores[ => scores.masked_fill(future, -torch.inf).softmax(-1)[
@@ -304,17 +304,17 @@ heads_split_wrongly: The heads are cut wrongly out of the queries and keys: spli
 - in scores
   H, -1)).transpose( => -1, H)).permute(0, 3,
   scores[ => scores.masked_fill(future, -torch.inf).softmax(-1)[
-hidden_states: These are the hidden states, not the attention weights: ask for `output_attentions=True`.
+hidden_states (missed): These are the hidden states, not the attention weights: ask for `output_attentions=True`.
 - attentions = model(ids, output_attentions=True).attentions => attentions = model(ids, output_hidden_states=True).hidden_states
 - attentions = model(ids, output_attentions=True).attentions => attentions = model(ids, output_hidden_states=True).hidden_states[1:]
-logits: These are the logits of the next token: ask for `output_attentions=True`, and take `.attentions`.
+logits (missed): These are the logits of the next token: ask for `output_attentions=True`, and take `.attentions`.
 - attentions = model(ids, output_attentions=True).attentions => attentions = [model(ids, output_attentions=True).logits]
-not_a_tensor: The weights are a tuple or list with one tensor for each layer: make one tensor of them.
+not_a_tensor (slip): The weights are a tuple or list with one tensor for each layer: make one tensor of them.
 - weights = torch.cat(attentions) => weights = attentions || weights = [a[0] for a in attentions] || weights = torch.cat(attentions).tolist()
 - weights = torch.cat(attentions) => weights = torch.cat(attentions).numpy()
-float32_forced: The weights should keep the model's dtype.
+float32_forced (slip): The weights should keep the model's dtype.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions).float() || weights = torch.cat(attentions).half().float()
-half: The weights lose precision: keep the model's dtype.
+half (slip): The weights lose precision: keep the model's dtype.
 - weights = torch.cat(attentions) => weights = torch.cat(attentions).half()
 ids_for_tokens: The tokens are ids: decode each of them, or use `tokenizer.convert_ids_to_tokens`.
 - [tokenizer.decode([i]) for i in ids[0].tolist()] => ids[0].tolist() || ids[0] || ids || [str(i) for i in ids[0].tolist()] || list(ids[0])
@@ -323,11 +323,11 @@ one_string: The tokens are decoded together, as one string: one string for each 
 - [tokenizer.decode([i]) for i in ids[0].tolist()] => list(tokenizer.decode(ids[0])) || list(text)
 words_for_tokens: These are the words of the text: the model reads tokens, and a word may be several.
 - [tokenizer.decode([i]) for i in ids[0].tolist()] => text.split() || re.findall(r"\w+|[^\w\s]", text)
-pair_swapped: The results are the wrong way round: (tokens, weights).
+pair_swapped (slip): The results are the wrong way round: (tokens, weights).
 - return [tokenizer.decode([i]) for i in ids[0].tolist()], weights => return weights, [tokenizer.decode([i]) for i in ids[0].tolist()]
-only_the_weights: Only the weights are returned: (tokens, weights) is asked for.
+only_the_weights (slip): Only the weights are returned: (tokens, weights) is asked for.
 - return [tokenizer.decode([i]) for i in ids[0].tolist()], weights => return weights
-a_dict: The tuple (tokens, weights) is asked for.
+a_dict (slip): The tuple (tokens, weights) is asked for.
 - return [tokenizer.decode([i]) for i in ids[0].tolist()], weights => return {"tokens": [tokenizer.decode([i]) for i in ids[0].tolist()], "weights": weights}
 - return [tokenizer.decode([i]) for i in ids[0].tolist()], weights => return [[tokenizer.decode([i]) for i in ids[0].tolist()], weights]
 dropout_left_on: Dropout is on when the model comes in training mode, so the result is another one each time: call `model.eval()` first.

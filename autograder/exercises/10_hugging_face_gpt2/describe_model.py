@@ -6,7 +6,7 @@ from typing import Any
 
 from autograder.asked.compare import kind
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.student import Student
 
 from .common import STATE_OF_MODEL, UNTIED, Sizes, left_as_it_was, note_tolerantly, number_of, own_model, their_model
@@ -42,7 +42,7 @@ def _described(key: str, got: dict, expected: dict, where: str) -> None:
     if number is None:
         raise Wrong(f'"{key}" should be a whole number; yours is {kind(got[key])}.')
     if number != expected[key]:
-        raise Wrong(f'"{key}" is too {"large" if number > expected[key] else "small"} {where}.')
+        raise ValuesDiffer(f'"{key}" is too {"large" if number > expected[key] else "small"} {where}.')
 
 
 def _described_sizes(student: Student) -> None:
@@ -91,7 +91,7 @@ EXERCISE = Exercise(
     checks=[
         Check("the sizes of several models", 1.0, _described_sizes),
         Check("the number of parameters", 1.0, _described_parameters),
-        Check("whole numbers, and the model as it was", 0.25, _described_form),
+        Check("whole numbers, and the model as it was", 0.25, _described_form, further=True),
     ],
     working=r"""
 def describe_model(model):
@@ -111,17 +111,17 @@ def describe_model(model):
     gives="dict",
     slips=("nothing_returned",),
     wrong=r"""
-tied_counted_twice: The output layer of GPT-2 is the token embedding once more, one matrix with two names, and you count it twice.
+tied_counted_twice (slip): The output layer of GPT-2 is the token embedding once more, one matrix with two names, and you count it twice.
     `model.parameters()` gives it once; `state_dict()` and `remove_duplicate=False` give every name.
 - sum(p.numel() for p in model.parameters()) => sum(t.numel() for t in model.state_dict().values())
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for _, p in model.named_parameters(remove_duplicate=False))
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters()) + model.lm_head.weight.numel()
-head_never_counted: When the output layer has a matrix of its own (tie_word_embeddings=False) it is missing from your count: take the parameters of
+head_never_counted (slip): When the output layer has a matrix of its own (tie_word_embeddings=False) it is missing from your count: take the parameters of
     the whole model, not those of `model.transformer`.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.transformer.parameters())
-only_trainable: Frozen parameters are left out: a parameter counts whether or not it is being trained.
+only_trainable (slip): Frozen parameters are left out: a parameter counts whether or not it is being trained.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters() if p.requires_grad)
-buffers_counted: Buffers (masks, say) are counted too: they are saved with the model, but nothing in them is learned.
+buffers_counted (slip): Buffers (masks, say) are counted too: they are saved with the model, but nothing in them is learned.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters()) + sum(b.numel() for b in model.buffers())
 embeddings_left_out: The embeddings are left out of the count: they are parameters like any other.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.transformer.h.parameters())
@@ -133,14 +133,14 @@ tensors_counted: You count the parameter tensors, not the numbers in them: add u
 biases_left_out: Only the matrices are counted: biases and the norms' weights are parameters too.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters() if p.dim() == 2)
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for n, p in model.named_parameters() if "bias" not in n)
-bytes: You give the memory, not the number of parameters: each takes four bytes in float32.
+bytes (slip): You give the memory, not the number of parameters: each takes four bytes in float32.
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() * p.element_size() for p in model.parameters()) || model.get_memory_footprint()
-millions: The count is rounded to millions: the exact number is asked for.
+millions (slip): The count is rounded to millions: the exact number is asked for.
 - sum(p.numel() for p in model.parameters()) => round(sum(p.numel() for p in model.parameters()) / 1e6)
 - sum(p.numel() for p in model.parameters()) => sum(p.numel() for p in model.parameters()) / 1e6
 formula_of_four_c: Your formula takes the feed-forward network to be 4C wide; `config.n_inner` may say otherwise. Count the model's own parameters.
 - sum(p.numel() for p in model.parameters()) => config.vocab_size * config.n_embd * (1 if config.tie_word_embeddings else 2) + config.n_positions * config.n_embd + config.n_layer * (12 * config.n_embd**2 + 13 * config.n_embd) + 2 * config.n_embd
-head_dim_by_layers: head_dim is the width divided by the number of heads, not of layers (for the published model both are 12).
+head_dim_by_layers (slip): head_dim is the width divided by the number of heads, not of layers (for the published model both are 12).
 - config.n_embd // config.n_head => config.n_embd // config.n_layer
 head_dim_is_d_model: head_dim is the width of one head: the heads share d_model among them.
 - "head_dim": config.n_embd // config.n_head => "head_dim": config.n_embd || "head_dim": config.n_head
@@ -149,27 +149,27 @@ head_dim_constant: head_dim is a constant in your code: 64 is the published mode
 - config.n_embd // config.n_head => 64
 float_head_dim: head_dim is a float: `/` always gives one, `//` divides whole numbers.
 - config.n_embd // config.n_head => config.n_embd / config.n_head
-layers_and_heads_swapped: layers and heads are the wrong way round: n_layer counts the blocks, n_head the heads in each.
+layers_and_heads_swapped (slip): layers and heads are the wrong way round: n_layer counts the blocks, n_head the heads in each.
 - "layers": config.n_layer => "layers": config.n_head
   "heads": config.n_head => "heads": config.n_layer
 - "layers": config.n_layer => "layers": config.n_head
 - "heads": config.n_head => "heads": config.n_layer
 modules_counted: layers is the number of blocks (the length of `model.transformer.h`), not of all modules in the model.
 - config.n_layer => len(list(model.transformer.children())) || len(list(model.children())) || len(list(model.modules()))
-key_missing: One of the keys is missing: parameters, vocab_size, context, layers, heads, d_model, head_dim.
+key_missing (slip): One of the keys is missing: parameters, vocab_size, context, layers, heads, d_model, head_dim.
 - "head_dim": config.n_embd // config.n_head, =>
 - "layers": config.n_layer, =>
 - "context": config.n_positions, =>
-all_heads: heads is the number of heads in one layer, not in all of them.
+all_heads (slip): heads is the number of heads in one layer, not in all of them.
 - "heads": config.n_head => "heads": config.n_head * config.n_layer
-context_is_not_the_width: context is the number of positions (n_positions): how many tokens the model can read.
+context_is_not_the_width (slip): context is the number of positions (n_positions): how many tokens the model can read.
 - config.n_positions => config.n_embd || config.vocab_size || 1024 || config.n_positions - 1
 - config.n_positions => config.n_embd
   "d_model": config.n_embd => "d_model": config.n_positions
 d_model_is_the_inner_width: d_model is the width of the residual stream (n_embd), not that of the feed-forward network.
 - "d_model": config.n_embd => "d_model": 4 * config.n_embd || "d_model": config.n_inner or 4 * config.n_embd
 - "d_model": config.n_embd => "d_model": config.n_embd // config.n_head || "d_model": 3 * config.n_embd
-published_numbers: These are the published model's numbers, whatever model is given: read them from `model.config`.
+published_numbers (missed): These are the published model's numbers, whatever model is given: read them from `model.config`.
 - |
   return {"parameters": 124439808, "vocab_size": 50257, "context": 1024, "layers": 12, "heads": 12, "d_model": 768, "head_dim": 64}
 - |
@@ -179,7 +179,7 @@ published_numbers: These are the published model's numbers, whatever model is gi
       "parameters": sum(p.numel() for p in model.parameters()), "vocab_size": config.vocab_size, "context": config.n_positions,
       "layers": config.n_layer, "heads": config.n_head, "d_model": config.n_embd, "head_dim": config.n_embd // config.n_head,
   }
-keys_of_the_config: The keys are Hugging Face's own names; the task names them parameters, vocab_size, context, layers, heads, d_model, head_dim.
+keys_of_the_config (slip): The keys are Hugging Face's own names; the task names them parameters, vocab_size, context, layers, heads, d_model, head_dim.
 - "context" => "n_positions"
   "layers" => "n_layer"
   "heads" => "n_head"
@@ -190,7 +190,7 @@ keys_of_the_config: The keys are Hugging Face's own names; the task names them p
 - "vocab_size" => "vocab"
 - |
   return model.config.to_dict() | {'parameters': sum(p.numel() for p in model.parameters())}
-numbers_as_text: The numbers are strings: return ints, and put in the commas when you print.
+numbers_as_text (slip): The numbers are strings: return ints, and put in the commas when you print.
 - sum(p.numel() for p in model.parameters()) => f"{sum(p.numel() for p in model.parameters()):,}"
 - sum(p.numel() for p in model.parameters()) => str(sum(p.numel() for p in model.parameters()))
   config.vocab_size => str(config.vocab_size)

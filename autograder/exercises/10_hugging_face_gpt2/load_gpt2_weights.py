@@ -14,7 +14,7 @@ import torch
 
 from autograder.asked.compare import a_pair, a_tensor, close, same_tensor
 from autograder.asked.course import given_in, reference
-from autograder.asked.declare import Check, Exercise, Problem, Wrong
+from autograder.asked.declare import Check, Exercise, Problem, ValuesDiffer, Wrong
 from autograder.asked.inputs import here, normal, refused
 from autograder.asked.student import Student
 
@@ -156,12 +156,14 @@ def _same_parameters(student: Student, model: Any, sizes: Sizes, where: str, dty
         if close(mine, right):
             continue
         if close(mine, start[name]):
-            raise Wrong(f"{what} is still what it was before {where}: it is not loaded.", "not_loaded")
+            raise ValuesDiffer(f"{what} is still what it was before {where}: it is not loaded.", "not_loaded")
         if mine.dim() == 2 and mine.shape[0] == mine.shape[1] and close(mine.T.contiguous(), right):
-            raise Wrong(f"{what} is transposed {where}: a Conv1D keeps its weight as [in, out].", "not_transposed")
+            raise ValuesDiffer(
+                f"{what} is transposed {where}: a Conv1D keeps its weight as [in, out].", "not_transposed"
+            )
         if torch.allclose(mine.flatten().sort().values, right.flatten().sort().values, atol=1e-5):
-            raise Wrong(f"{what} has the right numbers in wrong places {where}.", "wrong_places")
-        raise Wrong(f"{what} has not the right numbers {where}: is it taken from the right layer?")
+            raise ValuesDiffer(f"{what} has the right numbers in wrong places {where}.", "wrong_places")
+        raise ValuesDiffer(f"{what} has not the right numbers {where}: is it taken from the right layer?")
 
 
 def _run(student: Student, model: Any, sizes: Sizes, ids: torch.Tensor) -> tuple:
@@ -204,7 +206,7 @@ def _load_logits(student: Student) -> None:
                 if logits.shape != expected.shape or logits.dtype != expected.dtype:
                     same_tensor(logits, expected, whose, where)
                 if not torch.allclose(logits, expected, atol=1e-4, rtol=1e-4):
-                    raise Wrong(f"{whose} are not Hugging Face's {where}.")
+                    raise ValuesDiffer(f"{whose} are not Hugging Face's {where}.")
 
 
 def _load_own(student: Student) -> None:
@@ -290,10 +292,12 @@ EXERCISE = Exercise(
     points=8,
     checks=[
         Check("every parameter, for several configurations", 3.0, _load_parameters),
-        Check("the same logits as Hugging Face's model", 3.0, _load_logits),
-        Check("the model's own parameters, tied and trainable as before; hf_model unchanged", 1.0, _load_own),
-        Check("in float64, to the last digit", 0.5, _load_double),
-        Check("models of other sizes", 0.5, _load_refused),
+        Check("the same logits as Hugging Face's model", 3.0, _load_logits, further=True),
+        Check(
+            "the model's own parameters, tied and trainable as before; hf_model unchanged", 1.0, _load_own, further=True
+        ),
+        Check("in float64, to the last digit", 0.5, _load_double, further=True),
+        Check("models of other sizes", 0.5, _load_refused, further=True),
     ],
     working=r"""
 def load_gpt2_weights(model, hf_model):
@@ -320,7 +324,7 @@ def load_gpt2_weights(model, hf_model):
         "bad_input_accepted",
     ),
     wrong=r"""
-nothing_transposed: The weights are copied as they stand: a Conv1D of Hugging Face's keeps [in, out], nn.Linear [out, in], so all four of a block need
+nothing_transposed (missed): The weights are copied as they stand: a Conv1D of Hugging Face's keeps [in, out], nn.Linear [out, in], so all four of a block need
     `.T`.
 - source.attn.c_attn.weight.T => source.attn.c_attn.weight
   source.attn.c_proj.weight.T => source.attn.c_proj.weight
@@ -357,7 +361,7 @@ nothing_transposed: The weights are copied as they stand: a Conv1D of Hugging Fa
   with torch.no_grad():  # copying is not part of any computation to be differentiated
       for mine, other in pairs:
           mine.copy_(other)
-square_projection_not_transposed: The output projection of attention is not transposed. It is square, so no shape complains, but it is a Conv1D like
+square_projection_not_transposed (slip): The output projection of attention is not transposed. It is square, so no shape complains, but it is a Conv1D like
     the others.
 - source.attn.c_proj.weight.T => source.attn.c_proj.weight
 - |
@@ -395,7 +399,7 @@ square_projection_not_transposed: The output projection of attention is not tran
   with torch.no_grad():  # copying is not part of any computation to be differentiated
       for mine, other in pairs:
           mine.copy_(other)
-one_not_transposed: One of the Conv1D weights is not transposed: all four of a block need it.
+one_not_transposed (slip): One of the Conv1D weights is not transposed: all four of a block need it.
 - source.mlp.c_fc.weight.T => source.mlp.c_fc.weight
 - source.mlp.c_proj.weight.T => source.mlp.c_proj.weight
 - |
@@ -494,7 +498,7 @@ reshaped: The weights are reshaped instead of transposed: the shape fits then, b
           mine.copy_(other.reshape(mine.shape))
 - source.attn.c_attn.weight.T => source.attn.c_attn.weight.reshape(-1, source.attn.c_attn.weight.shape[0])
 - source.mlp.c_fc.weight.T => source.mlp.c_fc.weight.view(block.linear1.weight.shape)
-everything_transposed: More is transposed than the Conv1D weights: embeddings and the output layer are kept the same way on both sides.
+everything_transposed (missed): More is transposed than the Conv1D weights: embeddings and the output layer are kept the same way on both sides.
 - (model.lm_head.weight, hf_model.lm_head.weight) => (model.lm_head.weight, hf_model.lm_head.weight.T)
 - (model.position_embedding.weight, theirs.wpe.weight) => (model.position_embedding.weight, theirs.wpe.weight.T)
 - in reshaped
@@ -511,7 +515,7 @@ everything_transposed: More is transposed than the Conv1D weights: embeddings an
   c_fc.weight), => c_fc.weight.T),
   mlp.c_proj.weight), => mlp.c_proj.weight.T),
   .reshape(mine.shape) =>
-k_and_v_swapped: Queries, keys and values are in the wrong order: c_attn has queries, keys, values side by side, and in_proj_weight stacks them in the
+k_and_v_swapped (slip): Queries, keys and values are in the wrong order: c_attn has queries, keys, values side by side, and in_proj_weight stacks them in the
     same order.
 - (block.self_attn.in_proj_weight, source.attn.c_attn.weight.T) => (block.self_attn.in_proj_weight, torch.cat([source.attn.c_attn.weight.T.chunk(3)[i] for i in (0, 2, 1)]))
   (block.self_attn.in_proj_bias, source.attn.c_attn.bias) => (block.self_attn.in_proj_bias, torch.cat([source.attn.c_attn.bias.chunk(3)[i] for i in (0, 2, 1)]))
@@ -546,15 +550,15 @@ scale_applied_twice: The queries' weights are divided by √d_k on the way: the 
   names = {"gelu_new": "tanh", "gelu": "none"} => C, d_k = model.config.n_embd, model.config.n_embd // model.config.n_head
   if hf_model.config.activation_function in names: => block.self_attn.in_proj_weight.data[:C] /= math.sqrt(d_k)
   block.activation = partial(F.gelu, approximate=names[hf_model.config.activation_function]) =>
-layers_of_the_published_model: The published model's number of layers, 12, stands in your code: take it from the model.
+layers_of_the_published_model (missed): The published model's number of layers, 12, stands in your code: take it from the model.
 - zip(model.blocks, theirs.h, strict=True) => ((model.blocks[i], theirs.h[i]) for i in range(12))
 - zip(model.blocks, theirs.h, strict=True) => ((model.blocks[i], theirs.h[i]) for i in range(6))
-attention_biases_forgotten: Biases of attention are not copied: c_attn and c_proj have one each.
+attention_biases_forgotten (slip): Biases of attention are not copied: c_attn and c_proj have one each.
 - (block.self_attn.in_proj_bias, source.attn.c_attn.bias) => (block.self_attn.in_proj_bias, block.self_attn.in_proj_bias)
   (block.self_attn.out_proj.bias, source.attn.c_proj.bias) => (block.self_attn.out_proj.bias, block.self_attn.out_proj.bias)
 - (block.self_attn.in_proj_bias, source.attn.c_attn.bias) => (block.self_attn.in_proj_bias, block.self_attn.in_proj_bias)
 - (block.self_attn.out_proj.bias, source.attn.c_proj.bias) => (block.self_attn.out_proj.bias, block.self_attn.out_proj.bias)
-biases_forgotten: No bias is copied: every layer but the embeddings and the output layer has one.
+biases_forgotten (slip): No bias is copied: every layer but the embeddings and the output layer has one.
 - (block.self_attn.in_proj_bias, source.attn.c_attn.bias) => (block.self_attn.in_proj_bias, block.self_attn.in_proj_bias)
   (block.self_attn.out_proj.bias, source.attn.c_proj.bias) => (block.self_attn.out_proj.bias, block.self_attn.out_proj.bias)
   (block.linear1.bias, source.mlp.c_fc.bias) => (block.linear1.bias, block.linear1.bias)
@@ -566,12 +570,12 @@ biases_forgotten: No bias is copied: every layer but the embeddings and the outp
   (block.self_attn.out_proj.bias, source.attn.c_proj.bias) => (block.self_attn.out_proj.bias, block.self_attn.out_proj.bias)
   (block.linear1.bias, source.mlp.c_fc.bias) => (block.linear1.bias, block.linear1.bias)
   (block.linear2.bias, source.mlp.c_proj.bias) => (block.linear2.bias, block.linear2.bias)
-feed_forward_biases_forgotten: Biases of the feed-forward network are not copied.
+feed_forward_biases_forgotten (slip): Biases of the feed-forward network are not copied.
 - (block.linear1.bias, source.mlp.c_fc.bias) => (block.linear1.bias, block.linear1.bias)
   (block.linear2.bias, source.mlp.c_proj.bias) => (block.linear2.bias, block.linear2.bias)
 - (block.linear1.bias, source.mlp.c_fc.bias) => (block.linear1.bias, block.linear1.bias)
 - (block.linear2.bias, source.mlp.c_proj.bias) => (block.linear2.bias, block.linear2.bias)
-norm_biases_forgotten: The norms' biases are not copied: a LayerNorm has a weight and a bias.
+norm_biases_forgotten (slip): The norms' biases are not copied: a LayerNorm has a weight and a bias.
 - (block.norm1.bias, source.ln_1.bias) => (block.norm1.bias, block.norm1.bias)
   (block.norm2.bias, source.ln_2.bias) => (block.norm2.bias, block.norm2.bias)
   (model.final_norm.bias, theirs.ln_f.bias) => (model.final_norm.bias, model.final_norm.bias)
@@ -597,7 +601,7 @@ feed_forward_forgotten: The feed-forward network, or a layer of it, is not copie
   (block.linear1.bias, source.mlp.c_fc.bias) => (block.linear1.bias, block.linear1.bias)
 - (block.linear2.weight, source.mlp.c_proj.weight.T) => (block.linear2.weight, block.linear2.weight)
   (block.linear2.bias, source.mlp.c_proj.bias) => (block.linear2.bias, block.linear2.bias)
-norms_swapped: The two norms of a block are swapped: ln_1 stands before attention (norm1), ln_2 before the feed-forward network (norm2).
+norms_swapped (slip): The two norms of a block are swapped: ln_1 stands before attention (norm1), ln_2 before the feed-forward network (norm2).
 - source.ln_1 => source.ln_X
   source.ln_2 => source.ln_1
   source.ln_X => source.ln_2
@@ -612,26 +616,26 @@ norms_forgotten: The blocks' norms are not copied: norm1 and norm2 have learned 
   (block.norm1.bias, source.ln_1.bias) => (block.norm1.bias, block.norm1.bias)
 - (block.norm2.weight, source.ln_2.weight) => (block.norm2.weight, block.norm2.weight)
   (block.norm2.bias, source.ln_2.bias) => (block.norm2.bias, block.norm2.bias)
-final_norm_forgotten: The final norm (ln_f) is not copied: a fresh one has weights of 1 and biases of 0.
+final_norm_forgotten (slip): The final norm (ln_f) is not copied: a fresh one has weights of 1 and biases of 0.
 - (model.final_norm.weight, theirs.ln_f.weight) => (model.final_norm.weight, model.final_norm.weight)
   (model.final_norm.bias, theirs.ln_f.bias) => (model.final_norm.bias, model.final_norm.bias)
 - (model.final_norm.weight, theirs.ln_f.weight) => (model.final_norm.weight, model.final_norm.weight)
 - (model.final_norm.bias, theirs.ln_f.bias) => (model.final_norm.bias, model.final_norm.bias)
-positions_forgotten: The position embedding (wpe) is not copied: it is learned in GPT-2.
+positions_forgotten (slip): The position embedding (wpe) is not copied: it is learned in GPT-2.
 - (model.position_embedding.weight, theirs.wpe.weight) => (model.position_embedding.weight, model.position_embedding.weight)
-tokens_forgotten: The token embedding (wte) is not copied: when the weights are not tied, lm_head's is another matrix.
+tokens_forgotten (slip): The token embedding (wte) is not copied: when the weights are not tied, lm_head's is another matrix.
 - (model.token_embedding.weight, theirs.wte.weight) => (model.token_embedding.weight, model.token_embedding.weight)
 - (model.token_embedding.weight, theirs.wte.weight) => (model.token_embedding.weight, hf_model.lm_head.weight)
 - (model.token_embedding.weight, theirs.wte.weight) => (model.token_embedding.weight, model.token_embedding.weight)
   (model.lm_head.weight, hf_model.lm_head.weight) => (model.lm_head.weight, model.lm_head.weight)
-head_forgotten: The output layer is not copied: with tie_word_embeddings=False it has a matrix of its own.
+head_forgotten (slip): The output layer is not copied: with tie_word_embeddings=False it has a matrix of its own.
 - (model.lm_head.weight, hf_model.lm_head.weight) => (model.lm_head.weight, model.lm_head.weight) || (model.lm_head.weight, theirs.wte.weight)
 one_layer_for_all: All blocks get the weights of one layer: the i-th block belongs to the i-th layer.
 - zip(model.blocks, theirs.h, strict=True) => ((block, theirs.h[0]) for block in model.blocks) || ((block, theirs.h[-1]) for block in model.blocks)
 some_blocks_only: Not every block is loaded: all n_layer of them have weights to copy.
 - zip(model.blocks, theirs.h, strict=True) => [(model.blocks[0], theirs.h[0])] || list(zip(model.blocks, theirs.h))[:-1]
 - zip(model.blocks, theirs.h, strict=True) => list(zip(model.blocks, theirs.h))[1:] || list(zip(model.blocks, theirs.h))[-1:]
-order_of_layers: The layers are in another order: as text, "10" comes before "2".
+order_of_layers (slip): The layers are in another order: as text, "10" comes before "2".
 - zip(model.blocks, theirs.h, strict=True) => zip(model.blocks, [theirs.h[int(i)] for i in sorted(map(str, range(len(theirs.h))))])
 - zip(model.blocks, theirs.h, strict=True) => zip(model.blocks, reversed(theirs.h))
 feed_forward_swapped: The two layers of the feed-forward network are swapped: c_fc widens (linear1), c_proj comes back (linear2).
@@ -642,7 +646,7 @@ projections_mixed_up: There are two layers named c_proj in a block: attn.c_proj 
 - (block.linear2.bias, source.mlp.c_proj.bias) => (block.linear2.bias, source.attn.c_proj.bias)
 - (block.self_attn.out_proj.bias, source.attn.c_proj.bias) => (block.self_attn.out_proj.bias, source.mlp.c_proj.bias)
   (block.linear2.bias, source.mlp.c_proj.bias) => (block.linear2.bias, source.attn.c_proj.bias)
-nothing_copied: The model's parameters are what they were: names are bound to other tensors, but nothing is copied into the model.
+nothing_copied (missed): The model's parameters are what they were: names are bound to other tensors, but nothing is copied into the model.
 - .copy_(other => = other.clone(
 - |
   model.load_state_dict(hf_model.state_dict(), strict=False)
@@ -651,10 +655,10 @@ nothing_copied: The model's parameters are what they were: names are bound to ot
       def load_gpt2_weights(model, hf_model):
           model = type(model)(hf_model.config)
 
-names_as_they_are: The names of Hugging Face's parameters are not those of the model: load_state_dict needs each under the name it has in the model.
+names_as_they_are (missed): The names of Hugging Face's parameters are not those of the model: load_state_dict needs each under the name it has in the model.
 - |
   model.load_state_dict(hf_model.state_dict())
-in_the_order_of_the_list: The parameters are paired by their order: the two models list them in different orders, and store some of them differently.
+in_the_order_of_the_list (missed): The parameters are paired by their order: the two models list them in different orders, and store some of them differently.
 - |
   with torch.no_grad():
       for mine, other in zip(model.parameters(), hf_model.parameters()):
@@ -666,7 +670,7 @@ in_the_order_of_the_list: The parameters are paired by their order: the two mode
               mine.copy_(other)
 - |
   nn.utils.vector_to_parameters(nn.utils.parameters_to_vector(hf_model.parameters()).detach(), model.parameters())
-without_no_grad: A parameter cannot be changed in place while gradients are recorded: copy under `torch.no_grad()`.
+without_no_grad (missed): A parameter cannot be changed in place while gradients are recorded: copy under `torch.no_grad()`.
 - with torch.no_grad():  # copying is not part of any computation to be differentiated => if True:
 parameters_replaced: The model gets new parameter objects: an optimizer that was made before would go on training the old ones, and tied weights come
     apart. Copy into the parameters that are there (`.copy_`).
@@ -832,10 +836,10 @@ hf_model_changed: hf_model is changed: whoever passed it still needs it. Transpo
   model.eval => hf_model.transformer.wte.weight.data.zero_
 - in in_eval_mode
   model.eval( => hf_model.requires_grad_(False
-forward_replaced: The model asks hf_model for the logits instead of having its weights: copy them.
+forward_replaced (missed): The model asks hf_model for the logits instead of having its weights: copy them.
 - |
   model.forward = lambda ids, targets=None: (hf_model(ids).logits, None)
-hf_model_inside: hf_model is put into the model: the weights belong into the model's own parameters.
+hf_model_inside (missed): hf_model is put into the model: the weights belong into the model's own parameters.
 - |
   model.hf_model = hf_model
   model.forward = lambda ids, targets=None: (model.hf_model(ids).logits, None)
@@ -868,7 +872,7 @@ half_precision: The numbers are rounded to half precision on the way.
 dtype_forced: The model's dtype is changed: float64 should stay float64.
 - in in_eval_mode
   .eval( => .float(
-added: The weights are added to those that are there: replace them.
+added (slip): The weights are added to those that are there: replace them.
 - copy_ => add_
 layers_not_compared: An hf_model with another number of layers is loaded in part, and nobody notices: compare the numbers, and raise a ValueError.
 - if len(theirs.h) != len(model.blocks): =>

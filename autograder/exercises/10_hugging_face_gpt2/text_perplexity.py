@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.asked.compare import kind
-from autograder.asked.declare import Check, Exercise, Problem, Wrong
+from autograder.asked.declare import Check, Exercise, Problem, ValuesDiffer, Wrong
 from autograder.asked.inputs import refused
 from autograder.asked.student import Student
 
@@ -65,12 +65,12 @@ def _same_perplexity(got: Any, sizes: Sizes, text: str, where: str, relative: fl
     if not near(number, math.exp(mean), relative):
         for name, (value, sentence) in likely.items():
             if near(number, value, relative):
-                raise Wrong(sentence, name)
+                raise ValuesDiffer(sentence, name)
         if math.isnan(number) or math.isinf(number):
             raise Wrong(
                 f"The result is {number} {where}: a probability became 0 before its logarithm was taken?", "unstable"
             )
-        raise Wrong(f"The perplexity is too {'large' if number > math.exp(mean) else 'small'} {where}.")
+        raise ValuesDiffer(f"The perplexity is too {'large' if number > math.exp(mean) else 'small'} {where}.")
 
 
 def _exp(number: float) -> float:
@@ -144,9 +144,9 @@ EXERCISE = Exercise(
     points=3,
     checks=[
         Check("several texts and models", 1.5, _perplexity_values),
-        Check("two tokens: one prediction", 0.5, _perplexity_shortest),
-        Check("a float, even when tokens are very unlikely", 0.5, _perplexity_form),
-        Check("either mode, float64, any device, the model as it was", 0.5, _perplexity_manners),
+        Check("two tokens: one prediction", 0.5, _perplexity_shortest, further=True),
+        Check("a float, even when tokens are very unlikely", 0.5, _perplexity_form, further=True),
+        Check("either mode, float64, any device, the model as it was", 0.5, _perplexity_manners, further=True),
         Check("texts that are too short or too long", 0.5, _perplexity_refused),
     ],
     working=r"""
@@ -178,7 +178,7 @@ sum_for_mean: You exponentiate the sum of the losses: perplexity takes their mea
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return math.prod(1 / math.exp(-loss) for loss in losses.tolist())
-divided_by_N: The sum of the losses is divided by N, but only N − 1 tokens are predicted: nothing predicts the first.
+divided_by_N (slip): The sum of the losses is divided by N, but only N − 1 tokens are predicted: nothing predicts the first.
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return (losses.sum() / N).exp().item()
@@ -189,7 +189,7 @@ divided_by_words: The sum of the losses is divided by the number of words or cha
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return (losses.sum() / len(text)).exp().item()
-divided_by_N_minus_two: One token is lost in the mean: N tokens give N − 1 predictions.
+divided_by_N_minus_two (slip): One token is lost in the mean: N tokens give N − 1 predictions.
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return (losses.sum() / max(1, N - 2)).exp().item()
@@ -199,7 +199,7 @@ divided_by_N_minus_two: One token is lost in the mean: N tokens give N − 1 pre
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return losses[:-1].mean().exp().item() if N > 2 else losses.mean().exp().item()
-mixed_bases: The loss is in natural logarithms, but 2 is raised to it: use exp (or change to base 2 first).
+mixed_bases (slip): The loss is in natural logarithms, but 2 is raised to it: use exp (or change to base 2 first).
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return 2 ** losses.mean().item()
@@ -209,13 +209,13 @@ mixed_bases: The loss is in natural logarithms, but 2 is raised to it: use exp (
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return 10 ** losses.mean().item()
-no_exp: This is the mean loss: the perplexity is its exponential.
+no_exp (slip): This is the mean loss: the perplexity is its exponential.
 - .exp().item() => .item()
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return losses.mean().item() / math.log(2)
 - return F.cross_entropy(predicted, targets).exp().item() => return -F.cross_entropy(predicted, targets).item()
-inverted: This is the inverse of the perplexity: the sign of the mean is lost (exp of the mean negative log probability).
+inverted (slip): This is the inverse of the perplexity: the sign of the mean is lost (exp of the mean negative log probability).
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
       return (-losses).mean().exp().item()
@@ -257,7 +257,7 @@ softmax_before_loss: F.cross_entropy takes the softmax itself: give it logits, n
 - F.cross_entropy(predicted, targets) => F.cross_entropy(predicted.softmax(-1), targets)
 softmax_over_positions: The softmax runs over the positions: over the vocabulary, the last dimension, it has to be.
 - F.cross_entropy(predicted, targets) => F.nll_loss(predicted.log_softmax(dim=0), targets)
-entropy_of_the_model: This is how uncertain the model is at each position, whatever comes: take the probability of the token that does come.
+entropy_of_the_model (missed): This is how uncertain the model is at each position, whatever comes: take the probability of the token that does come.
 - F.cross_entropy(predicted, targets) => (-(predicted.softmax(-1) * predicted.log_softmax(-1)).sum(-1)).mean()
 - F.cross_entropy(predicted, targets) => (-predicted.log_softmax(-1).amax(-1).mean())
 unstable: The logarithm is taken of a probability that has become 0: use log_softmax or F.cross_entropy on the logits.
@@ -279,7 +279,7 @@ too_short_accepted: Fewer than two tokens should be a ValueError: nothing is pre
 - if not 2 <= N <= context: => if N > context: || if not 1 <= N <= context:
 shortness_by_words: Whether a text is too short is a question of tokens, not of words or characters.
 - if not 2 <= N <= context: => if len(text.split()) < 2 or N > context:
-two_tokens_refused: Two tokens are enough: the second is predicted from the first.
+two_tokens_refused (slip): Two tokens are enough: the second is predicted from the first.
 - if not 2 <= N <= context: => if not 2 < N <= context:
 not_an_error: A text that is too short should raise a ValueError, not return something that looks like a result.
 - if not 2 <= N <= context: =>

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import kind
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import refused
 from autograder.asked.student import Student
 
@@ -67,7 +67,7 @@ def _same_tokens(got: list[tuple], sizes: Sizes, prompt: str, where: str, exact:
             )
         forms = forms_of(expected)
         if token not in forms and (exact or token.strip() not in {form.strip() for form in forms}):
-            raise Wrong(f"The token in place {place} is not the right one {where}.")
+            raise ValuesDiffer(f"The token in place {place} is not the right one {where}.")
 
 
 def _same_probs(got: list[tuple], sizes: Sizes, prompt: str, where: str) -> None:
@@ -76,15 +76,17 @@ def _same_probs(got: list[tuple], sizes: Sizes, prompt: str, where: str) -> None
     if len(numbers) < len(got):
         raise Wrong(f"The second of each pair should be a probability {where}; yours is {kind(got[0][1])}.")
     if all(near(mine, math.log(theirs)) for mine, theirs in zip(numbers, expected, strict=False)):
-        raise Wrong(
+        raise ValuesDiffer(
             f"These are logarithms of the probabilities {where}: take softmax, not log_softmax.", "log_probabilities"
         )
     if any(not 0 <= number <= 1 + 1e-4 for number in numbers):
-        raise Wrong(f"Some of the numbers are not between 0 and 1 {where}: is the softmax taken?", "not_probabilities")
+        raise ValuesDiffer(
+            f"Some of the numbers are not between 0 and 1 {where}: is the softmax taken?", "not_probabilities"
+        )
     for place, (mine, theirs) in enumerate(zip(numbers, expected, strict=False), start=1):
         if not near(mine, theirs):
             size = "large" if mine > theirs else "small"
-            raise Wrong(f"The probability in place {place} is too {size} {where}.")
+            raise ValuesDiffer(f"The probability in place {place} is too {size} {where}.")
 
 
 def _top(student: Student, sizes: Sizes, prompt: str, k: int | None) -> tuple[list[tuple], str]:
@@ -158,8 +160,8 @@ EXERCISE = Exercise(
     checks=[
         Check("the likeliest tokens, in order", 1.0, _top_tokens),
         Check("their probabilities", 1.0, _top_probs),
-        Check("pairs of a string, its space included, and a float", 0.5, _top_form),
-        Check("either mode, float64, any device, the model as it was", 0.5, _top_manners),
+        Check("pairs of a string, its space included, and a float", 0.5, _top_form, further=True),
+        Check("either mode, float64, any device, the model as it was", 0.5, _top_manners, further=True),
         Check("a prompt of one token, and of none", 0.25, _top_refused),
     ],
     working=r"""
@@ -195,7 +197,7 @@ softmax_over_positions: The softmax runs over the positions: over the vocabulary
 - probs = torch.softmax(logits[0, -1], dim=-1) => probs = torch.softmax(logits[0], dim=0)[-1]
 softmax_over_the_batch: The softmax runs over the batch dimension, which has one entry, so everything becomes 1.
 - probs = torch.softmax(logits[0, -1], dim=-1) => probs = torch.softmax(logits[:, -1], dim=0)[0]
-log_probabilities: These are logarithms of the probabilities: take softmax, not log_softmax (or exp in the end).
+log_probabilities (slip): These are logarithms of the probabilities: take softmax, not log_softmax (or exp in the end).
 - probs = torch.softmax(logits[0, -1], dim=-1) => probs = torch.log_softmax(logits[0, -1], dim=-1)
 logits: These are logits, not probabilities: take the softmax over the vocabulary.
 - probs = torch.softmax(logits[0, -1], dim=-1) => probs = logits[0, -1]
@@ -206,36 +208,36 @@ sigmoid: A sigmoid treats each token on its own: the tokens compete, so take the
 - probs = torch.softmax(logits[0, -1], dim=-1) => probs = torch.sigmoid(logits[0, -1])
 softmax_twice: The softmax is taken twice, which makes everything nearly equal: the model's logits need it once.
 - probs = torch.softmax(logits[0, -1], dim=-1) => probs = torch.softmax(torch.softmax(logits[0, -1], dim=-1), dim=-1)
-percent: The numbers are per cent: a probability lies between 0 and 1.
+percent (slip): The numbers are per cent: a probability lies between 0 and 1.
 - best.values.tolist() => (100 * best.values).tolist()
 cumulative: The probabilities are added up from one token to the next: each token has its own.
 - best.values.tolist() => best.values.cumsum(0).tolist()
 temperature: The logits are divided by a temperature: the model's own probabilities are asked for.
 - logits[0, -1] => logits[0, -1] / 0.7 || logits[0, -1] / 0.8
-text_for_numbers: The probabilities are strings: return numbers, and format them when you print.
+text_for_numbers (slip): The probabilities are strings: return numbers, and format them when you print.
 - (tokenizer.decode([i]), p) => (tokenizer.decode([i]), f"{p:.3f}") || (tokenizer.decode([i]), f"{p:.1%}")
-quoted: The tokens are in quotation marks of their own (repr): return the strings themselves.
+quoted (slip): The tokens are in quotation marks of their own (repr): return the strings themselves.
 - (tokenizer.decode([i]), p) => (repr(tokenizer.decode([i])), p)
 rounded: The probabilities are rounded: return them as they are, and round when you print.
 - (tokenizer.decode([i]), p) => (tokenizer.decode([i]), round(p, 4)) || (tokenizer.decode([i]), round(p, 3)) || (tokenizer.decode([i]), round(p, 2))
-not_sorted: The list is not in order: the likeliest token comes first.
+not_sorted (slip): The list is not in order: the likeliest token comes first.
 - return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)] => return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)][::-1]
 - return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)] => return sorted((tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist()))
-the_least_likely: These are the least likely tokens: sort in descending order (topk takes the largest unless told otherwise).
+the_least_likely (slip): These are the least likely tokens: sort in descending order (topk takes the largest unless told otherwise).
 - probs.topk(k) => probs.topk(k, largest=False)
 by_id: The tokens stand in the order of their ids, not of their probabilities.
 - return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)] => return [(tokenizer.decode([i]), probs[i].item()) for i in sorted(best.indices.tolist())]
 - return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)] => return [(tokenizer.decode([i]), p) for i, p in enumerate(probs.tolist())][:k]
-ids_for_tokens: The tokens are ids: decode each of them (`tokenizer.decode([id])`).
+ids_for_tokens (slip): The tokens are ids: decode each of them (`tokenizer.decode([id])`).
 - (tokenizer.decode([i]), p) => (i, p) || (str(i), p)
 k_ignored: k is not used: the list has always the same length.
 - probs.topk(k) => probs.topk(10) || probs.topk(5) || probs.sort(descending=True) || probs.topk(1)
-default_of_k: Without k the list should have 10 entries: the default in the signature was changed.
+default_of_k (slip): Without k the list should have 10 entries: the default in the signature was changed.
 - prompt, k=10 => prompt, k=5 || prompt, k=3
-one_too_few: The list is one entry too short or too long: k pairs are asked for.
+one_too_few (slip): The list is one entry too short or too long: k pairs are asked for.
 - probs.topk(k) => probs.topk(k - 1) || probs.topk(min(k + 1, len(probs)))
 - return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)] => return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)][1:]
-sampled: You draw the tokens at random instead of taking the likeliest.
+sampled (missed): You draw the tokens at random instead of taking the likeliest.
 - best = probs.topk(k) =>
       drawn = torch.multinomial(probs, k)
       best = torch.return_types.topk((probs[drawn], drawn))
@@ -266,12 +268,12 @@ one_string: The k tokens are decoded together, as one string: decode each id on 
 space_lost: The leading space is stripped: " dog" and "dog" are two tokens of the vocabulary, and now look alike.
 - (tokenizer.decode([i]), p) => (tokenizer.decode([i]).strip(), p) || (tokenizer.convert_ids_to_tokens(i).replace("Ġ", ""), p)
 - (tokenizer.decode([i]), p) => (tokenizer.decode([i]).replace(" ", ""), p)
-a_dict: A list of pairs is asked for, not a dict (in which equal strings would overwrite each other).
+a_dict (slip): A list of pairs is asked for, not a dict (in which equal strings would overwrite each other).
 - return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)] => return {tokenizer.decode([i]): p for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)}
-two_lists: Two lists are returned: pair them up, `list(zip(tokens, probabilities))`.
+two_lists (slip): Two lists are returned: pair them up, `list(zip(tokens, probabilities))`.
 - return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)] => return [tokenizer.decode([i]) for i in best.indices], best.values.tolist()
 - return [(tokenizer.decode([i]), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)] => return best.values.tolist(), [tokenizer.decode([i]) for i in best.indices]
-pair_swapped: The pairs are the wrong way round: (token, probability).
+pair_swapped (slip): The pairs are the wrong way round: (token, probability).
 - (tokenizer.decode([i]), p) => (p, tokenizer.decode([i]))
 tokens_without_probabilities: Only the tokens are returned: each entry is a pair (token, probability).
 - (tokenizer.decode([i]), p) => tokenizer.decode([i])

@@ -386,12 +386,12 @@ EXERCISE = Exercise(
     checks=[
         Check("self_attn, cross_attn, ff, norm1 to norm3, and nothing else that trains", 1.0, _block_parts),
         Check("equals nn.TransformerDecoderLayer with the same weights", 2.5, _block_values),
-        Check("mask for self-attention, memory_mask for cross-attention", 1.5, _block_masks),
+        Check("mask for self-attention, memory_mask for cross-attention", 1.5, _block_masks, further=True),
         Check("nothing leaks from later tokens or from padding", 0.75, _block_leaks),
         Check("dropout acts on the three parts, not on x", 0.5, _block_dropout),
-        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _block_modes),
-        Check("gradients reach x, memory and every parameter", 0.75, _block_gradient),
-        Check("inputs unchanged, blocks independent, float64, device", 0.5, _block_manners),
+        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _block_modes, further=True),
+        Check("gradients reach x, memory and every parameter", 0.75, _block_gradient, further=True),
+        Check("inputs unchanged, blocks independent, float64, device", 0.5, _block_manners, further=True),
     ],
     working=r"""
 from torch import nn
@@ -535,7 +535,7 @@ norm_used_twice: One norm is used in several places: norm1 belongs to self-atten
   self.norm2 = nn.LayerNorm(embed_dim) => pass
   self.norm3 = nn.LayerNorm(embed_dim) => pass
 - self.norm3 = nn.LayerNorm(embed_dim) => self.norm3 = self.norm2
-norms_out_of_order: The norms are in another order: norm1 after self-attention, norm2 after cross-attention, norm3 after ff.
+norms_out_of_order (slip): The norms are in another order: norm1 after self-attention, norm2 after cross-attention, norm3 after ff.
 - x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm3(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
   return self.norm3(x + self.dropout(self.ff(x))) => return self.norm2(x + self.dropout(self.ff(x)))
 - x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm2(x + self.dropout(self.self_attn(x, mask)))
@@ -554,7 +554,7 @@ mask_ignored: mask is not passed on to self-attention, so every token sees the o
 - self.self_attn(x, mask) => self.self_attn(x)
 memory_mask_ignored: memory_mask is not passed on to cross-attention, so it reads the padding of the source.
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, None, memory)
-masks_swapped: The masks are swapped: mask (T, T) is for self-attention, memory_mask (T, S) for cross-attention.
+masks_swapped (slip): The masks are swapped: mask (T, T) is for self-attention, memory_mask (T, S) for cross-attention.
 - self.self_attn(x, mask) => self.self_attn(x, memory_mask)
   self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, mask, memory)
 - mask=None, memory_mask=None => memory_mask=None, mask=None
@@ -563,7 +563,7 @@ mask_for_both: mask is used in cross-attention too: it has a mask of its own, me
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory_mask if mask is None or mask.shape[-1] != memory.shape[1] else mask if memory_mask is None else mask | memory_mask, memory)
 memory_mask_for_both: memory_mask is used in self-attention: it belongs to cross-attention, mask to self-attention.
 - self.self_attn(x, mask) => self.self_attn(x, memory_mask)
-mask_inverted: A mask is turned round: True means blocked, here as in nn.MultiheadAttention.
+mask_inverted (slip): A mask is turned round: True means blocked, here as in nn.MultiheadAttention.
 - self.self_attn(x, mask) => self.self_attn(x, None if mask is None else ~mask)
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, None if memory_mask is None else ~memory_mask, memory)
 - self.self_attn(x, mask) => self.self_attn(x, None if mask is None else ~mask)
@@ -589,17 +589,17 @@ masks_as_torch_wants_them: nn.MultiheadAttention is given the masks as they come
   self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
   self.self_attn(x, mask) => self.self_attn(x, x, x, attn_mask=mask)[0]
   self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory, memory, attn_mask=memory_mask)[0]
-batch_not_first: nn.MultiheadAttention without batch_first=True takes the first dimension for the tokens: (B, T, C) needs batch_first=True.
+batch_not_first (slip): nn.MultiheadAttention without batch_first=True takes the first dimension for the tokens: (B, T, C) needs batch_first=True.
 - self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = nn.MultiheadAttention(embed_dim, num_heads)
   self.self_attn(x, mask) => self.self_attn(x, x, x)[0]
 - self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = nn.MultiheadAttention(embed_dim, num_heads)
   self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads)
   self.self_attn(x, mask) => self.self_attn(x, x, x, attn_mask=mask)[0]
   self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory, memory, attn_mask=memory_mask)[0]
-pair_not_unpacked: nn.MultiheadAttention returns a pair (output, weights): take the first.
+pair_not_unpacked (slip): nn.MultiheadAttention returns a pair (output, weights): take the first.
 - self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
   self.self_attn(x, mask) => self.self_attn(x, x, x, attn_mask=mask)
-other_names: The parts have other names: they are called self_attn, cross_attn, ff, norm1, norm2 and norm3.
+other_names (slip): The parts have other names: they are called self_attn, cross_attn, ff, norm1, norm2 and norm3.
 - self.cross_attn = Attention(embed_dim, num_heads) => self.multihead_attn = Attention(embed_dim, num_heads)
   self.cross_attn(x, memory_mask, context=memory) => self.multihead_attn(x, memory_mask, context=memory)
 - self.ff => self.feed_forward
@@ -613,7 +613,7 @@ other_names: The parts have other names: they are called self_attn, cross_attn, 
 
       def forward(self, x, memory, mask=None, memory_mask=None):
           return super().forward(x, memory, tgt_mask=mask, memory_mask=memory_mask)
-one_head: num_heads does not reach the attention (or only one of the two): Attention(embed_dim, num_heads).
+one_head (slip): num_heads does not reach the attention (or only one of the two): Attention(embed_dim, num_heads).
 - self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = Attention(embed_dim, 1)
   self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = Attention(embed_dim, 1)
 - self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = Attention(embed_dim, 1)
@@ -626,7 +626,7 @@ no_activation: ff has no ReLU between its two layers (or another activation, or 
 - self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.GELU(), nn.Linear(ff_dim, embed_dim))
 - self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim), nn.ReLU())
 - self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.Tanh(), nn.Linear(ff_dim, embed_dim))
-no_biases: ff has no biases: nn.Linear with its default bias.
+no_biases (slip): ff has no biases: nn.Linear with its default bias.
 - self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim, bias=False), nn.ReLU(), nn.Linear(ff_dim, embed_dim, bias=False))
 norm_inside_ff: There are parts too many (a fourth norm, say): three norms, one after each part, are all.
 - self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim), nn.LayerNorm(embed_dim))
@@ -637,7 +637,7 @@ norm_inside_ff: There are parts too many (a fourth norm, say): three norms, one 
       self.dropout = nn.Dropout(dropout)
       self.out = nn.Linear(embed_dim, embed_dim)
   return self.norm3(x + self.dropout(self.ff(x))) => return self.out(self.norm3(x + self.dropout(self.ff(x))))
-norm_of_another_kind: A norm is of another kind or eps: nn.LayerNorm(embed_dim), with its default eps.
+norm_of_another_kind (slip): A norm is of another kind or eps: nn.LayerNorm(embed_dim), with its default eps.
 - self.norm2 = nn.LayerNorm(embed_dim) => self.norm2 = nn.LayerNorm(embed_dim, eps=0.1) || self.norm2 = nn.LayerNorm(embed_dim, dropout)
 - self.norm2 = nn.LayerNorm(embed_dim) => self.norm2 = nn.BatchNorm1d(embed_dim)
 - self.norm3(x + self.dropout(self.ff(x))) => (lambda y: F.layer_norm(y, y.shape[-2:]) * self.norm3.weight + self.norm3.bias)(x + self.dropout(self.ff(x)))
@@ -675,12 +675,12 @@ dropout_on_the_sum: Dropout acts on the sum or on the result: it acts on what a 
 dropout_in_evaluation: Dropout is at work in evaluation mode too: F.dropout needs `training=self.training`; nn.Dropout sees to it by itself.
 - self.dropout = nn.Dropout(dropout) => self.p = dropout
   self.dropout( => F.dropout(p=self.p, input=
-dropout_keeps: `dropout` is taken for the probability of keeping: it is that of dropping, as in nn.Dropout.
+dropout_keeps (slip): `dropout` is taken for the probability of keeping: it is that of dropping, as in nn.Dropout.
 - self.dropout = nn.Dropout(dropout) => self.dropout = nn.Dropout(1 - dropout)
-dropout_fixed: The probability of dropout is a fixed number, or its default is not 0.
+dropout_fixed (slip): The probability of dropout is a fixed number, or its default is not 0.
 - self.dropout = nn.Dropout(dropout) => self.dropout = nn.Dropout(0.1) || self.dropout = nn.Dropout()
 - dropout=0.0 => dropout=0.1
-arguments_reordered: The parameters of `__init__` are not (embed_dim, num_heads, ff_dim, dropout=0.0), in this order and with these names.
+arguments_reordered (slip): The parameters of `__init__` are not (embed_dim, num_heads, ff_dim, dropout=0.0), in this order and with these names.
 - embed_dim, num_heads, ff_dim, dropout=0.0 => embed_dim, ff_dim, num_heads, dropout=0.0 || embed_dim, num_heads, ff_dim, dropout
 - embed_dim, num_heads, ff_dim, dropout=0.0 => d_model, nhead, ff_dim, dropout=0.0
   super().__init__() =>
@@ -688,7 +688,7 @@ arguments_reordered: The parameters of `__init__` are not (embed_dim, num_heads,
       embed_dim, num_heads = d_model, nhead
 memory_first: The parameters of `forward` are not (x, memory, mask=None, memory_mask=None): x first, then memory.
 - (self, x, memory, mask=None, memory_mask=None) => (self, memory, x, mask=None, memory_mask=None)
-masks_required: mask and memory_mask are required: their default is None.
+masks_required (slip): mask and memory_mask are required: their default is None.
 - mask=None, memory_mask=None => mask, memory_mask || mask, memory_mask=None
 frozen: Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
@@ -701,17 +701,17 @@ device_not_kept: A tensor is made without `device=…`, so this fails on a GPU.
 - def forward(self, x, memory, mask=None, memory_mask=None): =>
       def forward(self, x, memory, mask=None, memory_mask=None):
           x = x + torch.zeros(x.shape[1:], dtype=x.dtype)
-more_than_one_returned: More than one thing is returned: forward gives one tensor of x's shape.
+more_than_one_returned (slip): More than one thing is returned: forward gives one tensor of x's shape.
 - return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(x + self.dropout(self.ff(x))), memory
-memory_returned: The result has the shape of memory (or is memory): the block gives a new x, of x's shape.
+memory_returned (missed): The result has the shape of memory (or is memory): the block gives a new x, of x's shape.
 - return self.norm3(x + self.dropout(self.ff(x))) => return memory
-no_super: `super().__init__()` is missing: nn.Module must be set up before parts can be assigned.
+no_super (missed): `super().__init__()` is missing: nn.Module must be set up before parts can be assigned.
 - super().__init__() =>
-not_a_module: The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.
+not_a_module (missed): The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.
 - class DecoderBlock(nn.Module) => class DecoderBlock
   super().__init__() =>
   def forward => def __call__
-forward_misspelt: There is no method `forward`: nn.Module calls the method of exactly this name.
+forward_misspelt (missed): There is no method `forward`: nn.Module calls the method of exactly this name.
 - def forward => def foward
 input_changed:
 - x = self.norm1(x + self.dropout(self.self_attn(x, mask))) =>

@@ -12,7 +12,7 @@ import torch
 
 from autograder.asked.compare import unchanged
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer
 from autograder.asked.inputs import here, quietly_called, refused
 from autograder.asked.student import Student
 
@@ -179,14 +179,14 @@ def _best(got: Any, expected: list[int], bos_id: int, eos_id: int, max_len: int,
     if got == expected:
         return
     if bos_id in got:
-        raise Wrong(f"bos_id is in the result {where}: it is only what the model is given first.", "bos_kept")
+        raise ValuesDiffer(f"bos_id is in the result {where}: it is only what the model is given first.", "bos_kept")
     if eos_id in got:
-        raise Wrong(
+        raise ValuesDiffer(
             f"eos_id is in the result {where}: leave it out; a beam that has ended is not continued.", "eos_kept"
         )
     if len(got) > max_len:
-        raise Wrong(f"The result has more than max_len new tokens {where}.", "too_long")
-    raise Wrong(f"Another sentence should win {where}.")
+        raise ValuesDiffer(f"The result has more than max_len new tokens {where}.", "too_long")
+    raise ValuesDiffer(f"Another sentence should win {where}.")
 
 
 def _beam_tree(
@@ -357,9 +357,9 @@ EXERCISE = Exercise(
         Check("finds sentences that greedy decoding misses", 2.5, _beam_finds),
         Check("finished beams are kept", 1.5, _beam_finished),
         Check("the length penalty", 1.25, _beam_penalty),
-        Check("any bos_id and eos_id, at most max_len new tokens", 0.75, _beam_limits),
-        Check("long sentences, and more beams than tokens", 0.5, _beam_extremes),
-        Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _beam_manners),
+        Check("any bos_id and eos_id, at most max_len new tokens", 0.75, _beam_limits, further=True),
+        Check("long sentences, and more beams than tokens", 0.5, _beam_extremes, further=True),
+        Check("source_ids and mode unchanged, beam_size below 1 refused, device", 0.5, _beam_manners, further=True),
     ],
     working=r"""
 import torch
@@ -387,7 +387,7 @@ def beam_search(model, source_ids, bos_id, eos_id, beam_size, max_len, length_pe
     gives="list",
     slips=("nothing_returned", "global_generator", "error_of_another_type", "error_returned"),
     wrong=r"""
-greedy: Only one beam is followed, so this is greedy decoding: keep beam_size of them at each step.
+greedy (missed): Only one beam is followed, so this is greedy decoding: keep beam_size of them at each step.
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = 1
 - beams = [candidate for candidate in candidates if candidate[0][-1] != eos_id] => beams = [candidate for candidate in candidates if candidate[0][-1] != eos_id][:1]
 equal_beams: The search starts with beam_size copies of one beam, so all beams stay equal: start with one.
@@ -405,7 +405,7 @@ beams_not_cut: More beams are kept than beam_size (all continuations of all beam
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = min(2 * beam_size - len(finished), log_probs.numel())
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = min(beam_size * len(beams), log_probs.numel())
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = min(beam_size + 1 - len(finished), log_probs.numel())
-one_beam_fewer: One beam fewer than beam_size is kept.
+one_beam_fewer (slip): One beam fewer than beam_size is kept.
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = min(max(beam_size - 1, 1) - len(finished), log_probs.numel())
 beams_fixed: beam_size is not used: a fixed number of beams is kept.
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = min(5 - len(finished), log_probs.numel())
@@ -475,9 +475,9 @@ unfinished_lost: When no beam has ended by max_len, nothing comes back: then the
 penalty_ignored: length_penalty makes no difference: the log-probability of each beam is divided by ((5 + length) / 6) ** length_penalty, with the
     length of that beam.
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob / ((5 + max_len) / 6) ** length_penalty
-penalty_multiplied: The log-probability is multiplied by the penalty: it is divided, so that long sentences lose less.
+penalty_multiplied (slip): The log-probability is multiplied by the penalty: it is divided, so that long sentences lose less.
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob * ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted
-penalty_of_the_length_alone: The log-probability is divided by length ** length_penalty: here it is ((5 + length) / 6) ** length_penalty.
+penalty_of_the_length_alone (slip): The log-probability is divided by length ** length_penalty: here it is ((5 + length) / 6) ** length_penalty.
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob / max(len(tokens) - 1, 1) ** length_penalty
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob / len(tokens) ** length_penalty
 mean_log_probability: The log-probability is divided by the length, whatever length_penalty says.
@@ -493,20 +493,20 @@ penalty_subtracted: The penalty is subtracted, added, or multiplied by the lengt
 penalty_at_every_step: The penalty is applied anew at each step to what has been divided already: keep log-probabilities, and divide only to compare.
 - candidates.append(([*beams[beam][0], token], log_prob)) => candidates.append(([*beams[beam][0], token], log_prob / ((5 + len(beams[beam][0])) / 6) ** length_penalty))
 - candidates.append(([*beams[beam][0], token], log_prob)) => candidates.append(([*beams[beam][0], token], log_prob / ((5 + 1) / 6) ** length_penalty / len(beams[beam][0]) ** length_penalty))
-penalty_default: The default of length_penalty is not 0.6.
+penalty_default (slip): The default of length_penalty is not 0.6.
 - length_penalty=0.6 => length_penalty=1.0 || length_penalty=0.0 || length_penalty
 penalty_fixed: length_penalty is not used: its place is taken by a fixed 0.6.
 - ** length_penalty => ** 0.6
-bos_kept: bos_id is part of the result: leave it out.
+bos_kept (slip): bos_id is part of the result: leave it out.
 - tokens[1:] => tokens
-eos_kept: eos_id is part of the result: leave it out.
+eos_kept (slip): eos_id is part of the result: leave it out.
 - return [token for token in tokens[1:] if token != eos_id] => return tokens[1:]
-last_token_cut: The last token is cut off although it is not eos_id (or the first one, which is not bos_id).
+last_token_cut (slip): The last token is cut off although it is not eos_id (or the first one, which is not bos_id).
 - return [token for token in tokens[1:] if token != eos_id] => return tokens[1:-1]
 - tokens[1:] if => tokens[2:] if
-one_too_few: The loop has one step too few: max_len counts the new tokens, bos_id is not among them.
+one_too_few (slip): The loop has one step too few: max_len counts the new tokens, bos_id is not among them.
 - range(max_len) => range(max_len - 1)
-one_too_many: The loop has one step too many: at most max_len new tokens.
+one_too_many (slip): The loop has one step too many: at most max_len new tokens.
 - range(max_len) => range(max_len + 1)
 max_len_ignored: max_len is not kept to: it counts the new tokens, without bos.
 - range(max_len) => range(50) || range(2 * source_ids.shape[1]) || range(source_ids.shape[1])
@@ -517,13 +517,13 @@ nothing_at_zero: max_len = 0 fails: it gives an empty list.
 - beams, finished =>
       assert max_len > 0
       beams, finished
-fixed_ids: The ids of bos and eos are written into the code: use bos_id and eos_id.
+fixed_ids (slip): The ids of bos and eos are written into the code: use bos_id and eos_id.
 - == eos_id => == 2
   != eos_id => != 2
 - [([bos_id], 0.0)] => [([1], 0.0)] || [([0], 0.0)]
-starts_with_eos: The beams begin with eos_id: they begin with bos_id.
+starts_with_eos (slip): The beams begin with eos_id: they begin with bos_id.
 - [([bos_id], 0.0)] => [([eos_id], 0.0)]
-bos_not_given: The model is not given bos_id: target_ids begin with it, as in training.
+bos_not_given (missed): The model is not given bos_id: target_ids begin with it, as in training.
 - [([bos_id], 0.0)] => [([], 0.0)]
   tokens[1:] => tokens
 last_token_given: The model is given only the last token of each beam: it has no memory, so give it all of them.
@@ -532,17 +532,17 @@ wrong_position: The logits of the wrong position are used: the next token follow
 - target_ids)[:, -1] => target_ids)[:, 0] || target_ids).mean(dim=1)
 source_not_repeated: The model is given one source and several beams: repeat the source for each of them (`expand`, `repeat`), both have as many rows.
 - source_ids.expand(len(beams), -1) => source_ids || source_ids.expand(beam_size, -1)
-model_arguments_swapped: The model's arguments are the wrong way round: model(source_ids, target_ids).
+model_arguments_swapped (slip): The model's arguments are the wrong way round: model(source_ids, target_ids).
 - source_ids.expand(len(beams), -1), target_ids => target_ids, source_ids.expand(len(beams), -1)
 too_many_asked_for: topk is asked for more than there is: with beam_size above V, a beam has only V continuations (`min(beam_size, …)`).
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = beam_size - len(finished)
-score_too: More than the ids is returned: one list of ints is asked for.
+score_too (slip): More than the ids is returned: one list of ints is asked for.
 - return [token for token in tokens[1:] if token != eos_id] => return [token for token in tokens[1:] if token != eos_id], _
 - return [token for token in tokens[1:] if token != eos_id] => return _, [token for token in tokens[1:] if token != eos_id]
-all_beams: All beams are returned (or a list around the one): one list of ints is asked for.
+all_beams (slip): All beams are returned (or a list around the one): one list of ints is asked for.
 - return [token for token in tokens[1:] if token != eos_id] => return [[token for token in tokens[1:] if token != eos_id]]
 - return [token for token in tokens[1:] if token != eos_id] => return [[t for t in tokens[1:] if t != eos_id] for tokens, _ in sorted(finished or beams, key=score, reverse=True)]
-tensor: A tensor is returned, or a list of tensors: a list of ints is asked for (`.tolist()`, `int(…)`).
+tensor (slip): A tensor is returned, or a list of tensors: a list of ints is asked for (`.tolist()`, `int(…)`).
 - return [token for token in tokens[1:] if token != eos_id] => return torch.tensor([token for token in tokens[1:] if token != eos_id])
 - return [token for token in tokens[1:] if token != eos_id] => return [torch.tensor(token) for token in tokens[1:] if token != eos_id]
 input_changed: source_ids are changed in place: the caller's tensor stays as it is.

@@ -159,7 +159,7 @@ EXERCISE = Exercise(
         Check("the brevity penalty, over the corpus", 1.0, _bleu_brevity),
         Check("smoothing, as sacrebleu does it", 1.0, _bleu_smoothing),
         Check("nothing matches, short and empty sentences", 0.75, _bleu_nothing),
-        Check("lists unchanged, unequal numbers refused", 0.5, _bleu_manners),
+        Check("lists unchanged, unequal numbers refused", 0.5, _bleu_manners, further=True),
     ],
     working=r"""
 import math
@@ -199,9 +199,9 @@ sets: n-grams are counted once only (a set): each counts as often as it stands t
 - ours = Counter(tuple(hypothesis[i : i + n]) for i in range(len(hypothesis) - n + 1)) => ours = Counter(set(tuple(hypothesis[i : i + n]) for i in range(len(hypothesis) - n + 1)))
 recall: The matches are divided by the n-grams of the reference (recall): precision divides by those of the hypothesis.
 - totals[n - 1] += ours.total() => totals[n - 1] += theirs.total()
-arguments_swapped: Hypotheses and references are the wrong way round: bleu(hypotheses, references); precision and brevity are the hypotheses'.
+arguments_swapped (slip): Hypotheses and references are the wrong way round: bleu(hypotheses, references); precision and brevity are the hypotheses'.
 - def bleu(hypotheses, references) => def bleu(references, hypotheses)
-unigrams_only: Not all of the n-grams of 1 to 4 tokens are used.
+unigrams_only (missed): Not all of the n-grams of 1 to 4 tokens are used.
 - [0] * 4, [0] * 4 => [0] * 1, [0] * 1
   range(1, 5) => range(1, 2)
   / 4) => / 1)
@@ -218,7 +218,7 @@ five_grams: n-grams of five tokens are used as well: 1 to 4.
 - [0] * 4, [0] * 4 => [0] * 5, [0] * 5
   range(1, 5) => range(1, 6)
   / 4) => / 5)
-last_n_gram_missing: The last n-gram of each sentence is left out: there are length - n + 1 of them.
+last_n_gram_missing (slip): The last n-gram of each sentence is left out: there are length - n + 1 of them.
 - len(hypothesis) - n + 1 => len(hypothesis) - n
   len(reference) - n + 1 => len(reference) - n
 - len(hypothesis) - n + 1 => len(hypothesis) - n
@@ -374,21 +374,21 @@ mean_of_precisions: The precisions of the sentences are averaged: matches and n-
       return 100 * brevity * math.prod(means) ** 0.25
 arithmetic_mean: The arithmetic mean of the precisions is taken: it is the geometric one.
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * sum(math.exp(p) for p in log_precisions) / 4
-product: The precisions are multiplied, but the fourth root is missing (or another one is taken).
+product (slip): The precisions are multiplied, but the fourth root is missing (or another one is taken).
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * math.exp(sum(log_precisions))
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * math.exp(sum(log_precisions) / 2)
 harmonic_mean: The harmonic mean is taken: it is the geometric one.
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * 4 / sum(math.exp(-p) for p in log_precisions)
-log_base: The logarithm and the exponential do not belong together (log2 or log10 with exp).
+log_base (slip): The logarithm and the exponential do not belong together (log2 or log10 with exp).
 - math.log( => math.log2( || math.log10(
-scale_of_one: The score goes from 0 to 1: it is to go from 0 to 100.
+scale_of_one (slip): The score goes from 0 to 1: it is to go from 0 to 100.
 - 100 * brevity => brevity
 pooled_counts: The n-grams of all four lengths are thrown together: a precision for each n, then their geometric mean.
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * sum(matches) / sum(totals)
 no_brevity_penalty: The brevity penalty is missing (or compares numbers of sentences, which are equal): hypotheses with fewer tokens than their
     references lose.
 - brevity = 1.0 if h >= r else math.exp(1 - r / h) => brevity = 1.0
-brevity_upside_down: The fraction in the brevity penalty is upside down: exp(1 - r / h), where r is the length of the references.
+brevity_upside_down (slip): The fraction in the brevity penalty is upside down: exp(1 - r / h), where r is the length of the references.
 - brevity = 1.0 if h >= r else math.exp(1 - r / h) => brevity = 1.0 if h >= r else math.exp(1 - h / r)
 - brevity = 1.0 if h >= r else math.exp(1 - r / h) => brevity = 1.0 if h >= r else math.exp(h / r - 1) || brevity = 1.0 if h >= r else h / r
 long_ones_punished: Hypotheses that are *longer* lose (or gain): the penalty is 1 for them, exp(1 - r / h) for shorter ones.
@@ -411,15 +411,15 @@ log_of_zero: The logarithm of 0 is taken where an order has no match: smoothing 
 - if matched == 0: => log_precisions.append(math.log(matched / total))
   penalty *= 2 =>
   log_precisions.append(math.log((matched or 1 / penalty) / total)) =>
-always_half: Each order without a match counts as 1/2: the second counts as 1/4, the third as 1/8.
+always_half (slip): Each order without a match counts as 1/2: the second counts as 1/4, the third as 1/8.
 - penalty *= 2 => penalty = 2
-halved_by_order: The smoothing goes by n: it is the first order *without a match* that counts as 1/2, the next as 1/4.
+halved_by_order (slip): The smoothing goes by n: it is the first order *without a match* that counts as 1/2, the next as 1/4.
 - in always_half
   if matched == 0: => penalty *= 2
   penalty = 2 =>
 - if matched == 0: => penalty = 2 ** (len(log_precisions))
   penalty *= 2 =>
-smoothing_starts_at_one: The first order without a match counts as one match: it counts as 1/2, the next as 1/4.
+smoothing_starts_at_one (slip): The first order without a match counts as one match: it counts as 1/2, the next as 1/4.
 - in log_base
   for matched, total in zip(matches, totals, strict=True): =>
       for matched, total in zip(matches, totals, strict=True):
@@ -499,11 +499,11 @@ empty_skipped: Pairs with an empty sentence are skipped: the lengths of both sti
 - in characters
   hypotheses = [''.join(h) for h in hypotheses => pairs = [(h, r) for h, r in zip(hypotheses, references) if len(h) >= 4
   references = [''.join(r) for r in references => hypotheses, references = [h for h, r in pairs], [r for h, r in pairs
-not_a_float: The result is not a plain float (an int, a tensor, a text).
+not_a_float (slip): The result is not a plain float (an int, a tensor, a text).
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return int(100 * brevity * math.exp(sum(log_precisions) / 4))
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return torch.tensor(100 * brevity * math.exp(sum(log_precisions) / 4))
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return str(100 * brevity * math.exp(sum(log_precisions) / 4))
-details_too: More than the score is returned: one float is asked for.
+details_too (slip): More than the score is returned: one float is asked for.
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * math.exp(sum(log_precisions) / 4), log_precisions
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return {'bleu': 100 * brevity * math.exp(sum(log_precisions) / 4)}
 unequal_numbers_accepted: Unequal numbers of hypotheses and references are accepted: they should be a ValueError.

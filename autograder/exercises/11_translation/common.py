@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from autograder.asked.compare import kind
-from autograder.asked.declare import Problem, Wrong
+from autograder.asked.declare import Problem, ValuesDiffer, Wrong
 from autograder.asked.inputs import devices_differ, note_rounded
 from autograder.asked.student import Kept, Student
 
@@ -26,7 +26,7 @@ def float_answered(
     if not math.isfinite(number):
         raise Wrong(f"{what} is not a finite number {where}.")
     if abs(number - expected) > digits * max(abs(expected), 1e-12):
-        raise Wrong(f"{what} is too {'large' if number > expected else 'small'} {where}.")
+        raise ValuesDiffer(f"{what} is too {'large' if number > expected else 'small'} {where}.")
     if type(got) is not float and expected:
         raise Wrong(f"A plain float is asked for; yours is {kind(got)}.", "not_a_float")
     return answer

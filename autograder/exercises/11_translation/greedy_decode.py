@@ -11,7 +11,7 @@ import torch
 
 from autograder.asked.compare import kind, unchanged
 from autograder.asked.course import reference
-from autograder.asked.declare import Check, Exercise, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import here, normal, quietly_called
 from autograder.asked.student import Student
 
@@ -34,18 +34,20 @@ def _same_ids(got: list[int], expected: list[int], bos_id: int, eos_id: int, max
     if got == expected:
         return
     if bos_id in got:
-        raise Wrong(f"bos_id is in the result {where}: it is only what the model is given first.", "bos_kept")
+        raise ValuesDiffer(f"bos_id is in the result {where}: it is only what the model is given first.", "bos_kept")
     if eos_id in got:
-        raise Wrong(f"eos_id is in the result {where}: leave it out, and all that would follow it.", "eos_kept")
+        raise ValuesDiffer(f"eos_id is in the result {where}: leave it out, and all that would follow it.", "eos_kept")
     if len(got) > max_len:
-        raise Wrong(f"The result has more than max_len new tokens {where}.", "too_long")
+        raise ValuesDiffer(f"The result has more than max_len new tokens {where}.", "too_long")
     if got[: len(expected)] == expected:
-        raise Wrong(f"The result goes on after its end {where}: a sentence ends at its first eos_id.", "too_long")
+        raise ValuesDiffer(
+            f"The result goes on after its end {where}: a sentence ends at its first eos_id.", "too_long"
+        )
     if expected[: len(got)] == got:
-        raise Wrong(
+        raise ValuesDiffer(
             f"The result stops too early {where}: only its own eos_id, or max_len, ends a sentence.", "too_short"
         )
-    raise Wrong(f"The tokens are not the right ones {where}.")
+    raise ValuesDiffer(f"The tokens are not the right ones {where}.")
 
 
 def _source(*shape: int) -> torch.Tensor:
@@ -138,9 +140,9 @@ EXERCISE = Exercise(
         Check("one sentence, the likeliest token each time", 1.0, _greedy_one),
         Check("many rows, each up to its own end", 1.25, _greedy_rows),
         Check("at most max_len new tokens", 0.75, _greedy_max_len),
-        Check("any bos_id and eos_id", 0.5, _greedy_other_ids),
+        Check("any bos_id and eos_id", 0.5, _greedy_other_ids, further=True),
         Check("stops when all rows have ended", 0.25, _greedy_stops),
-        Check("source_ids and the model's mode unchanged, device", 0.25, _greedy_manners),
+        Check("source_ids and the model's mode unchanged, device", 0.25, _greedy_manners, further=True),
     ],
     working=r"""
 import torch
@@ -164,23 +166,23 @@ def greedy_decode(model, source_ids, bos_id, eos_id, max_len):
         "global_generator",
     ),
     wrong=r"""
-bos_kept: bos_id is part of the result: it is only what the model is given first, leave it out.
+bos_kept (slip): bos_id is part of the result: it is only what the model is given first, leave it out.
 - target_ids[:, 1:].tolist() => target_ids.tolist()
-eos_kept: eos_id is part of the result: a row goes up to its first eos_id, without it.
+eos_kept (slip): eos_id is part of the result: a row goes up to its first eos_id, without it.
 - row[: row.index(eos_id)] => row[: row.index(eos_id) + 1]
-bos_and_eos_kept: bos_id and eos_id are part of the result: leave both out.
+bos_and_eos_kept (slip): bos_id and eos_id are part of the result: leave both out.
 - target_ids[:, 1:].tolist() => target_ids.tolist()
   row[: row.index(eos_id)] => row[: row.index(eos_id) + 1]
-last_token_cut: The last token is cut off too: only eos_id and what follows it does not belong to a row.
+last_token_cut (slip): The last token is cut off too: only eos_id and what follows it does not belong to a row.
 - row[: row.index(eos_id)] => row[: row.index(eos_id) - 1]
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[:-1] for row in rows]
-eos_filtered: eos_id is taken out, but what was written after it stays: a row ends at its first eos_id.
+eos_filtered (slip): eos_id is taken out, but what was written after it stays: a row ends at its first eos_id.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [[token for token in row if token != eos_id] for row in rows]
 not_cut: Rows are not cut at their eos_id: what the model writes after it does not belong to the sentence.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return rows
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: row.index(eos_id)] if row and row[-1] == eos_id else row for row in rows]
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[:-1] if row and row[-1] == eos_id else row for row in rows]
-cut_at_the_last_eos: A row is cut at its last eos_id: the first one ends it.
+cut_at_the_last_eos (slip): A row is cut at its last eos_id: the first one ends it.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: len(row) - 1 - row[::-1].index(eos_id)] if eos_id in row else row for row in rows]
 first_row_to_end_stops_all: Decoding stops for all rows as soon as one ends: the others go on to their own eos_id (`.all()`, not `.any()`).
 - if ended.all() => if ended.any()
@@ -193,9 +195,9 @@ never_stops: The model is asked again and again until max_len although all rows 
   break =>
 - ended |= next_ids == eos_id => ended = next_ids == eos_id
   if ended.all() => if B == 1 and ended.all()
-wrong_position: The logits of the wrong position are used: the next token follows the last one, `logits[:, -1]`.
+wrong_position (missed): The logits of the wrong position are used: the next token follows the last one, `logits[:, -1]`.
 - logits[:, -1] => logits[:, 0] || logits[:, max(logits.shape[1] - 2, 0)] || logits.mean(dim=1) || logits[:, -2]
-new_tokens_do_not_fit: The new tokens do not fit target_ids: the maximum over the vocabulary (dim=-1) of the last position gives (B,); as a column (B,
+new_tokens_do_not_fit (missed): The new tokens do not fit target_ids: the maximum over the vocabulary (dim=-1) of the last position gives (B,); as a column (B,
     1) it is appended along dim=1.
 - argmax(dim=-1) => argmax(dim=0)
 - logits[:, -1].argmax(dim=-1) => logits[-1].argmax(dim=-1)
@@ -204,7 +206,7 @@ wrong_dimension: The maximum is taken over the wrong dimension: over the vocabul
 - logits[:, -1].argmax(dim=-1) => logits[:, -1].softmax(dim=0).argmax(dim=-1)
 first_row_for_all: All rows get the first row's token: each row has logits of its own.
 - logits[:, -1].argmax(dim=-1) => logits[0, -1].argmax(dim=-1).expand(B)
-least_likely: The least likely token is taken.
+least_likely (slip): The least likely token is taken.
 - argmax => argmin
 sampled: The tokens are drawn at random: greedy takes the likeliest one.
 - next_ids = logits[:, -1].argmax(dim=-1)  # (B,): the last position only => next_ids = torch.multinomial(logits[:, -1].softmax(dim=-1), 1)[:, 0]
@@ -212,17 +214,17 @@ last_token_only: The model is given only the last token: it has no memory, so gi
 - model(source_ids, target_ids) => model(source_ids, target_ids[:, -1:])
 bos_left_out: The model is no longer given bos_id once there are tokens: target_ids begin with it always, as in training.
 - model(source_ids, target_ids) => model(source_ids, target_ids if target_ids.shape[1] == 1 else target_ids[:, 1:])
-not_appended: What is written does not get longer: append each new token to target_ids.
+not_appended (missed): What is written does not get longer: append each new token to target_ids.
 - target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = next_ids[:, None]
-put_in_front: New tokens are put in front: append them at the end.
+put_in_front (slip): New tokens are put in front: append them at the end.
 - target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = torch.cat([next_ids[:, None], target_ids], dim=1)
-stacked_as_rows: New tokens are appended as rows: torch.cat along dim=1, of (B, T) and (B, 1).
+stacked_as_rows (missed): New tokens are appended as rows: torch.cat along dim=1, of (B, T) and (B, 1).
 - target_ids = torch.cat([target_ids, next_ids[:, None]], dim=1)  # (B, T + 1) => target_ids = torch.cat([target_ids, next_ids[:, None]], dim=0)
-starts_with_eos: target_ids begin with something else than bos_id.
+starts_with_eos (slip): target_ids begin with something else than bos_id.
 - bos_id, device => eos_id, device
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = torch.zeros(B, 1, dtype=torch.long, device=source_ids.device)
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = source_ids[:, :1]
-empty_start: target_ids are empty at the start: the model is given bos_id first.
+empty_start (missed): target_ids are empty at the start: the model is given bos_id first.
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = torch.zeros(B, 0, dtype=torch.long, device=source_ids.device)
   target_ids[:, 1:].tolist() => target_ids.tolist()
 source_continued: The source is continued, as a GPT would do: the translation begins anew, with bos_id, and the source is the model's first argument.
@@ -230,11 +232,11 @@ source_continued: The source is continued, as a GPT would do: the translation be
   target_ids[:, 1:] => target_ids[:, source_ids.shape[1] :]
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) => target_ids = torch.cat([source_ids, torch.full((B, 1), bos_id, device=source_ids.device)], dim=1)
   target_ids[:, 1:] => target_ids[:, source_ids.shape[1] + 1 :]
-model_arguments_swapped: The model's arguments are the wrong way round (or one is missing): model(source_ids, target_ids).
+model_arguments_swapped (missed): The model's arguments are the wrong way round (or one is missing): model(source_ids, target_ids).
 - model(source_ids, target_ids) => model(target_ids, source_ids) || model(target_ids) || model(target_ids, target_ids)
-one_too_few: A row that never ends is one token short: max_len counts the new tokens, bos_id is not among them, and all are kept.
+one_too_few (slip): A row that never ends is one token short: max_len counts the new tokens, bos_id is not among them, and all are kept.
 - row.index(eos_id)] if eos_id in row else row for => row.index(eos_id)] if eos_id in row else row[:-1] for
-one_too_many: One token too many is written: at most max_len new ones.
+one_too_many (slip): One token too many is written: at most max_len new ones.
 - range(max_len) => range(max_len + 1)
 max_len_ignored: max_len is not kept to: a row that never writes eos_id goes on.
 - range(max_len) => range(100)
@@ -246,21 +248,21 @@ fixed_ids: The ids of bos and eos (or of padding) are written into the code: use
   return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: row.index(2)] if 2 in row else row for row in rows]
 - bos_id, device => 1, device
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [[token for token in (row[: row.index(eos_id)] if eos_id in row else row) if token != 0] for row in rows]
-rows_out_of_order: The rows come back in another order than they were given in (by the time at which they end, say).
+rows_out_of_order (slip): The rows come back in another order than they were given in (by the time at which they end, say).
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return sorted([row[: row.index(eos_id)] if eos_id in row else row for row in rows], key=len)
 empty_rows_dropped: Rows that end at once are missing in the result: they are empty lists.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: row.index(eos_id)] if eos_id in row else row for row in rows if row[:1] != [eos_id]]
 first_row_only: Only one row comes back: a list for each row of source_ids.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: row.index(eos_id)] if eos_id in row else row for row in rows][0]
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [row[: row.index(eos_id)] if eos_id in row else row for row in rows][:1]
-tensors: Tensors are returned: lists of ints are asked for (`.tolist()`).
+tensors (slip): Tensors are returned: lists of ints are asked for (`.tolist()`).
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return target_ids[:, 1:]
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [torch.tensor(x) for x in [row[: row.index(eos_id)] if eos_id in row else row for row in rows]]
 - rows = target_ids[:, 1:].tolist() => rows = [list(row) for row in target_ids[:, 1:]]
-tuples: The rows are tuples: a list of lists is asked for.
+tuples (slip): The rows are tuples: a list of lists is asked for.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return [tuple(row) for row in [row[: row.index(eos_id)] if eos_id in row else row for row in rows]]
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] => return tuple([row[: row.index(eos_id)] if eos_id in row else row for row in rows])
-shared_list: All rows share one list (`[[]] * B`): make a list for each, `[[] for _ in range(B)]`.
+shared_list (slip): All rows share one list (`[[]] * B`): make a list for each, `[[] for _ in range(B)]`.
 - |
   rows, ended = [[]] * len(source_ids), [False] * len(source_ids)
   target_ids = torch.full((len(source_ids), 1), bos_id, device=source_ids.device)
@@ -278,7 +280,7 @@ training_mode: The model is put into training mode, so dropout would be at work:
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) =>
       model.train()
       target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1)
-padded_rows: All rows come back equally long, filled up: each list ends where its row ends.
+padded_rows (slip): All rows come back equally long, filled up: each list ends where its row ends.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] =>
       rows = [row[: row.index(eos_id)] if eos_id in row else row for row in rows]
       return [row + [0] * (max(map(len, rows)) - len(row)) for row in rows]

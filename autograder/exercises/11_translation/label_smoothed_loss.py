@@ -152,10 +152,10 @@ EXERCISE = Exercise(
     checks=[
         Check("equals PyTorch's, for any shape and smoothing", 1.25, _loss_values),
         Check("padding is left out, of the sum and of the mean", 1.0, _loss_padding),
-        Check("stable for large logits", 0.5, _loss_extremes),
-        Check("gradients, none at padding", 0.5, _loss_gradient),
-        Check("a pad_id outside the vocabulary", 0.25, _loss_outside),
-        Check("inputs unchanged, float64, any layout and device", 0.25, _loss_manners),
+        Check("stable for large logits", 0.5, _loss_extremes, further=True),
+        Check("gradients, none at padding", 0.5, _loss_gradient, further=True),
+        Check("a pad_id outside the vocabulary", 0.25, _loss_outside, further=True),
+        Check("inputs unchanged, float64, any layout and device", 0.25, _loss_manners, further=True),
         Check("smoothing from 0 to 1, else a ValueError", 0.25, _loss_refusals),
     ],
     working=r"""
@@ -183,17 +183,17 @@ def label_smoothed_loss(logits, targets, smoothing, pad_id):
         "bad_input_accepted",
     ),
     wrong=r"""
-smoothing_ignored: smoothing makes no difference: a share `smoothing` of each target is spread evenly over all tokens.
+smoothing_ignored (missed): smoothing makes no difference: a share `smoothing` of each target is spread evenly over all tokens.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -right.mean()
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * right).mean()
 right_token_only: Only the right token counts, with weight 1 - smoothing: the share that was taken from it goes to all tokens evenly.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right).mean()
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing + smoothing / logits.shape[-1]) * right).mean()
-shares_swapped: The two shares are swapped: the right token has 1 - smoothing, the even part smoothing.
+shares_swapped (slip): The two shares are swapped: the right token has 1 - smoothing, the even part smoothing.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -(smoothing * right + (1 - smoothing) * evenly).mean()
 right_token_keeps_all: The right token keeps its full weight of 1, so the weights add up to more than 1: it gives away the share that is spread.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -(right + smoothing * evenly).mean()
-spread_over_the_others: The share is spread over the *other* tokens only (smoothing / (V - 1) each), as some implementations do: here, as in PyTorch,
+spread_over_the_others (slip): The share is spread over the *other* tokens only (smoothing / (V - 1) each), as some implementations do: here, as in PyTorch,
     every token has smoothing / V, the right one too.
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / (logits.shape[-1] - 1)
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / logits.shape[-1]
@@ -222,7 +222,7 @@ kl_divergence: The entropy of the smoothed targets is subtracted (a KL divergenc
       loss = F.kl_div(log_probs, wanted, reduction='none').sum(-1)
   smooth = -log_probs.mean(-1) =>
   loss = (1 - smoothing) * nll + smoothing * smooth =>
-padding_in_the_mean: Padding is left out of the sum but counted in the mean: divide by the number of targets that are not padding.
+padding_in_the_mean (slip): Padding is left out of the sum but counted in the mean: divide by the number of targets that are not padding.
 - in masked
   sum() / real.sum => mean
 padding_counted: Padding counts like any other target: targets equal to pad_id are left out.
@@ -242,29 +242,29 @@ padding_in_one_part: Padding is left out of one of the two parts only: both are 
 - in masked
   loss = (1 - smoothing) * nll + smoothing * smooth => return ((1 - smoothing) * (nll * real).sum() + smoothing * smooth.sum()) / real.sum()
   return (loss * real).sum() / real.sum() =>
-only_padding: The condition is the wrong way round: what is *not* padding counts.
+only_padding (slip): The condition is the wrong way round: what is *not* padding counts.
 - targets != pad_id => targets == pad_id
 padding_is_zero: pad_id is taken to be 0 (or larger ids are): compare with the pad_id that is given.
 - targets != pad_id => targets != 0 || targets > 0 || targets > pad_id
 predicted_padding: Positions are left out where the model *predicts* padding: it is the targets that say what is padding.
 - real = targets != pad_id  # (...) => real = logits.argmax(dim=-1) != pad_id || real = (targets != pad_id) & (logits.argmax(dim=-1) != pad_id)
-row_by_row: The mean is taken for each row first and then over the rows: all targets that are not padding have the same weight.
+row_by_row (slip): The mean is taken for each row first and then over the rows: all targets that are not padding have the same weight.
 - in masked
   loss * real).sum() / real.sum => (loss * real).sum(-1) / real.sum(-1).clamp(min=1)).mean
 - in masked
   loss * real).sum() / real.sum => (loss * real).sum(-1) / real.sum(-1)).mean
-summed: The losses are added up: their mean is asked for.
+summed (slip): The losses are added up: their mean is asked for.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).sum()
 - in masked
   real.sum( => len(targets
-not_reduced: The losses of the positions are returned one by one: their mean is asked for.
+not_reduced (slip): The losses of the positions are returned one by one: their mean is asked for.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly)
 - in masked
   (loss * real).sum() / real.sum() => loss * real
-sign: The sign is wrong: log-probabilities are negative, a loss is positive.
+sign (slip): The sign is wrong: log-probabilities are negative, a loss is positive.
 - return -( => return (
 - smoothing * evenly => -smoothing * evenly
-log_base: The logarithm is not the natural one.
+log_base (slip): The logarithm is not the natural one.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).mean() / math.log(2)
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).mean() / math.log(10)
 softmax_of_another_dimension: The softmax runs over the wrong dimension: over the vocabulary, the last one.
@@ -301,9 +301,9 @@ padding_as_index: A pad_id outside the vocabulary (-100, say) is used as an inde
   F.kl_div(log_probs, wanted, reduction='none' => -(wanted * log_probs
 gradient_cut_off:
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = log_probs.detach().mean(dim=-1)  # (N,): each token with weight 1 / V
-a_number: A Python number is returned: a scalar tensor is asked for, or there is nothing to train by.
+a_number (slip): A Python number is returned: a scalar tensor is asked for, or there is nothing to train by.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).mean().item()
-dimension_kept: The result has a dimension (shape (1,)): a scalar is asked for.
+dimension_kept (slip): The result has a dimension (shape (1,)): a scalar is asked for.
 - return -((1 - smoothing) * right + smoothing * evenly).mean() => return -((1 - smoothing) * right + smoothing * evenly).mean()[None]
 input_changed:
 - real = targets != pad_id  # (...) =>
@@ -327,7 +327,7 @@ bad_input_accepted: A smoothing below 0 or above 1 is accepted: it should be a V
 - if not 0 <= smoothing <= 1: =>
   raise ValueError(f"smoothing must be between 0 and 1; got {smoothing}") =>
 - if not 0 <= smoothing <= 1: => if smoothing < 0: || if smoothing > 1:
-limits_refused: smoothing = 0 or smoothing = 1 is refused: both are allowed.
+limits_refused (slip): smoothing = 0 or smoothing = 1 is refused: both are allowed.
 - if not 0 <= smoothing <= 1: => if not 0 < smoothing <= 1: || if not 0 <= smoothing < 1: || if not 0 < smoothing < 1:
 """,
     right=r"""

@@ -49,7 +49,7 @@ EXERCISE = Exercise(
     checks=[
         Check("the warm-up, a straight line", 0.75, _noam_at(1, 2, 3, 17)),
         Check("the peak and the decay after it", 0.75, _noam_at()),
-        Check("warmup of 1, very many steps, arguments by name", 0.25, _noam_edges),
+        Check("warmup of 1, very many steps, arguments by name", 0.25, _noam_edges, further=True),
         Check("a step below 1 is a ValueError", 0.25, _noam_refusals),
     ],
     working=r"""
@@ -70,18 +70,18 @@ terms_added: The two terms are added (or averaged): the rate is the smaller of t
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * (step**-0.5 + step * warmup**-1.5)
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * (step**-0.5 + step * warmup**-1.5) / 2
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * step**-0.5 * step * warmup**-1.5
-d_model_upside_down: The rate grows with d_model: it is d_model to the power of *minus* 0.5, so wider models take smaller steps.
+d_model_upside_down (slip): The rate grows with d_model: it is d_model to the power of *minus* 0.5, so wider models take smaller steps.
 - d_model**-0.5 => d_model**0.5
-d_model_missing: d_model is not used: the whole schedule is multiplied by d_model^-0.5.
+d_model_missing (slip): d_model is not used: the whole schedule is multiplied by d_model^-0.5.
 - d_model**-0.5 * =>
-d_model_without_root: The exponent of d_model is wrong: -0.5, one over the root.
+d_model_without_root (slip): The exponent of d_model is wrong: -0.5, one over the root.
 - d_model**-0.5 => d_model**-1 || d_model**-1.5
 d_model_on_one_term: d_model^-0.5 multiplies only one of the two terms: it stands before the minimum, for both.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return min(d_model**-0.5 * step**-0.5, step * warmup**-1.5)
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return min(step**-0.5, d_model**-0.5 * step * warmup**-1.5)
-warmup_exponent: The exponent of warmup is not -1.5: only with that one do the two terms meet at step = warmup.
+warmup_exponent (slip): The exponent of warmup is not -1.5: only with that one do the two terms meet at step = warmup.
 - warmup**-1.5 => warmup**-0.5 || warmup**-1 || warmup**-2
-step_exponent: The decay has another exponent: step to the power of -0.5.
+step_exponent (slip): The decay has another exponent: step to the power of -0.5.
 - min(step**-0.5 => min(step**-1 || min(step**0.5 || min(step**-1.5
 no_warmup: There is no warm-up: until step = warmup the rate rises in a straight line, step * warmup^-1.5.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * step**-0.5
@@ -96,7 +96,7 @@ another_decay: After the warm-up the rate falls along another curve (a straight 
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) =>
       peak, share = (d_model * warmup) ** -0.5, min(1.0, (step - warmup) / (10 * warmup))
       return peak * step / warmup if step < warmup else peak * (1 + math.cos(math.pi * share)) / 2
-counted_from_zero: The steps are counted as if the first were 0 (or shifted by one): step counts from 1 here, so use it as it comes.
+counted_from_zero (slip): The steps are counted as if the first were 0 (or shifted by one): step counts from 1 here, so use it as it comes.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) =>
       step = step + 1
       return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
@@ -110,18 +110,18 @@ fixed_numbers: The numbers of the paper (d_model 512, warmup 4000) are written i
 - warmup**-1.5 => 4000**-1.5
 - d_model**-0.5 => 512**-0.5
 - d_model**-0.5 * min(step**-0.5, step * warmup => 512**-0.5 * min(step**-0.5, step * 4000
-whole_division: A division is rounded down to whole numbers (`//`, int): the rate comes out as 0, or in stairs.
+whole_division (missed): A division is rounded down to whole numbers (`//`, int): the rate comes out as 0, or in stairs.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return d_model**-0.5 * min(step**-0.5, (step // warmup) * warmup**-0.5)
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return int(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
 rounded:
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return round(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5), 4)
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return round(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5), 6)
-arguments_swapped: The parameters are not (step, d_model, warmup), in this order and with these names.
+arguments_swapped (slip): The parameters are not (step, d_model, warmup), in this order and with these names.
 - (step, d_model, warmup) => (step, warmup, d_model) || (d_model, step, warmup)
 - (step, d_model, warmup): =>
       (step, dim, warmup_steps):
           d_model, warmup = dim, warmup_steps
-not_a_float: The result is not a plain float (a tensor, a text): optimisers and logs want a number.
+not_a_float (slip): The result is not a plain float (a tensor, a text): optimisers and logs want a number.
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return torch.tensor(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return str(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
 - return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5) => return f"{d_model**-0.5 * min(step**-0.5, step * warmup**-1.5):.2f}"
@@ -131,7 +131,7 @@ bad_step_accepted: A step below 1 is accepted: it should be a ValueError that na
   raise ValueError(f"step counts from 1; got {step}") =>
 - raise ValueError(f"step counts from 1; got {step}") => return 0.0
 - if step < 1: => if step < 0: || if step == 0:
-first_step_refused: Step 1 is refused: it is the first.
+first_step_refused (slip): Step 1 is refused: it is the first.
 - if step < 1: => if step <= 1:
 """,
     right=r"""
