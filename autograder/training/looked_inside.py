@@ -1,7 +1,8 @@
 """The small trained models that notebooks look inside, kept beside them so that what the text says of them stays true.
 
-`python -m autograder.training.looked_inside stream` trains notebook 08's stack of blocks until it is far below the
-bigram. The model is the notebook's own: its given cells are run, so that nothing is defined twice.
+`python -m autograder.training.looked_inside heads` trains notebook 07's five models of eight heads, and
+`... looked_inside stream` notebook 08's stack of blocks. The models, their texts and notebook 07's training are the
+notebooks' own: their given cells are run, so that nothing is defined twice.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import random
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,6 +39,25 @@ def given(notebook: str, *names: str) -> dict[str, Any]:
 def weights(model: nn.Module) -> dict[str, torch.Tensor]:
     """The model's weights in half precision: enough for what is looked at, and half the file."""
     return {name: tensor.half() for name, tensor in model.state_dict().items() if tensor.is_floating_point()}
+
+
+@app.command()
+def heads(
+    steps: Annotated[int, typer.Option(help="Training steps of each model.")] = 2_000,
+    models: Annotated[int, typer.Option(help="How many models; the seed of each is its number.")] = 5,
+    out: Annotated[Path, typer.Option(help="Where to keep the weights.")] = SOLUTIONS / "07-multi-head" / "heads.pt",
+) -> None:
+    """Train notebook 07's models of two layers with four heads on new headlines (about two minutes)."""
+    notebook = given("07-multi-head", "setup", "headlines", "headline-data", "two-layers", "three-ways", "train")
+    dice, ids = random.Random(11), notebook["stoi"]
+    texts = [[ids[word] for word in notebook["headlines"](dice)[0]] for _ in range(steps * notebook["B"])]
+    notebook["train_ids"] = torch.tensor(texts)  # what the notebook's `train` reads
+    kept = {}
+    for seed in range(models):
+        model, losses = notebook["train"](notebook["right"], steps, f"model {seed}", seed)
+        kept[seed] = weights(model)
+        typer.echo(f"model {seed}: training loss {sum(losses[-50:]) / len(losses[-50:]):.3f}")
+    torch.save(kept, out)
 
 
 @app.command()
