@@ -4,5 +4,5 @@
     python -m autograder.training.translate       the translator of notebook 11, on any file of sentence pairs
     python -m autograder.training.looked_inside   the models that notebooks 07 and 08 look inside
 
-Nothing here is needed to mark or to read a notebook: the results of the first and the last are kept beside the notebooks.
+Nothing here is needed to mark or to read a notebook. What the first and the last make is kept beside the notebooks.
 """
