@@ -11,6 +11,7 @@ import contextlib
 import json
 import math
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,16 +49,40 @@ def heads(
     out: Annotated[Path, typer.Option(help="Where to keep the weights.")] = SOLUTIONS / "07-multi-head" / "heads.pt",
 ) -> None:
     """Train notebook 07's models of two layers with four heads on new headlines (about two minutes)."""
-    notebook = given("07-multi-head", "setup", "headlines", "headline-data", "two-layers", "three-ways", "train")
+    cells = ("setup", "headlines", "headline-data", "two-layers", "three-ways", "train", "attention-maps", "roles")
+    notebook = given("07-multi-head", *cells)
     dice, ids = random.Random(11), notebook["stoi"]
     texts = [[ids[word] for word in notebook["headlines"](dice)[0]] for _ in range(steps * notebook["B"])]
     notebook["train_ids"] = torch.tensor(texts)  # what the notebook's `train` reads
-    kept = {}
+    trained, histories = [], []
     for seed in range(models):
-        model, losses = notebook["train"](notebook["right"], steps, f"model {seed}", seed)
-        kept[seed] = weights(model)
+        history: list[list[float]] = []
+        model, losses = notebook["train"](notebook["right"], steps, f"model {seed}", seed, watcher(notebook, history))
+        watcher(notebook, history)(steps, model)
+        trained.append(weights(model))
+        histories.append(history)
         typer.echo(f"model {seed}: training loss {sum(losses[-50:]) / len(losses[-50:]):.3f}")
-    torch.save(kept, out)
+    torch.save({"models": trained, "history": torch.tensor(histories)}, out)
+
+
+def watcher(notebook: dict[str, Any], history: list[list[float]]) -> Callable[[int, nn.Module], None]:
+    """Notes, of a model in training: the step, its test loss at verbs told before and at all other words, and the
+    largest share of a head's weight in the second layer that a repeated animal gives to its verb."""
+    role = list(notebook["PAIRS"]).index("repeated animal: its verb")
+    texts, queries, _ = notebook["PAIRS"][
+        "repeated animal: its verb"
+    ]  # the word after such a query is a verb told before
+    told = torch.zeros(notebook["test_ids"][:, 1:].shape, dtype=torch.bool)
+    told[texts, queries] = True
+    rows = notebook["test_ids"]
+
+    @torch.no_grad()
+    def watch(step: int, model: nn.Module) -> None:
+        loss = nn.functional.cross_entropy(model(rows[:, :-1]).transpose(1, 2), rows[:, 1:], reduction="none")
+        share = notebook["role_shares"](model)[1, :, role].max()
+        history.append([step, loss[told].mean().item(), loss[~told].mean().item(), share.item()])
+
+    return watch
 
 
 @app.command()
