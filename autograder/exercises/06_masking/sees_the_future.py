@@ -118,6 +118,15 @@ PROBES = {  # name: (source of the body, whether it sees the future)
         "    out[:, 0, 1] = out[:, 0, 1] - x[:, -1, 0]\n    return out",
         True,
     ),
+    "a leak that sleeps on small inputs": (
+        "    out = x.clone()\n    out[:, 0] = out[:, 0] + torch.relu(x[:, -1].norm(dim=-1, keepdim=True) - 10)\n"
+        "    return out",
+        True,
+    ),
+    "causal, with a threshold": (
+        "    return torch.relu(x.cumsum(1).norm(dim=-1, keepdim=True) - 10).expand_as(x)",
+        False,
+    ),
     "neighbours in pairs": (
         "    out = x.clone()\n    n = x.shape[1] // 2 * 2\n"
         "    out[:, 0:n:2] = x[:, 0:n:2] + x[:, 1:n:2]\n    return out",
@@ -227,6 +236,11 @@ EXERCISE = Exercise(
                 sizes=((2, 3), (1, 4), (5, 8), (3, 1), (12, 2), (8, 5), (33, 4)),
             ),
         ),
+        Check(
+            "leaks that sleep on small inputs",
+            0.5,
+            _ask_about("a leak that sleeps on small inputs", "causal, with a threshold"),
+        ),
         Check("the global random generator is left alone", 0.5, _future_manners),
     ],
     working=r"""
@@ -234,8 +248,8 @@ import torch
 
 def sees_the_future(attend, T=6, C=8):
     generator = torch.Generator().manual_seed(1)
-    for _ in range(2):
-        x, other = (torch.randn(1, T, C, generator=generator) for _ in range(2))
+    for size in (1, 10):
+        x, other = (size * torch.randn(1, T, C, generator=generator) for _ in range(2))
         for t in range(T - 1):
             mixed = torch.cat([x[:, : t + 1], other[:, t + 1 :]], 1)
             first, second = attend(x.clone()).detach().clone(), attend(mixed).detach()
@@ -322,7 +336,7 @@ positions_limited: Only the first few positions are tried, whatever T is: with m
 - , T): => , min(6, T)): || , min(8, T)):
 tokens_reordered: The later tokens are only put into another order: a function that treats them alike (a mean, a maximum) gives the same, so its leak
     goes unnoticed. Change a token at random.
-- ] = torch.randn(C, generator=generator => :] = x[:, t:].flip(1 || - 1 : t + 1] = x[:, t - 1 : t + 1].flip(1
+- ] = torch.randn(C, generator=generator) * scale => :] = x[:, t:].flip(1) || - 1 : t + 1] = x[:, t - 1 : t + 1].flip(1)
 change_too_small: The change to the input is so small that it disappears in the tolerance of the comparison. Replace the token by random numbers.
 - changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] += 1e-6
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, :t], after[:, :t]):
@@ -415,11 +429,11 @@ in_place_view: The input is changed in place and the earlier result was not copi
 - attend(x.clone()).detach().clone() => attend(x)
   changed = x.clone() => changed = x
 - generator = torch.Generator().manual_seed(0) => g = torch.Generator().manual_seed(0)
-  x = torch.randn(1, T, C, generator=generator) =>
+  x = torch.randn(1, T, C, generator=generator) * scale =>
   before = attend(x.clone()).detach().clone() =>
-  changed = x.clone() => x = torch.randn(1, T, C, generator=g)
-  changed[:, t] = torch.randn(C, generator=generator) => before = attend(x)[:, :t]
-  after = attend(changed).detach() => x[:, t:] = torch.randn(1, T - t, C, generator=g)
+  changed = x.clone() => x = scale * torch.randn(1, T, C, generator=g)
+  changed[:, t] = torch.randn(C, generator=generator) * scale => before = attend(x)[:, :t]
+  after = attend(changed).detach() => x[:, t:] = scale * torch.randn(1, T - t, C, generator=g)
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before, attend(x)[:, :t], atol=1e-6):
 constant_added: The same number is added to all features of a token. A function that normalises its tokens takes it out again, so its leak goes
     unnoticed: change the token at random.
@@ -434,6 +448,21 @@ one_feature_compared: Only one feature of the outputs is compared: a leak into a
 sums_compared: Only sums or means of the outputs are compared: differences can cancel.
 - before[:, :t], after[:, :t] => before[:, :t].sum(), after[:, :t].sum()
 - , after[:, :t] => .sum(-1), after[:, :t].sum(-1)
+one_size_only: All inputs have the same size, that of `torch.randn`: a leak that sleeps on small numbers goes unnoticed. Try `10 * torch.randn` as
+    well, and give the new token that size too.
+- (1.0, 10.0, 1.0, 10.0) => (1.0,)
+- (1.0, 10.0, 1.0, 10.0) => (1.0, 0.1, 2.0)
+- |
+  g = torch.Generator().manual_seed(1)
+  for trial in range(5):
+      x = torch.randn(1, T, C, generator=g)
+      before = attend(x.clone()).detach().clone()
+      for t in range(1, T):
+          y = x.clone()
+          y[:, t:] = torch.randn(T - t, C, generator=g)
+          if (attend(y)[:, :t] - before[:, :t]).abs().max() > 1e-6:
+              return True
+  return False
 loose_tolerance: The tolerance of the comparison is too generous: small leaks go unnoticed. A causal function's earlier outputs do not move at all.
 - atol=1e-6 => atol=1e-2
 - changed[:, t] = torch.randn(C, generator=generator) => changed[:, t:] = 0
@@ -523,19 +552,20 @@ replace_the_rest:
 - |
   g = torch.Generator()
   g.manual_seed(123)
-  x = torch.randn(1, T, C, generator=g)
-  other = torch.randn(1, T, C, generator=g)
-  base = attend(x.clone()).clone()
-  for t in range(T - 1):
-      y = torch.cat([x[:, : t + 1], other[:, t + 1 :]], dim=1)
-      if not torch.equal(attend(y)[0, : t + 1], base[0, : t + 1]):
-          return True
+  for size in (10, 1):
+      x = size * torch.randn(1, T, C, generator=g)
+      other = size * torch.randn(1, T, C, generator=g)
+      base = attend(x.clone()).clone()
+      for t in range(T - 1):
+          y = torch.cat([x[:, : t + 1], other[:, t + 1 :]], dim=1)
+          if not torch.equal(attend(y)[0, : t + 1], base[0, : t + 1]):
+              return True
   return False
 difference_matrix:
 - |
   def _moved(attend, x, t, g):
       y = x.clone()
-      y[0, t] = 3 * torch.randn(x.shape[-1], generator=g)
+      y[0, t] = 3 * x.std() * torch.randn(x.shape[-1], generator=g)
       with torch.no_grad():
           a = attend(x.clone()).clone()
           b = attend(y)
@@ -543,14 +573,14 @@ difference_matrix:
 
   def sees_the_future(attend, T=6, C=8):
       g = torch.Generator().manual_seed(7)
-      x = torch.randn(1, T, C, generator=g)
-      return any(bool(_moved(attend, x, t, g)[:t].any()) for t in range(T))
+      inputs = [size * torch.randn(1, T, C, generator=g) for size in (1.0, 10.0)]
+      return any(bool(_moved(attend, x, t, g)[:t].any()) for x in inputs for t in range(T))
 from_the_end:
 - |
   gen = torch.Generator().manual_seed(42)
   leak = False
   for trial in range(3):
-      x = torch.empty(1, T, C).normal_(generator=gen)
+      x = torch.empty(1, T, C).normal_(0, 4.0**trial, generator=gen)
       for t in reversed(range(1, T)):
           y = x.clone()
           y[:, t, :] += torch.empty(C).normal_(generator=gen)
