@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -86,12 +87,17 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Ban:
-    """What an exercise may not use: names in its source, and torch operations however they were called."""
+    """What an exercise is to be written without: operations and library functions, by what they are called there.
 
-    names: frozenset[str]
-    operations: frozenset[str]
+    `pattern` is looked for in those names without capitals and underscores. What the student's code calls them, or
+    mentions, does not matter (`judge.bans`).
+    """
+
+    pattern: str
     sentence: str
-    trial: Callable[[Student], set[str]]  # asks the student for a call and returns the operations that ran
+
+    def covers(self, name: str) -> bool:
+        return re.search(self.pattern, name.replace("_", "").lower()) is not None
 
 
 @dataclass
