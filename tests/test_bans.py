@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 from circumventions import BY_HAND_IN_NUMPY, HARMLESS, WAYS
+from conftest import read
 from submissions import LIMITS
 
 from autograder.asked.course import exercise, exercises
@@ -44,6 +45,17 @@ def test_every_ban_has_ways_around_it_and_right_answers_that_only_look_like_one(
     assert names == WAYS.keys() == HARMLESS.keys()
     assert all(len(ways) >= 30 for ways in WAYS.values())
     assert all(len(right) >= 5 for right in HARMLESS.values())
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("kind", ["solutions", "course"])
+def test_the_box_in_the_notebook_says_what_is_banned_in_the_words_of_the_remark(name, kind):
+    asked = exercise(name)
+    boxes = [cell.source for cell in read(kind, asked.notebook).cells if f"> **`{name}(" in cell.source]
+    assert len(boxes) == 1
+    box = " ".join(line.removeprefix("> ") for line in boxes[0].split("\n"))
+    assert asked.ban.without in box
+    assert asked.ban.fine in box
 
 
 @pytest.mark.parametrize(

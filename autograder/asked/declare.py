@@ -90,11 +90,17 @@ class Ban:
     """What an exercise is to be written without: operations and library functions, by what they are called there.
 
     `pattern` is looked for in those names without capitals and underscores. What the student's code calls them, or
-    mentions, does not matter (`judge.bans`).
+    mentions, does not matter (`judge.bans`). `without` and `fine` are the words of the exercise's box in the notebook.
     """
 
     pattern: str
-    sentence: str
+    without: str
+    fine: str = ""
+
+    @property
+    def sentence(self) -> str:
+        fine = f"; {self.fine}" if self.fine else ""
+        return f"This exercise is to be written without {self.without}, so it earns no points{fine}."
 
     def covers(self, name: str) -> bool:
         return re.search(self.pattern, name.replace("_", "").lower()) is not None

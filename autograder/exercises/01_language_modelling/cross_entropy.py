@@ -122,8 +122,8 @@ EXERCISE = Exercise(
     ],
     ban=Ban(
         pattern="(?<!binary)crossentropy|nllloss|ctcloss|adaptivelogsoftmax",
-        sentence="This exercise is to be written without torch's own cross-entropy and its relatives (log_softmax and logsumexp "
-        "are fine), so it earns no points.",
+        without="`F.cross_entropy` and its relatives (`F.nll_loss`, `nn.CrossEntropyLoss` …)",
+        fine="`log_softmax` and `logsumexp` are fine",
     ),
     working=r"""
 import torch

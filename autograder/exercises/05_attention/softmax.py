@@ -141,7 +141,8 @@ EXERCISE = Exercise(
     ],
     ban=Ban(
         pattern="softmax|softmin|attention",
-        sentence="This exercise is to be written without torch's own softmax and its relatives, so it earns no points.",
+        without="`torch.softmax` and its relatives (`log_softmax`, `nn.Softmax`, fused attention …)",
+        fine="`logsumexp` is fine",
     ),
     working=r"""
 import torch

@@ -176,7 +176,7 @@ EXERCISE = Exercise(
     ],
     ban=Ban(
         pattern="(layer|rms|group|instance|batch)norm",
-        sentence="This exercise is to be written without nn.LayerNorm, F.layer_norm and their relatives, so it earns no points.",
+        without="`nn.LayerNorm`, `F.layer_norm` and their relatives",
     ),
     working=r"""
 from torch import nn
