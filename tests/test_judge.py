@@ -14,7 +14,7 @@ from autograder.judge.asking import namespace_with
 from autograder.judge.effects import Effects
 from autograder.judge.mark import mark
 from autograder.judge.report import html, plain
-from autograder.judge.rules import banned_in_source, needed_by, reachable
+from autograder.judge.rules import evasions, needed_by, reachable
 from autograder.judge.student import Student, in_process
 
 SOFTMAX = exercise("softmax")
@@ -163,8 +163,8 @@ def test_a_way_into_the_judge_spoils_the_ban_whatever_the_record_says():
         "torch.Tensor.share = torch.Tensor.softmax",
         "def softmax(scores, dim=-1):\n    return scores.share(dim)",
     ]
-    assert "autograder" in banned_in_source("softmax", SOFTMAX.ban, cells, stop=())
-    assert not banned_in_source("softmax", SOFTMAX.ban, [GOOD], stop=())
+    assert "autograder" in evasions("softmax", cells, stop=())
+    assert not evasions("softmax", [GOOD], stop=())
 
 
 def test_the_source_is_followed_through_helpers_but_not_through_local_names():

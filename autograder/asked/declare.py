@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -102,12 +103,23 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Ban:
-    """What an exercise may not use: names in its source, and torch operations however they were called."""
+    """What an exercise is to be written without: operations and library functions, by what they are called there.
 
-    names: frozenset[str]
-    operations: frozenset[str]
-    sentence: str
-    trial: Callable[[Student], set[str]]  # asks the student for a call and returns the operations that ran
+    `pattern` is looked for in those names without capitals and underscores. What the student's code calls them, or
+    mentions, does not matter (`judge.bans`). `without` and `fine` are the words of the exercise's box in the notebook.
+    """
+
+    pattern: str
+    without: str
+    fine: str = ""
+
+    @property
+    def sentence(self) -> str:
+        fine = f"; {self.fine}" if self.fine else ""
+        return f"This exercise is to be written without {self.without}, so it earns no points{fine}."
+
+    def covers(self, name: str) -> bool:
+        return re.search(self.pattern, name.replace("_", "").lower()) is not None
 
 
 @dataclass

@@ -22,6 +22,7 @@ from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .elsewhere import DeviceError, brought_back, elsewhere
+from .watch import watched
 from .wire import Packet, Ref, Seed, decode, encode
 
 MAX_TEXT = 160  # characters of an error message that cross the wire
@@ -35,8 +36,20 @@ class Responder:
         self.kept: dict[int, Any] = {}
 
     def answer(self, packet: Packet) -> Packet:
-        """The reply to one request; whatever the student's code raises becomes part of it."""
+        """The reply to one request; whatever the student's code raises becomes part of it.
+
+        With `watch` ("operations", or "functions" too) it says what the student's code made use of, as "used".
+        """
         request = decode(packet)
+        watch = request.pop("watch", None)
+        if watch is None:
+            return self._answer(request)
+        with watched(functions=watch == "functions") as used:
+            reply = self._answer(request)  # written out too: what is returned may be the student's own kind of tensor
+        reply.tree["dict"].append(["used", "\n".join(used)])
+        return reply
+
+    def _answer(self, request: dict) -> Packet:
         operation = getattr(self, "do_" + request["do"])
         with _quietly():
             try:

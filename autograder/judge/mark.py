@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,13 +9,14 @@ from typing import Any
 import torch
 
 from ..asked.course import names_in, question_or_exercise, working_versions
-from ..asked.declare import UNANSWERED, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
+from ..asked.declare import UNANSWERED, Ban, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
 from ..inside.wire import Opaque, Ref
 from . import costs
+from .bans import Used, banned, watching
 from .behaviour import behaviour, unexplained
 from .diagnosis import Diagnosis, Line, diagnose
 from .known import memory
-from .rules import banned_in_source, uses
+from .rules import evasions, uses
 from .signatures import Signatures
 from .student import Student
 
@@ -76,16 +76,25 @@ def mark(
             student.bind(others)
     except Problem as problem:
         return zero(name, str(problem))
-    verdict = _run_checks(declared, student)
-    if verdict.earned and declared.ban:
-        found = banned_in_source(name, declared.ban, sources, stop=names_in(declared.notebook))
-        student.begin("")  # what the trial asks is none of a check's answers
-        with contextlib.suppress(Wrong):  # what cannot be called has not earned anything by it
-            found |= declared.ban.trial(student) & declared.ban.operations
-        if found:
-            used = ", ".join(sorted({f"`{word.lstrip('_')}`" for word in found}))
-            return Verdict(name, declared.points, 0.0, verdict.lines, [], f"{declared.ban.sentence} Yours uses {used}.")
-    return verdict
+    if declared.ban is None:
+        return _run_checks(declared, student)
+    with watching(student) as used:
+        verdict = _run_checks(declared, student)
+    remark = _remark_on(declared.ban, used, name, sources) if verdict.earned else ""
+    return Verdict(name, declared.points, 0.0, verdict.lines, [], remark) if remark else verdict
+
+
+def _remark_on(ban: Ban, used: Used, name: str, sources: Sequence[str]) -> str:
+    """What is said of an answer that uses what is banned, or what could hide that; nothing of an honest one."""
+    if found := banned(ban, used):
+        return f"{ban.sentence} Yours uses {_quoted(found)}."
+    if found := evasions(name, sources, stop=names_in(question_or_exercise(name).notebook)):
+        return f"{ban.sentence} Yours uses {_quoted(found)}, which can hide what it uses; write it without."
+    return ""
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
 
 
 def follow_through(name: str, sources: Sequence[str], asked: set[str]) -> bool:

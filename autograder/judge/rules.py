@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import symtable
 from collections.abc import Iterable
 
-from ..asked.declare import Ban
 from .reading import parse_cell, remembering
 
 
@@ -105,36 +105,33 @@ def uses(name: str, sources: Iterable[str]) -> set[str]:
     return {used for statement in reachable(name, sources) for used in global_names(statement)}
 
 
-# What finds a function by a name that is not in the source, and what leads to the judge's own parts in the process,
-# where the record of torch's operations could be forged. An answer to an exercise with a ban needs none of it.
+# What finds a function by a name that is put together while the program runs, and what leads to the judge's own parts
+# in the process, where the record of what runs could be forged. An answer to an exercise with a ban needs none of it.
 LOOKUPS = frozenset(
-    {"eval", "exec", "compile", "__import__", "import_module", "vars", "globals", "attrgetter", "methodcaller"}
-) | {"__dict__", "__getattribute__", "__getattr__", "__builtins__", "builtins"}
+    {"eval", "exec", "compile", "__import__", "vars", "globals", "__builtins__"}
+)  # as names of Python's
+LOOKUP_ATTRIBUTES = frozenset({"import_module", "attrgetter", "methodcaller", "builtins"}) | {
+    *("__dict__", "__getattribute__", "__getattr__", "__builtins__"),
+}
 INTERNALS = frozenset(
     {"autograder", "sys.modules", "Responder", "_getframe", "get_objects", "get_referrers", "settrace", "setprofile"}
-)
+) | {"addaudithook", "_enable_record_function", "_enable_profiler_legacy", "_disable_profiler_legacy"}
 
 
-def banned_in_source(name: str, ban: Ban, sources: Iterable[str], stop: Iterable[str]) -> set[str]:
-    """Banned names that occur in the source: as an attribute, an import, a plain name or a string for getattr.
+def evasions(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str]:
+    """Ways around the record of what an answer uses: into the judge, in any cell, or by names that are put together.
 
-    An import under the exercise's own name is none: the answer replaces it, and if not, the operations tell. Ways of
-    finding a function without writing its name count too, and so do ways into the judge, in whatever cell.
+    What an answer uses is seen while it runs, by whatever name (`bans`). These could hide it, so they are not allowed.
     """
     sources = list(sources)
-    found = {word for tree in parse_cells(sources) for word in _words(tree) if word in INTERNALS}
+    trees = parse_cells(sources)
+    found = {word for tree in trees for word in _words(tree) if word in INTERNALS}
+    own = definitions(trees)
     for statement in reachable(name, sources, stop):
-        found |= {word for word in _words(statement) if word in LOOKUPS}
+        found |= {word for word in global_names(statement) & LOOKUPS if word not in own}
+        found |= {word for word in _words(statement) if word in LOOKUP_ATTRIBUTES}
         found |= {"getattr" for node in ast.walk(statement) if _computed_getattr(node)}
-        for node in ast.walk(statement):
-            match node:
-                case ast.Attribute(attr=word) if word in ban.names and not _is_self(node.value):
-                    found.add(word)
-                case ast.ImportFrom(module=module, names=aliases) if (module or "").startswith("torch"):
-                    found |= {alias.name for alias in aliases if (alias.asname or alias.name) != name} & ban.names
-                case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(word)), *_]):
-                    found |= {word} & ban.names
-    return found
+    return sorted(found)
 
 
 def _words(tree: ast.AST) -> Iterable[str]:
@@ -145,8 +142,10 @@ def _words(tree: ast.AST) -> Iterable[str]:
                 yield "sys.modules"
             case ast.Name(id=word) | ast.Attribute(attr=word):
                 yield word
-            case ast.Constant(value=str(text)) if "autograder" in text:
+            case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.]*autograder[\w.]*", text):  # no sentence
                 yield "autograder"
+            case ast.Attribute(value=ast.Name(id="self"), attr="__dict__"):
+                pass
             case ast.Import(names=aliases):
                 yield from (part for alias in aliases for part in alias.name.split("."))
             case ast.ImportFrom(module=module, names=aliases):
@@ -157,7 +156,7 @@ def _words(tree: ast.AST) -> Iterable[str]:
 def _computed_getattr(node: ast.AST) -> bool:
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"):
         return False
-    return not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant))
+    return not (len(node.args) > 1 and (isinstance(node.args[1], ast.Constant) or _is_self(node.args[0])))
 
 
 def _is_self(node: ast.expr) -> bool:
