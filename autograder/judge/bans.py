@@ -1,6 +1,6 @@
 """Bans: what an exercise is to be written without, and what a call of the student's code is seen to make use of.
 
-A ban is about what is computed. Every call that a check makes is watched where the student's code lives
+A ban is about what is computed. Every call with inputs that a check makes is watched where the student's code lives
 (`inside.watch`), and what torch's operations and libraries' functions are called there is held against the ban, not
 what the source calls them. So an alias, a name that is put together, compiled code or an operation made of others make
 no difference, and a word that is only mentioned makes none either. Operations are noted in every call, so there is
@@ -37,7 +37,7 @@ def watching(student: Student) -> Iterator[Used]:
 
     def line(question: Packet) -> Packet:
         parts = question.tree["dict"]
-        if ["do", "call"] not in parts:
+        if ["do", "call"] not in parts or ["keep", True] in parts:  # what is built has nothing to work on yet
             return through(question)
         closely = ["device", "elsewhere"] not in parts and (next(calls) < FIRST or secrets.randbelow(ONE_IN) == 0)
         watch = "functions" if closely else "operations"
