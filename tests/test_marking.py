@@ -145,6 +145,20 @@ def test_a_fault_while_the_judge_asks_costs_that_exercise_only(template, short, 
     assert verdicts["softmax"].remark or any(line.message for line in verdicts["softmax"].lines)
 
 
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        ("import os\nos._exit(1)", "the cell of the answer ended the Python process."),
+        ("while True: pass", "the cell of the answer was stopped at its time limit of 4 seconds."),
+        ("1 / 0", "the cell of the answer stopped with ZeroDivisionError: division by zero."),
+        ("x = 1", "is the name unchanged, and did its cell run without an error?"),
+    ],
+)
+def test_what_became_of_an_answers_cell_is_said_where_its_name_is_missing(template, short, source, what):
+    _, verdicts = mark(template, short, ANSWERS | {"softmax": source})
+    assert verdicts["softmax"].remark == f"`softmax` is not defined: {what}"
+
+
 def test_warnings_and_stderr_cost_nothing(template, short):
     noisy = "import sys, warnings\n" + ANSWERS["softmax"].replace(
         "    shifted", "    warnings.warn('careful')\n    print('hello', file=sys.stderr)\n    shifted"

@@ -16,7 +16,7 @@ from nbformat.v4 import new_output
 from ..asked.course import given_names, names, question_or_exercise
 from ..asked.declare import Question
 from ..judge.effects import Effects
-from ..judge.mark import Verdict, follow_through, mark, mark_choice, zero
+from ..judge.mark import UNDEFINED, Verdict, follow_through, mark, mark_choice, zero
 from ..judge.reading import too_much
 from ..judge.report import MIME, bundle, number
 from ..judge.rules import defined_in, needed_by, uses
@@ -24,7 +24,7 @@ from ..judge.student import Student
 from ..sandbox.session import CellResult, Limits, Session, Template
 from . import sanitised
 from .apart import Hearing, Postponed, next_of, without_unheard
-from .mend import GIVEN
+from .mend import GIVEN, grade_id
 from .notices import LEFT_OUT, PASSED_OVER, RESTARTED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 from .sanitised import printable
 
@@ -70,6 +70,7 @@ class NotebookMarker:
         self._left_out: set[int] = set()
         self._passed_over: list[int] = []
         self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
+        self._fates: dict[str, str] = {}  # what became of answers whose cells did not run to their end
         self._restarts = self._count = 0
         self._session: Session | None = None
         self._postponed: list[Postponed] = []
@@ -145,6 +146,7 @@ class NotebookMarker:
         elif result.ending == "died":
             cell.outputs.append(_notice(RESTARTED))
             self._left_out.add(index)
+        self._fates[grade_id(cell) or ""] = _fate(result, limit)
         return result
 
     def _shown_of(self, outputs: list[dict], count: int) -> list[NotebookNode]:
@@ -295,8 +297,25 @@ class NotebookMarker:
                     self._write(cell, after)
 
     def _write(self, cell: NotebookNode, verdict: Verdict) -> None:
+        if verdict.remark == UNDEFINED.format(name=verdict.exercise) and self._fates.get(verdict.exercise):
+            verdict.remark = f"`{verdict.exercise}` is not defined: {self._fates[verdict.exercise]}"
         self.verdicts[cell.metadata.nbgrader.grade_id] = verdict
         write_verdict(cell, verdict)
+
+
+def _fate(result: CellResult, limit: float) -> str:
+    """Why a cell did not run to its end, as the end of a sentence; nothing if it did."""
+    if result.ending == "died":
+        return "the cell of the answer ended the Python process."
+    if result.ending == "time":
+        return f"the cell of the answer was stopped at its time limit of {limit:.0f} seconds."
+    if result.ending == "error":
+        errors = [output for output in result.outputs if output.get("output_type") == "error"]
+        what = (
+            " ".join(f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}".split())[:200] if errors else "an error"
+        )
+        return f"the cell of the answer stopped with {what}."
+    return ""
 
 
 def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:

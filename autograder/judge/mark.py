@@ -20,6 +20,7 @@ from .rules import evasions, uses
 from .signatures import Signatures
 from .student import Student
 
+UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
 VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
 
@@ -71,7 +72,7 @@ def mark(
     others = {other: text for other, text in working.items() if other != name and other not in keep}
     try:
         if not student.has(name):
-            return zero(name, f"`{name}` is not defined: is the name unchanged, and did its cell run without an error?")
+            return zero(name, UNDEFINED.format(name=name))
         if not own_parts:
             student.bind(others)
     except Problem as problem:
