@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shlex
@@ -15,12 +16,15 @@ import nbformat
 import pytest
 import typer
 import yaml
+from class_copies import BEST, FULL, NAME, copy_of_the_course, put
+from class_copies import notebook as handed_in
 from conftest import NOTEBOOKS, ROOT
+from nbgrader.api import Gradebook
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from traitlets.config import Application
 from typer.testing import CliRunner
 
-from autograder.asked.course import MARKERS, exercises
+from autograder.asked.course import MARKERS, exercise, exercises
 from autograder.cli import app
 from autograder.handout import contents
 from autograder.syllabus import Unannounced, markdown, notebook, syllabus
@@ -61,8 +65,9 @@ class Classroom:
 
     def run(self, words: list[str]) -> str:
         environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+        module = {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[words[0]]
         done = subprocess.run(
-            [sys.executable, "-m", *words], cwd=self.root, env=environment, capture_output=True, text=True
+            [sys.executable, "-m", module, *words[1:]], cwd=self.root, env=environment, capture_output=True, text=True
         )
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
         return done.stdout + done.stderr
@@ -74,10 +79,9 @@ def classroom(tmp_path_factory):
     for name in ("autograder", "course", "solutions"):
         (root / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "nbgrader_config.py", root)
-    for who in ("amina",):
-        place = root / "classroom" / "submitted" / who / "05-attention"
-        place.mkdir(parents=True)
-        shutil.copy(ROOT / "course" / "05-attention" / "05-attention.ipynb", place)
+    place = root / "classroom" / "submitted" / "amina" / NAME
+    place.mkdir(parents=True)
+    shutil.copy(ROOT / "course" / NAME / f"{NAME}.ipynb", place)
     return Classroom(root)
 
 
@@ -235,7 +239,61 @@ def test_what_the_gradebook_is_told_and_asked_is_run_as_it_is_written(classroom)
     assert "There are 0 students" in said[2]
 
 
+@pytest.mark.slow
+def test_a_term_goes_by_the_guide(tmp_path):
+    """Its commands in their order, as they are written. Two students hand in; their written answers get points."""
+    term = Classroom(
+        copy_of_the_course(tmp_path / "course", f"c.AssignLatePenalties.plugin_class = '{late_plugin()}'\n")
+    )
+    [code] = fenced(INSTRUCTORS, "python")
+    (term.root / "late.py").write_text(code)
+    (term.root / "course").mkdir()
+    for name in set(NOTEBOOKS) - {NAME}:
+        for folder in ("course", "solutions"):
+            (term.root / folder / name).symlink_to(ROOT / folder / name)
+    book, said = term.root / "classroom", {}
+    for words in commands(INSTRUCTORS):
+        if words[0] in ("autograder", "nbgrader") and words[1] != "watch":
+            said[" ".join(words)] = term.run(words)
+        if words[:2] == ["nbgrader", "collect"]:
+            put(book, "amina", handed_in(), when="2027-02-05 12:00:00 UTC")
+            put(book, "ngozi", handed_in(BEST | {"softmax": NO_SHIFT}), when="2027-02-05 12:00:00 UTC")
+        if " ".join(words) == f"autograder grade {NAME}":
+            give_points(book, 2.5)
+    assert "2 marked" in said[f"autograder grade {NAME}"]
+    assert "2 marked" in said[f"autograder grade {NAME} --force"]
+    assert "1 marked" in said[f"autograder grade {NAME} --student amina --force"]
+    assert "softmax: 4 of 4 points" in said[f"autograder try softmax classroom/submitted/amina/{NAME}/{NAME}.ipynb"]
+    with (book / "grades.csv").open() as file:
+        marks = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert float(marks["amina"]["score"]) == FULL + 2.5  # she has more free days
+    raw = FULL + 2.5 - exercise("softmax").points + 2.25  # what the guide's table says of this mistake
+    assert float(marks["ngozi"]["raw_score"]) == raw
+    assert float(marks["ngozi"]["late_submission_penalty"]) == pytest.approx(0.2 * raw)  # the person's points, too
+    assert "ngozi" not in (book / "class.html").read_text("utf-8")
+    assert "ngozi" in (book / "report.html").read_text("utf-8")
+    assert len((book / "verdicts.csv").read_text("utf-8").splitlines()) > 50
+
+
+NO_SHIFT = next(one for one in exercise("softmax").mistakes if one.name == "no_shift").source
+
+
+def give_points(classroom: Path, points: float) -> None:
+    """To both for what they wrote, as Formgrader does it."""
+    with Gradebook(f"sqlite:///{classroom}/gradebook.db", "transformers") as book:
+        for student in ("amina", "ngozi"):
+            grade = book.find_grade("written_scaling", NAME, NAME, student)
+            grade.manual_score, grade.needs_manual_grade = points, False
+        book.db.commit()
+
+
 # --- late days --------------------------------------------------------------------------------------------------------
+
+
+def late_plugin() -> str:
+    """What the guide puts into nbgrader's configuration."""
+    [line] = re.findall(r"`c\.AssignLatePenalties\.plugin_class = \"([^\"]+)\"`", INSTRUCTORS.read_text("utf-8"))
+    return line
 
 
 def test_late_days_cost_what_the_guide_says(tmp_path, monkeypatch):
@@ -245,9 +303,8 @@ def test_late_days_cost_what_the_guide_says(tmp_path, monkeypatch):
     from late import LateDays  # type: ignore[import-not-found]
     from nbgrader.preprocessors import AssignLatePenalties
 
-    [line] = re.findall(r"`c\.AssignLatePenalties\.plugin_class = \"([^\"]+)\"`", INSTRUCTORS.read_text("utf-8"))
     late, day = LateDays(), 86_400
-    assert AssignLatePenalties(plugin_class=line).plugin_class is LateDays
+    assert AssignLatePenalties(plugin_class=late_plugin()).plugin_class is LateDays
     for who, days, taken in (
         *(("ngozi", 0.01, 0), ("ngozi", 2, 0), ("ngozi", 2.01, 2), ("ngozi", 4, 4), ("ngozi", 90, 20)),
         *(("amina", 7, 0), ("amina", 8, 2)),
