@@ -211,6 +211,17 @@ def _answer_in(file: Path, name: str) -> str:
 
 
 @app.command()
+def plan(
+    wanted: Annotated[list[str] | None, typer.Argument(help="Notebooks; all if none is named")] = None,
+) -> None:
+    """What each notebook and exercise is worth and how many minutes to expect, as the table of docs/instructors.md."""
+    from .syllabus import markdown, notebook
+
+    table = markdown([notebook(_notebook(name)) for name in wanted or notebooks()])
+    console.print(table, markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
 def mistakes(
     name: Annotated[str | None, typer.Argument(help="An exercise, for example softmax")] = None,
     costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its lines alone and as marked")] = False,

@@ -23,13 +23,13 @@ import jinja2
 import nbformat
 
 from .asked.course import MARKERS, course, home, notebooks
+from .syllabus import minutes_of
 
 SETTINGS = ".jupyter"  # JupyterLab's, for this course only; `environment.yml` says where they are
 ENVIRONMENT = ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT")
 FOLDER = "course"  # in the zip
 WHEN = (2026, 1, 1, 0, 0, 0)  # the same files make the same zip
 LEFT = {".ipynb_checkpoints", "__pycache__", ".DS_Store"}  # by those who opened them
-TIME = re.compile(r"\*\*Time:?\*\*:? about (\d+) minutes")
 NEEDS = re.compile(r"\*\*You need\*\*:? (.*?)\s*(?=\*\*Time|\n\n)", re.DOTALL)
 LEAKS = (*MARKERS, "BEGIN HIDDEN TESTS", "END HIDDEN TESTS", "from autograder")
 
@@ -59,14 +59,14 @@ def chapters(root: Path) -> list[Chapter]:
 def _chapter(path: Path, figure: str) -> Chapter:
     cells = nbformat.read(path, as_version=4).cells
     opening = cells[0].source
-    title, time, needs = re.match(r"# (.+)", opening), TIME.search(opening), NEEDS.search(opening)
-    if not (title and time and needs):
+    title, minutes, needs = re.match(r"# (.+)", opening), minutes_of(opening), NEEDS.search(opening)
+    if not (title and minutes and needs):
         raise NotReady(f"The first cell of {path.name} must have a title, **You need** and **Time** about … minutes.")
     for output in (output for cell in cells if cell.id == figure for output in cell.outputs):
         if "image/png" in output.get("data", {}):
             alt = output.metadata.get("image/png", {}).get("alt", "")
             data = base64.b64decode(output.data["image/png"])
-            return Chapter(path.stem, title[1], int(time[1]), _short(needs[1]), data, escape(_beginning(alt)))
+            return Chapter(path.stem, title[1], minutes, _short(needs[1]), data, escape(_beginning(alt)))
     raise NotReady(f"{path.name} has no figure in the cell {figure!r}; handout/pictures.json names another.")
 
 

@@ -14,6 +14,7 @@ from conftest import NOTEBOOKS, ROOT, read
 
 from autograder.asked.course import MARKERS, questions
 from autograder.handout import FOLDER, NotReady, chapters, leaks, write_start, write_zip
+from autograder.syllabus import minutes_of
 
 REGION = re.compile(rf"{MARKERS[0]}\n(.*?){MARKERS[1]}", re.DOTALL)
 HIDDEN = re.compile(r"BEGIN HIDDEN TESTS\n(.*?)\n[^\n]*END HIDDEN TESTS", re.DOTALL)
@@ -49,7 +50,7 @@ def texts(folder: Path) -> dict[str, str]:
         if path.suffix == ".ipynb":
             cells = json.loads(path.read_text("utf-8"))["cells"]
             found[path.name] = "\n".join("".join(cell["source"]) + json.dumps(cell.get("outputs")) for cell in cells)
-        elif path.is_file() and path.suffix not in (".png", ".safetensors", ".pt"):
+        elif path.is_file() and path.suffix not in (".png", ".pt", ".safetensors"):  # pictures and weights
             found[path.name] = path.read_text("utf-8")
     return found
 
@@ -155,6 +156,11 @@ def test_the_start_page_lists_every_notebook_with_a_picture_that_has_words():
     assert all((ROOT / "course" / place).is_file() for place in places)
 
 
+def test_the_start_page_is_in_step_with_the_notebooks(course):
+    write_start(course)
+    assert (course / "course" / "START.md").read_text("utf-8") == (ROOT / "course" / "START.md").read_text("utf-8")
+
+
 def test_minutes_and_what_a_notebook_builds_on_are_those_of_its_opening_cell(course):
     path = course / "solutions" / "06-masking" / "06-masking.ipynb"
     notebook = json.loads(path.read_text("utf-8"))
@@ -165,6 +171,12 @@ def test_minutes_and_what_a_notebook_builds_on_are_those_of_its_opening_cell(cou
     write_start(course)
     [row] = [line for line in (course / "course" / "START.md").read_text("utf-8").splitlines() if "6. Masking" in line]
     assert row.endswith("| 77 | Courage |")
+
+
+def test_sittings_are_added_up():
+    assert minutes_of("**Time:** two sittings of about 120 minutes each; then more") == 240
+    assert minutes_of("**Time** about 90 minutes.") == 90
+    assert minutes_of("**Time:** a while") is None
 
 
 def test_an_opening_cell_without_minutes_is_named(course):
