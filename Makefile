@@ -22,18 +22,20 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## release the course, hand in a sample class, mark it with nbgrader, write feedback, print the marks
 	$(BIN)/autograder demo
 
-# PROVE=--prove tries every catalogued version, mutant and pasted cell again, though nothing of the exercise has changed
+# PROVE=--prove tries and runs again what has not changed since it was proved, too
 PROVE ?=
+PROVING := tests/test_exercises.py tests/test_mutants.py tests/test_pasted_answers.py tests/test_release.py
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest $(PROVE) -n 2 --dist loadgroup tests
-	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile solutions
+	$(BIN)/python tests/solutions.py $(PROVE)
 
 check: lint ## what two minutes can say: format, style, types, imports, and the tests that are not slow
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup tests
 
-prove: $(READY) ## try every catalogued version, mutant and pasted cell, and write down what is proved 
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --prove tests/test_exercises.py tests/test_mutants.py tests/test_pasted_answers.py
+prove: $(READY) ## try every catalogued version, mutant and pasted cell, run every notebook, and write down what is proved
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --prove $(PROVING)
+	$(BIN)/python tests/solutions.py --prove
 
 # A corpus and sentence pairs of your own, if there are any: make bench CORPUS=tiny-shakespeare.txt, make translate PAIRS=news/
 CORPUS ?=

@@ -1,8 +1,9 @@
 """What was proved once of an exercise is not proved again until something changes on which it depends.
 
 A test that asks hundreds of versions takes all of them where `proved.json` does not know the state of what it tests,
-and every tenth where it does, another tenth in each state. `make prove` takes all, and writes down what it has proved;
-so does CI. The state is that of every letter the test depends on: a comment changes it.
+and every tenth where it does, another tenth in each state. The same for notebooks that are run from end to end: one
+whose state is known is run again in one state of ten. `make prove` takes all, and writes down what it has proved; CI
+takes all, too. The state is that of every letter the test depends on: a comment changes it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,26 @@ class Proof:
             return list(items)
         return list(items[int(state, 16) % EVERY % max(1, len(items)) :: EVERY])
 
+    def run_again(self, folder: Path) -> bool:
+        """Whether a notebook is to be run, of which everything lies in this folder."""
+        state = state_of(folder, self.test)
+        self.properties.append((PROPERTY, [self.name, state]))
+        return self.everything or due(self.name, state)
+
+
+def due(name: str, state: str) -> bool:
+    """Whether what has one item is to be tried: nothing is known of its state, or its turn has come."""
+    return _kept().get(name) != state or int(state, 16) % EVERY == 0
+
+
+def state_of(folder: Path, test: bytes = b"") -> str:
+    """Of all that lies in a folder, what Jupyter and Python leave there aside."""
+    found = hashlib.sha256(environment().encode() + test)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):
+            found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()[:16]
+
 
 @functools.cache
 def _kept() -> dict[str, str]:
@@ -80,7 +101,12 @@ class Keeper:
 
     def pytest_sessionfinish(self) -> None:
         if self.proved:
-            KEPT.write_text(json.dumps(_kept() | self.proved, indent=1, sort_keys=True) + "\n")
+            keep(self.proved)
+
+
+def keep(proved: dict[str, str]) -> None:
+    """Write down what was proved, in a file with a line for each test."""
+    KEPT.write_text(json.dumps(_kept() | proved, indent=1, sort_keys=True) + "\n")
 
 
 def _of(report: pytest.TestReport) -> list[tuple[str, list[str]]]:

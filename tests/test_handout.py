@@ -49,7 +49,7 @@ def texts(folder: Path) -> dict[str, str]:
         if path.suffix == ".ipynb":
             cells = json.loads(path.read_text("utf-8"))["cells"]
             found[path.name] = "\n".join("".join(cell["source"]) + json.dumps(cell.get("outputs")) for cell in cells)
-        elif path.is_file() and path.suffix not in (".png", ".safetensors"):
+        elif path.is_file() and path.suffix not in (".png", ".safetensors", ".pt"):
             found[path.name] = path.read_text("utf-8")
     return found
 
