@@ -199,7 +199,7 @@ last_missing: The last id is not decoded: a range or a slice ends one too early.
 - stands_for[i] for i in ids => stands_for[i] for i in ids[:-1]
 first_only: Only the first id is decoded.
 - stands_for[i] for i in ids => stands_for[i] for i in ids[:1]
-bytes_returned: Bytes are returned: decode them into a string.
+bytes_returned (missed): Bytes are returned: decode them into a string.
 - .decode("utf-8", errors="replace") =>
 text_of_bytes: The bytes are turned into text with `str`, quotes included: decode them.
 - return b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace") => return str(b"".join(stands_for[i] for i in ids))
