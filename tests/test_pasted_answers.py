@@ -14,6 +14,7 @@ import functools
 import inspect
 import io
 import re
+import resource
 import signal
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from types import CodeType
 from typing import Any
 
 import matplotlib as mpl
+import psutil
 import pytest
 from conftest import NOTEBOOKS, ROOT, read
 from torch import nn
@@ -43,6 +45,7 @@ pytestmark = [
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
 PATIENCE = 2.0  # seconds of computing for a constant of a notebook: what needs more is an experiment
 MARKING = 0.5  # seconds of computing for marking a candidate: an answer has earned something by then
+MEMORY = 2 * 2**30  # bytes more than there are: a table of V × V numbers for a large V is no answer to anything
 EXPERIMENT = re.compile(r"\b(backward|tqdm|race|train)\b")  # no constant: it trains a model, and no answer needs one
 DEFINITION = (ast.FunctionDef, ast.ClassDef)
 
@@ -67,13 +70,15 @@ class Given:
 
 @contextlib.contextmanager
 def patience(seconds: float = PATIENCE) -> Iterator[None]:
-    """What is silent, and ends: figures are not shown, and the clock stops what takes too long."""
+    """What is silent, and ends: figures are not shown, and what takes too long or too much memory is stopped."""
 
     def stop(*_: Any) -> None:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.2)  # again, should the code have caught the error
         raise TimeoutError
 
     before = signal.signal(signal.SIGVTALRM, stop)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + MEMORY, limits[1]))
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -81,6 +86,7 @@ def patience(seconds: float = PATIENCE) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 @functools.cache
