@@ -14,8 +14,7 @@ import nbformat
 
 from .asked.course import course, exercises, notebooks, questions
 
-TIME = re.compile(r"\*\*Time:?\*\*:? (?:(two|three) sittings of )?about (\d+) minutes")
-SITTINGS = {"": 1, "two": 2, "three": 3}
+TIME = re.compile(r"\*\*Time:?\*\*:? about (\d+) minutes")
 BOX = re.compile(r"^> · (\d+) points? · (\w+) · (\d+) minutes$", re.MULTILINE)
 WRITTEN = re.compile(r"^### Written answer: .+ \((\d+) points?, about (\d+) minutes\)$", re.MULTILINE)
 
@@ -53,7 +52,7 @@ class Unannounced(Exception):
 def minutes_of(opening: str) -> int | None:
     """How long a notebook takes, by its opening cell; None if that does not say."""
     found = TIME.search(opening)
-    return SITTINGS[found[1] or ""] * int(found[2]) if found else None
+    return int(found[1]) if found else None
 
 
 def notebook(name: str, root: Path | None = None) -> Notebook:

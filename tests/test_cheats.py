@@ -10,10 +10,11 @@ import pytest
 from submissions import ANSWERS, FULL, LIMITS, POINTS, earned
 
 from autograder.asked.course import question_or_exercise
-from autograder.grading.marker import NotebookMarker, exercise_of, verdict_in
+from autograder.grading.marker import NotebookMarker, exercise_of
 from autograder.grading.mend import Note, _cells, grade_id, mend
 from autograder.grading.noticed import notice
-from autograder.judge.report import MIME
+from autograder.grading.notices import verdict_in
+from autograder.judge.wording import MIME
 from autograder.sample_class import filled_in
 
 CELLS = (

@@ -173,8 +173,9 @@ def test_minutes_and_what_a_notebook_builds_on_are_those_of_its_opening_cell(cou
     assert row.endswith("| 77 | Courage |")
 
 
-def test_sittings_are_added_up():
-    assert minutes_of("**Time:** two sittings of about 120 minutes each; then more") == 240
+def test_minutes_are_those_of_all_sittings():
+    assert minutes_of("**Time:** about 240 minutes, in two sittings; then more") == 240
+    assert minutes_of("**Time:** two sittings of about 120 minutes each") is None  # refused: which is meant?
     assert minutes_of("**Time** about 90 minutes.") == 90
     assert minutes_of("**Time:** a while") is None
 

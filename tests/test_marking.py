@@ -13,8 +13,9 @@ from conftest import ROOT
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.asked.course import exercises, questions
-from autograder.grading.marker import NotebookMarker, exercise_of, verdict_in, zero_everywhere
+from autograder.grading.marker import NotebookMarker, exercise_of, zero_everywhere
 from autograder.grading.mend import grade_id, mend
+from autograder.grading.notices import verdict_in
 from autograder.sample_class import filled_in, points_for
 from autograder.sandbox.session import Limits, Session
 

@@ -38,7 +38,7 @@ from autograder.grading.plugins import _about_this_submission
 from autograder.grading.similar import similar_pairs
 from autograder.judge.diagnosis import Diagnosis, Line
 from autograder.judge.mark import Verdict, mark_choice, zero
-from autograder.judge.report import MIME
+from autograder.judge.wording import MIME
 
 NAME = "06-masking"
 POINTS = 30.0

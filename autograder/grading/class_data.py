@@ -24,10 +24,10 @@ from ..asked.declare import UNANSWERED, Exercise
 from ..judge.diagnosis import Diagnosis, Line
 from ..judge.mark import Verdict
 from .class_marks import Marks, NoClass, Sheet, gradebook_url, read_marks
-from .marker import verdict_in
 from .mend import KEY, grade_id
 from .noticed import Noticed, kept
-from .notices import ENDINGS, FAILED, NOTICE
+from .notices import ENDINGS, FAILED, NOTICE, verdict_in
+from .released import headings
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,6 @@ BY_HAND = "marked by a person"
 
 # Half a surrogate pair cannot be written, a control character steers a terminal, a bidirectional one reorders a page.
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 
 def plain(text: object) -> str:
@@ -213,8 +212,8 @@ def sections(cells: Iterable[NotebookNode]) -> dict[str, str]:
     above: dict[int, str] = {}
     for cell in cells:
         if cell.cell_type == "markdown":
-            for marks, text in HEADING.findall(re.sub(r"^```.*?^```", "", cell.source, flags=re.MULTILINE | re.DOTALL)):
-                above = {level: kept for level, kept in above.items() if level < len(marks)} | {len(marks): text}
+            for depth, text in headings(cell.source):
+                above = {level: kept for level, kept in above.items() if level < depth} | {depth: text}
         name = grade_id(cell)
         if name and cell.metadata["nbgrader"].get("solution"):
             found[name] = plain(" › ".join(_unmarked(text) for level, text in sorted(above.items()) if level > 1))

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..judge.report import number, prose
+from ..judge.wording import number, prose
 from .class_data import ClassData
 from .class_summary import distribution, duration, misconceptions, progress, rates, time_spent
 from .similar import similar_pairs

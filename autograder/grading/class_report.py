@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..judge.report import number
+from ..judge.wording import number
 from .class_data import Answer, Assignment, ClassData, collect_class
 from .class_page import counted, named, percent, students
 from .class_summary import (

@@ -8,6 +8,7 @@ read where they lie. If one does not, nbgrader is shown another folder, with a c
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import os
 import shutil
 import stat
@@ -46,6 +47,16 @@ class Submission:
     refused: dict[str, str] = field(default_factory=dict)  # by name of a file at the top: a sentence for the student
     taken: list[str] = field(default_factory=list)  # relative paths
     whole: str | None = None  # why nothing of it can be taken
+
+
+def is_meant(name: str, wanted: str) -> bool:
+    """Whether a pattern of nbgrader's means this name. One with brackets is no match for itself, but means itself."""
+    return name == wanted or fnmatch.fnmatchcase(name, wanted)
+
+
+def students_in(top: Path, wanted: str) -> list[str]:
+    """The folders in a folder of students that a pattern means; nbgrader's own listing misses some names."""
+    return [name for name in sorted(os.listdir(top)) if is_meant(name, wanted)] if top.is_dir() else []
 
 
 def kind_of(about: os.stat_result) -> str | None:

@@ -16,11 +16,12 @@ from nbformat.v4 import new_output
 from ..asked.course import given_names, names, question_or_exercise
 from ..asked.declare import Question
 from ..judge.effects import Effects
-from ..judge.mark import UNDEFINED, Verdict, follow_through, mark, mark_choice, zero
+from ..judge.mark import Verdict, follow_through, mark, mark_choice, zero
 from ..judge.reading import too_much
-from ..judge.report import MIME, bundle, number
+from ..judge.report import bundle
 from ..judge.rules import defined_in, needed_by, uses
-from ..judge.student import Student
+from ..judge.student import UNDEFINED, Student
+from ..judge.wording import number
 from ..sandbox.session import CellResult, Limits, Session, Template
 from . import sanitised
 from .apart import Hearing, Postponed, next_of, without_unheard
@@ -347,14 +348,6 @@ def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
             cell.outputs = []
             _set_mark(cell, 0.0)
     return verdicts
-
-
-def verdict_in(cell: NotebookNode) -> dict[str, Any] | None:
-    """The verdict that was written into a cell, as data."""
-    for output in cell.get("outputs", []):
-        if MIME in output.get("data", {}):
-            return output.data[MIME]
-    return None
 
 
 def _is_answer(cell: NotebookNode) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook, Student
 
-from .gradebook import alone
+from .gradebook import make_ready
 
 TABLE = "students.csv"  # in the classroom, as `nbgrader db student import` wants it
 COLUMNS = ("first_name", "last_name", "email", "lms_user_id")
@@ -27,19 +27,14 @@ def take_names(db_url: str, course_id: str, table: Path, log: logging.Logger) ->
     if rows and "id" not in rows[0]:
         log.warning("%s has no column `id`, so students have no names; students.example.csv shows how.", table)
         return
-    with alone(db_url), Gradebook(db_url, course_id) as book:
-        known = {student.id: student for student in book.db.query(Student)}
-        for row in rows:
-            name = (row["id"] or "").strip()
-            if not name:
-                continue
-            if name not in known:
-                known[name] = Student(id=name)
-                book.db.add(known[name])
+    listed = {name: row for row in rows if (name := (row["id"] or "").strip())}
+    make_ready(db_url, course_id, listed)
+    with Gradebook(db_url, course_id) as book:
+        for student in book.db.query(Student).filter(Student.id.in_(listed)):
             for column in COLUMNS:
-                value = (row.get(column) or "").strip()
-                if value and not getattr(known[name], column):
-                    setattr(known[name], column, value)
+                value = (listed[student.id].get(column) or "").strip()
+                if value and not getattr(student, column):
+                    setattr(student, column, value)
         book.db.commit()
 
 

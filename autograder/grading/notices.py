@@ -1,8 +1,13 @@
-"""What the grader says in the place of a cell's outputs, in brackets."""
+"""What the grader says in a cell's outputs: in brackets, in the place of others, and verdicts."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from nbformat import NotebookNode
+
+from ..judge.wording import MIME
 
 FAILED = "This submission could not be marked"  # heads the notice in a notebook that got no verdict of its own
 LEFT_OUT = "There are more outputs here than are shown."
@@ -20,3 +25,12 @@ ENDINGS = [re.compile(re.escape(text)) for text in (TIME_UP, TOO_OFTEN, RESTARTE
     re.compile(re.escape(STALLED).replace(re.escape("{limit:.0f}"), r"\d+"))
 ]
 NOTICE = re.compile(r"\[(.+)\]\n?")
+
+
+def verdict_in(cell: NotebookNode) -> dict[str, Any] | None:
+    """The verdict that was written into a cell, as data."""
+    for output in cell.get("outputs", []):
+        found = output.get("data", {}).get(MIME)
+        if isinstance(found, dict):
+            return found
+    return None

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from nbformat import NotebookNode
 
 from ..asked.course import course
 from ..asked.declare import UNANSWERED
-from ..judge.mime import MIME
+from ..judge.wording import number, prose
 from . import page_text
 from .mend import GIVEN, KEY
-from .notices import ENDINGS, FAILED, NOTICE, PASSED_OVER
+from .notices import ENDINGS, FAILED, NOTICE, PASSED_OVER, verdict_in
 from .released import HEADING, Released, Spot, by_headings, squeezed
 
 NOTHING = Markup()
@@ -138,38 +138,24 @@ def in_line(words: str) -> Markup:
     return Markup(re.sub(r"^<p>|</p>\s*$", "", str(page_text.markdown(words.replace(". ", "\\. ", 1))).strip()))
 
 
-def prose(sentence: str) -> Markup:
-    """A sentence of the judge's, with `code` in backticks set as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(sentence))))
-
-
-def verdict_in(cell: NotebookNode) -> dict[str, Any]:
-    """The verdict on an exercise, as data; empty, if there is none."""
-    for output in cell.get("outputs", []):
-        found = output.get("data", {}).get(MIME)
-        if isinstance(found, dict):
-            return found
-    return {}
-
-
 # --- the top ----------------------------------------------------------------------------------------------------------
 
 
 def _said(verdict: dict[str, Any]) -> list[Markup]:
     """What the student should hear first: the named mistakes; else what happened; else the first line that failed."""
     if verdict.get("remark"):
-        return [prose(verdict["remark"])]
+        return [Markup(prose(verdict["remark"]))]
     named = [one["sentence"] for one in verdict.get("diagnoses", [])]
     if not named:
         failed = [line for line in verdict.get("lines", []) if not line["passed"] and line.get("judged", True)]
         named = [f"{line['title']}: {line['message']}" if line.get("message") else line["title"] for line in failed[:1]]
-    return [prose(sentence) for sentence in dict.fromkeys(named)]
+    return [Markup(prose(sentence)) for sentence in dict.fromkeys(named)]
 
 
 def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
     graded = cell.metadata.nbgrader
     earned, points = graded.get("score") or 0.0, graded.get("points") or 0.0
-    verdict = verdict_in(cell)
+    verdict = verdict_in(cell) or {}
     row = Row(in_line(spot.title), f"answer-{name}", earned, points, "wrong", section=in_line(spot.section))
     if earned >= points:
         row.state = "right"
@@ -199,18 +185,18 @@ class _Writer:
         self._title = Markup()  # of the heading that was shown last
 
     def write(self, cells: list[NotebookNode]) -> None:
-        for number, cell in enumerate(cells):
+        for index, cell in enumerate(cells):
             graded = cell.metadata.get("nbgrader", {})
             if graded.get("solution") or graded.get("task"):
                 self._answer(cell, graded)
             elif graded.get("grade"):
                 self._test(cell, graded)
             elif cell.cell_type == "markdown" and squeezed(cell.source) in self.released.texts:
-                self._given_text(cell, cells[number + 1 :])
+                self._given_text(cell, cells[index + 1 :])
             elif cell.cell_type == "code" and GIVEN in cell.metadata.get("tags", []) and not _problem(cell):
                 self._given_code(cell)
             else:
-                self._own(cell, number)
+                self._own(cell, index)
 
     def _spot(self, name: str) -> Spot:
         return self.released.spots.get(name, Spot(name, ""))
@@ -227,21 +213,21 @@ class _Writer:
         part = Part("answer", f"answer-{name}", "Your answer", _shown(cell), comment=comment)
         if graded.get("grade"):
             self.rows[name] = row = _row(cell, name, self._spot(name), untouched)
-            part.mark = f"{points(row.earned)} of {points(row.points)} points"
+            part.mark = f"{number(row.earned)} of {number(row.points)} points"
             if row.state == "waits":
-                part.mark = f"{points(row.points)} points, not read yet"
+                part.mark = f"{number(row.points)} points, not read yet"
         if untouched:
             part.label = "Not answered"
         self.parts.append(part)
         self._note_stop(cell, part.anchor, title.striptags())
 
     def _test(self, cell: NotebookNode, graded: dict[str, Any]) -> None:
-        name = verdict_in(cell).get("exercise") or graded["grade_id"].removeprefix("test_")
+        name = (verdict_in(cell) or {}).get("exercise") or graded["grade_id"].removeprefix("test_")
         row = _row(cell, name, self._spot(name), False)
         self.rows[name if name not in self.rows else graded["grade_id"]] = row
         if not any(part.anchor == row.anchor for part in self.parts):
             row.anchor = f"verdict-{graded['grade_id']}"
-        mark = f"{points(row.earned)} of {points(row.points)} points"
+        mark = f"{number(row.earned)} of {number(row.points)} points"
         part = Part("verdict", f"verdict-{graded['grade_id']}", "What was found", _outputs(cell), mark=mark)
         part.right = row.state == "right"
         part.folded, part.fold = page_text.code(cell.source), "The tests that came with the notebook"
@@ -250,10 +236,10 @@ class _Writer:
     def _given_text(self, cell: NotebookNode, rest: list[NotebookNode]) -> None:
         """Sections' headings stay open, and those of exercises; the text below them is folded."""
         pieces = by_headings(cell.source)
-        for number, piece in enumerate(pieces, 1):
+        for place, piece in enumerate(pieces, 1):
             heading = HEADING.match(piece)
             level = len(heading[1]) if heading else 0
-            if heading and (level == 2 or (level > 2 and number == len(pieces) and _leads_to_an_answer(rest))):
+            if heading and (level == 2 or (level > 2 and place == len(pieces) and _leads_to_an_answer(rest))):
                 shown = page_text.markdown(heading[0])
                 anchor = re.search(r' id="([^"]*)"', shown)
                 self.parts.append(Part("heading", body=shown))
@@ -282,24 +268,19 @@ class _Writer:
         wrapped = Markup('<div class="text">{}</div>').format(body) if text else body
         part.folded += wrapped
 
-    def _own(self, cell: NotebookNode, number: int) -> None:
+    def _own(self, cell: NotebookNode, index: int) -> None:
         given = GIVEN in cell.metadata.get("tags", [])
         label = "A cell of the course’s" if given else "Your own cell" if cell.cell_type == "code" else "Your own text"
         if not cell.source.strip() and not cell.get("outputs"):
             return
-        part = Part("own", f"cell-{number + 1}", label, _shown(cell))
+        part = Part("own", f"cell-{index + 1}", label, _shown(cell))
         self.parts.append(part)
-        self._note_stop(cell, part.anchor, f"{label}, number {number + 1} of the notebook")
+        self._note_stop(cell, part.anchor, f"{label}, number {index + 1} of the notebook")
 
     def _note_stop(self, cell: NotebookNode, anchor: str, where: str) -> None:
         why = _problem(cell)
         if why:
             self.stopped.append(Stopped(anchor, where, why))
-
-
-def points(number: float) -> str:
-    """2.5 as 2.5, 4.0 as 4."""
-    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:

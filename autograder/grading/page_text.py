@@ -16,7 +16,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from ..judge.mime import MIME
+from ..judge.wording import MIME
 from . import sanitised
 from .mathematics import mathml
 

@@ -6,8 +6,6 @@ What pages have in common, which is nearly all of them, is made into markup once
 
 from __future__ import annotations
 
-import os
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,9 @@ from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from traitlets import Bool
 
+from ..judge.wording import number
 from . import page_parts, page_text, released
+from .handed_in import students_in
 
 POLICY = (  # no scripts at all, and nothing from anywhere else
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
@@ -38,9 +38,9 @@ class FeedbackExporter(HTMLExporter):
         converter: Any = self.parent
         settings = converter.coursedir
         top = Path(settings.format_path(settings.autograded_directory, "x", "y")).parents[1]
-        for student in sorted(os.listdir(top)) if top.is_dir() else []:
+        for student in students_in(top, settings.student_id):
             folder = top / student / settings.assignment_id
-            if folder.is_dir() and (student == settings.student_id or fnmatchcase(student, settings.student_id)):
+            if folder.is_dir():
                 marked = [str(path) for path in sorted(folder.iterdir()) if path.suffix == ".ipynb"]
                 if marked:
                     converter.assignments.setdefault(str(folder), marked)
@@ -55,7 +55,7 @@ class FeedbackExporter(HTMLExporter):
     def _preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super()._preprocess(nb, resources)
         resources["page"] = page_parts.page(nb, resources["nbgrader"], self._released(resources["nbgrader"]))
-        resources["points"], resources["policy"] = page_parts.points, POLICY
+        resources["number"], resources["policy"] = number, POLICY
         resources["style"] = Markup((Path(__file__).parent / "feedback_page" / "style.css").read_text("utf-8"))
         return nb, resources
 

@@ -5,7 +5,6 @@ nbgrader stays unpatched. These classes stand where its configuration takes clas
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 import logging
 import os
@@ -143,9 +142,7 @@ class SubmissionExporter(NotebookExporter):
         """What lies in the folder of submissions and is meant: for this assignment, and by these students."""
         converter, settings = self.converter, self.converter.coursedir
         top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
-        for name in sorted(os.listdir(top)) if top.is_dir() else []:
-            if not _matches(name, settings.student_id):
-                continue
+        for name in handed_in.students_in(top, settings.student_id):
             for folder in self._folders(top / name):
                 converter.assignments.pop(str(folder), None)
                 problem = handed_in.unlistable(name)
@@ -162,7 +159,7 @@ class SubmissionExporter(NotebookExporter):
         wanted = self.converter.coursedir.assignment_id
         if student.is_symlink() or not student.is_dir():
             return [student / wanted]
-        return [student / name for name in sorted(os.listdir(student)) if _matches(name, wanted)]
+        return [student / name for name in sorted(os.listdir(student)) if handed_in.is_meant(name, wanted)]
 
     def show_copies(self, found: list[handed_in.Submission]) -> None:
         """Let nbgrader read from a folder of our own, in which nothing but files lies."""
@@ -240,10 +237,6 @@ class SubmissionExporter(NotebookExporter):
     def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Read without validation what was validated and written a moment ago."""
         return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
-
-
-def _matches(name: str, wanted: str) -> bool:
-    return name == wanted or fnmatch.fnmatchcase(name, wanted)
 
 
 @functools.lru_cache(maxsize=16)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 from nbgrader.utils import notebook_hash
+
+from .handed_in import students_in
 
 SECRET = "submission_secret.txt"  # by which a student's machine finds the page; nbgrader's own comes with a submission
 SHOWN = 10  # students who are named in one line
@@ -21,9 +21,9 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
         left_out = set(self.coursedir.student_id_exclude.split(","))
         top = Path(self.coursedir.format_path(self.coursedir.feedback_directory, "x", "y")).parents[1]
         wanted, released, others = self.coursedir.student_id or "*", 0, []
-        for student in sorted(os.listdir(top)) if top.is_dir() else []:
+        for student in students_in(top, wanted):
             pages = sorted((top / student / self.coursedir.assignment_id).glob("*.html"))
-            if not pages or student in left_out or not (student == wanted or fnmatchcase(student, wanted)):
+            if not pages or student in left_out:
                 continue
             try:
                 secret = (pages[0].parent / SECRET).read_text()

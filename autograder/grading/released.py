@@ -63,14 +63,19 @@ def of(cells: list[NotebookNode]) -> Released:
             answers[graded["grade_id"]] = cell.source
         elif cell.cell_type == "markdown":
             texts.add(squeezed(cell.source))
-            for marks, words in HEADING.findall(without_code(cell.source)):
-                if len(marks) == 1:
+            for level, words in headings(cell.source):
+                if level == 1:
                     title = title or words
-                elif len(marks) == 2:
+                elif level == 2:
                     section, own = words, ""
                 else:
                     own = words
     return Released(title, spots, frozenset(texts), answers)
+
+
+def headings(source: str) -> list[tuple[int, str]]:
+    """The headings of a text cell: how deep, and in which words."""
+    return [(len(marks), words) for marks, words in HEADING.findall(without_code(source))]
 
 
 def without_code(source: str) -> str:

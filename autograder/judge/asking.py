@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..asked.course import blank_namespace, compiled, working_versions
-from ..asked.declare import Check, Exercise, Wrong
+from ..asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from ..asked.inputs import fresh
 from .student import Student, in_process
 
@@ -22,12 +22,15 @@ def ask(exercise: Exercise, check: Check, student: Student) -> None:
     fresh(f"{exercise.name}: {check.title}")
     try:
         check.ask(student)
+        student.finish()
+    except ValuesDiffer as found:
+        found.besides = student.failed_otherwise
+        raise
     except Wrong:
         raise
     except Exception as error:  # an answer so strange that comparing it failed: wrong, and worth a look by us
         log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)
         raise Wrong("The result could not be compared: it is not of the kind that was asked for.") from error
-    student.finish()
 
 
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..asked.catalogue import GRADES, MISCONCEPTION, MISSED, SLIP
 from ..asked.course import course, exercise
 from ..asked.declare import Exercise
+from .wording import number
 
 if TYPE_CHECKING:
     from .signatures import Signatures  # which needs torch: commands that mark nothing do not
@@ -103,12 +104,8 @@ def by_costs(points: float, shares: Sequence[float]) -> float:
 def sentence(points: float, earned: float, shares: Sequence[float]) -> str:
     """What the student reads of it."""
     grades = [f"a {SLIP if share <= costs().slip else MISCONCEPTION}" for share in shares]
-    lost = f"{_number(points - earned)} of {_number(points)} points"
+    lost = f"{number(points - earned)} of {number(points)} points"
     if len(grades) == 1:
         return f"This is {grades[0]} in an answer that is right otherwise: it costs {lost}."
-    each = " and ".join(f"{grade} ({_number(points * share)})" for grade, share in zip(grades, shares, strict=True))
+    each = " and ".join(f"{grade} ({number(points * share)})" for grade, share in zip(grades, shares, strict=True))
     return f"These are {each} in an answer that is right otherwise: together they cost {lost}."
-
-
-def _number(points: float) -> str:
-    return f"{points:.2f}".rstrip("0").rstrip(".")

@@ -15,7 +15,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..asked.declare import Check, Exercise, ValuesDiffer, Wrong
+from ..asked.declare import Check, Exercise, Wrong
 from ..inside.wire import Packet
 from .asking import ask
 from .student import Student
@@ -90,9 +90,6 @@ class Memory:
             ask(exercise, check, student)
         except Wrong as found:
             wrong = found
-            if isinstance(found, ValuesDiffer):
-                others = (one for one in student._failures if not isinstance(one, ValuesDiffer))
-                found.besides = next(others, None)
             raise
         finally:
             student.pass_on = through

@@ -18,9 +18,8 @@ from .diagnosis import Diagnosis, Line, diagnose
 from .known import memory
 from .rules import evasions, uses
 from .signatures import Signatures
-from .student import Student
+from .student import UNDEFINED, Student
 
-UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
 VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
 

@@ -9,7 +9,7 @@ from ..asked.catalogue import MISCONCEPTION
 from ..asked.course import exercise
 from . import learning
 from .mark import by_lines, points_of_version
-from .report import number
+from .wording import number
 
 
 @dataclass(frozen=True)

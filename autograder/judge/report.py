@@ -5,17 +5,10 @@ from __future__ import annotations
 from html import escape
 
 from .mark import Verdict
-from .mime import MIME
-
-__all__ = ["MIME", "bundle", "html", "number", "plain"]
+from .wording import MIME, number, prose
 
 _STYLE = "border-collapse:collapse;border:0;margin:.3em 0"
 _CELL = "text-align:left;vertical-align:top;border:0;padding:.15em .8em .15em 0"
-
-
-def number(points: float) -> str:
-    """2.5 as 2.5, 4.0 as 4."""
-    return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
 def plain(verdict: Verdict) -> str:
@@ -58,11 +51,3 @@ def html(verdict: Verdict) -> str:
 def bundle(verdict: Verdict) -> dict:
     """The data of a Jupyter output."""
     return {"text/plain": plain(verdict), "text/html": html(verdict), MIME: verdict.as_data()}
-
-
-def prose(text: str) -> str:
-    """Escaped, with `code` in backticks set as code."""
-    pieces = escape(text).split("`")
-    if len(pieces) % 2 == 0:
-        return escape(text)
-    return "".join(f"<code>{piece}</code>" if index % 2 else piece for index, piece in enumerate(pieces))

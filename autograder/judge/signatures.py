@@ -29,7 +29,7 @@ import platformdirs
 import torch
 
 from ..asked import catalogue, compare, course, declare, inputs, slips
-from ..asked.declare import Check, Exercise, ValuesDiffer, Wrong
+from ..asked.declare import Check, Exercise, Wrong
 from ..inside import elsewhere, responder, wire
 from . import asking, sketch, student
 from .known import memory
@@ -97,17 +97,9 @@ def _engine() -> str:
 
 
 def _plain(source: str, without: Iterable[str] = ()) -> str:
-    """A program without comments, docstrings and these arguments of calls: what it does, not how it reads.
-
-    How a check calls what is wrong is no part of what it asks or is answered: one kind is as good as another.
-    """
+    """A program without comments, docstrings and these arguments of calls: what it does, not how it reads."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id == ValuesDiffer.__name__:
-            node.id = Wrong.__name__
-        if isinstance(node, ast.ImportFrom) and any(alias.name == ValuesDiffer.__name__ for alias in node.names):
-            names = (Wrong.__name__ if alias.name == ValuesDiffer.__name__ else alias.name for alias in node.names)
-            node.names = [ast.alias(name) for name in dict.fromkeys(names)]
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
         if isinstance(node, ast.Call):

@@ -8,13 +8,14 @@ from typing import Any
 
 import torch
 
-from ..asked.declare import Problem, Unanswered, Wrong
+from ..asked.declare import Problem, Unanswered, ValuesDiffer, Wrong
 from ..inside.responder import Responder
 from ..inside.wire import Packet, Ref, WireError, decode, encode
 
 Ask = Callable[[Packet], Packet]
 
 
+UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
 SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends_the_process"}
 
 
@@ -52,6 +53,11 @@ class Student:
         """End a check: the first case that failed is what it says."""
         if self._failures:
             raise self._failures[0]
+
+    @property
+    def failed_otherwise(self) -> Wrong | None:
+        """What the first case found in which more was wrong than values."""
+        return next((wrong for wrong in self._failures if not isinstance(wrong, ValuesDiffer)), None)
 
     # --- the record ---------------------------------------------------------------------------------------------------
 
@@ -194,9 +200,7 @@ def _sentence(facts: dict, where: str) -> str:
     place = f" {where}" if where else ""
     match facts.get("kind"):
         case "missing":
-            return (
-                f"`{facts.get('name')}` is not defined: is the name unchanged, and did its cell run without an error?"
-            )
+            return UNDEFINED.format(name=facts.get("name"))
         case "not a module":
             return "The class you wrote does not give an `nn.Module`: does it inherit from `nn.Module`?"
         case "device":
