@@ -56,8 +56,9 @@ c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedEr
 c.GenerateAssignment.exporter_class = "autograder.grading.gradebook.ReleaseExporter"
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.IncludeHeaderFooter",
-    "nbgrader.preprocessors.LockCells",
     plugins.ReleaseStubs,
+    "autograder.grading.ready.Ready",  # a first cell, and tests that speak plainly
+    "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.CheckCellMetadata",
     "nbgrader.preprocessors.ComputeChecksums",

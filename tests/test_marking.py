@@ -221,7 +221,8 @@ def test_a_flood_of_outputs_costs_the_grader_little(template, short, source):
     assert earned(verdicts) == POINTS
     assert time.process_time() - started < 10
     assert len(str(notebook)) < 6 * 2**20
-    assert max(len(cell.get("outputs", [])) for cell in notebook.cells) <= 301
+    most = max(len(cell.get("outputs", [])) for cell in notebook.cells)
+    assert most <= 302  # with the sentences that say what was left out, and, on a busy machine, that time was up
 
 
 def test_a_reply_of_text_only_is_bounded(template, short):

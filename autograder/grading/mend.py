@@ -322,10 +322,12 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
     for cell in cells:
         claims, tags = cell.pop("claims", {}), cell.pop("tags", [])
         name = cell.grade_id or "a cell of its own"
-        own = wanted[cell.grade_id].metadata.nbgrader if cell.grade_id else {}
+        released = wanted[cell.grade_id].metadata if cell.grade_id else {}
+        own, handed_out = released.get("nbgrader", {}), released.get("tags", [])
         if any(value != own.get(key) for key, value in claims.items() if own or (key in ("grade", "points") and value)):
             changed.append(name)
-        if isinstance(tags, list) and any("skip" in str(tag) or "raises" in str(tag) for tag in tags):
+        added = [str(tag) for tag in tags if tag not in handed_out] if isinstance(tags, list) else []
+        if any("skip" in tag or "raises" in tag for tag in added):
             tagged.append(name)
     for what, names in (("settings", changed), ("tags", tagged)):
         if names:

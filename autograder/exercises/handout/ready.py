@@ -1,0 +1,105 @@
+# @title Run this cell first: it looks whether everything is here, and lets tests speak plainly
+import contextlib
+import importlib.util
+import linecache
+import os
+import platform
+import shutil
+import sys
+import textwrap
+import traceback
+import urllib.request
+from pathlib import Path
+
+
+def look_around(packages, files, network=False):
+    """Print one line about this machine, and a sentence for each thing that is in the way.
+
+    packages: libraries that this notebook imports; files: what must lie beside it; network: whether it can use one.
+    """
+    found, wrong = [f"Python {platform.python_version()}"], []
+    if sys.version_info < (3, 11):  # noqa: UP036 (this runs on students' machines)
+        wrong.append(f"Python {platform.python_version()} is too old for this course: install 3.11 or newer.")
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        names = " ".join(missing)
+        wrong.append(f"Not installed here: {names}. Run %pip install {names} in a cell, then restart the kernel.")
+    found.append(f"{os.cpu_count()} CPU cores")
+    if "torch" not in missing:
+        import torch
+
+        found.insert(1, f"torch {torch.__version__}")
+        mps = torch.backends.mps.is_available()
+        found.append(torch.cuda.get_device_name() if torch.cuda.is_available() else "Apple GPU" if mps else "no GPU")
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+        found.append(f"{free:.0f} GiB of memory free")
+        if free < 1:
+            wrong.append("Less than 1 GiB of memory is free: close other notebooks (Kernel → Shut Down All Kernels).")
+    except (AttributeError, OSError, ValueError):
+        pass  # Windows and macOS do not tell in this way
+    if shutil.disk_usage(".").free < 2**28:
+        wrong.append("The disk is nearly full, so the notebook may not be saved: make room first.")
+    if not os.access(".", os.W_OK):
+        wrong.append("This folder cannot be written to, so nothing is saved: copy the course to a folder of your own.")
+    absent = [name for name in files if not Path(name).exists()]
+    if absent:
+        names = ", ".join(absent)
+        wrong.append(f"Not beside this notebook: {names}. Open it in its own folder; on Colab, upload them, too.")
+    if network:
+        found.append("online" if _online() else "offline, which is enough")
+    print(" · ".join(found))
+    print("\n".join(f"✗ {sentence}" for sentence in wrong) or "Everything is here.")
+    print("Run All Cells goes on where an exercise is not answered yet; its test says so.")
+
+
+def _online():
+    answer = None
+    with contextlib.suppress(OSError):
+        answer = urllib.request.urlopen(urllib.request.Request("https://huggingface.co", method="HEAD"), timeout=3)
+        answer.close()
+    return answer is not None
+
+
+def plainly(shell, kind, error, trace, tb_offset=None):
+    """Show what went wrong: in a test its sentence and the line of the student's code, elsewhere what Python says."""
+    steps = [(step, line) for step, line in traceback.walk_tb(trace) if _is_cell(step)]
+    if issubclass(kind, SyntaxError) and not steps:
+        shell.showsyntaxerror()
+        return
+    said = _plain(kind, error, steps)
+    if not said:
+        said = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
+    shell._showtraceback(kind, error, said)
+
+
+def _plain(kind, error, steps):
+    """What a test cell shows of an error, and any cell of an exercise that is not answered yet. Else nothing."""
+    if not steps:
+        return []
+    test, line = steps[0]
+    last, last_line = steps[-1]
+    if isinstance(error, NotImplementedError) and str(error).startswith("Not answered yet"):
+        return [_wrapped(f"○ {getattr(last.f_code, 'co_qualname', last.f_code.co_name)}: {error}")]
+    if not _code(test, 1).startswith("# @title Test"):
+        return []
+    if isinstance(error, AssertionError) and last is test:
+        return [_wrapped(f"✗ {error}")] if str(error) else []
+    lines = [_wrapped(f"✗ {kind.__name__}: {error}")]
+    if last is test:
+        return [*lines, f"  in the test, line {line}:  {_code(test, line)}"]
+    return [*lines, f"  in your code, line {last_line}:  {_code(last, last_line)}"]
+
+
+def _is_cell(step):
+    """Whether this code stands in a cell: then it is in no file."""
+    name = step.f_code.co_filename
+    return not name.startswith("<frozen") and not Path(name).exists() and bool(linecache.getline(name, 1))
+
+
+def _code(step, line):
+    return linecache.getline(step.f_code.co_filename, line).strip()
+
+
+def _wrapped(text):
+    return "\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in text.splitlines())
