@@ -4,6 +4,7 @@ import importlib.util
 import linecache
 import os
 import platform
+import re
 import shutil
 import sys
 import textwrap
@@ -31,13 +32,13 @@ def look_around(packages, files, network=False):
         found.insert(1, f"torch {torch.__version__}")
         mps = torch.backends.mps.is_available()
         found.append(torch.cuda.get_device_name() if torch.cuda.is_available() else "Apple GPU" if mps else "no GPU")
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    memory = Path("/proc/meminfo")  # Windows and macOS do not tell without a library
+    available = re.search(r"MemAvailable:\s+(\d+)", memory.read_text()) if memory.exists() else None
+    if available:
+        free = int(available[1]) / 2**20
         found.append(f"{free:.0f} GiB of memory free")
         if free < 1:
             wrong.append("Less than 1 GiB of memory is free: close other notebooks (Kernel → Shut Down All Kernels).")
-    except (AttributeError, OSError, ValueError):
-        pass  # Windows and macOS do not tell in this way
     if shutil.disk_usage(".").free < 2**28:
         wrong.append("The disk is nearly full, so the notebook may not be saved: make room first.")
     if not os.access(".", os.W_OK):

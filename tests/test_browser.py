@@ -1,0 +1,176 @@
+"""What students meet, driven in a real browser: JupyterLab's first minute, answers right and wrong, a feedback page.
+
+Needs a Chromium on the machine (`apt install chromium`), and is skipped where there is none.
+Screenshots are kept in `classroom/screenshots`, to be looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import ROOT
+from playwright.sync_api import Page, expect, sync_playwright
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCREENSHOTS = ROOT / "classroom" / "screenshots"
+PATIENCE = 90_000  # milliseconds; the machine may be busy
+
+expect.set_options(timeout=PATIENCE)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine: apt install chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """JupyterLab as `make lab` starts it, in a fresh copy of what students get. Its address."""
+    place = tmp_path_factory.mktemp("student") / "course"
+    shutil.copytree(ROOT / "course", place)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = tmp_path_factory.mktemp("home")
+    command = ["jupyter", "lab", "--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
+    environment = os.environ | {
+        "JUPYTER_CONFIG_PATH": ".jupyter",
+        "HOME": str(home),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    with (home / "log").open("w") as log:
+        server = subprocess.Popen(command, cwd=place, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{address}/api").close()
+                break
+            time.sleep(0.2)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+@pytest.fixture
+def page(browser):
+    """A page of its own; what its console calls an error fails the test."""
+    context = browser.new_context(viewport={"width": 1300, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.errors = []
+    page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    yield page
+    context.close()
+
+
+def kept(page: Page, name: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")
+
+
+def ours(errors: list[str]) -> list[str]:
+    """Errors but those of a library that asks for what the server, without a network, does not have."""
+    return [error for error in errors if "Failed to load resource" not in error]
+
+
+def test_the_first_thing_that_a_student_sees_is_the_start_page(lab, page):
+    page.goto(lab)
+    expect(page.locator(".jp-MarkdownViewer h1")).to_be_visible()
+    kept(page, "start")
+    assert page.locator(".jp-MarkdownViewer table tbody tr").count() == 11
+    assert page.locator(".jp-toast, .Toastify__toast").count() == 0, "something pops up"
+    assert "Formgrader" not in page.locator(".lm-MenuBar").inner_text()
+    page.locator(".jp-MarkdownViewer a", has_text="Masking").first.click()
+    expect(page.locator(".jp-NotebookPanel h1")).to_contain_text("Masking")
+    assert not ours(page.errors)
+
+
+def test_answers_wrong_and_right_are_told_in_a_sentence(lab, page):
+    page.goto(f"{lab}/lab/tree/06-masking/06-masking.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    run(page, "Run All Cells")
+    expect(cell(page, "Run this cell first").locator(".jp-OutputArea")).to_contain_text("Everything is here")
+    test = cell(page, "Test of shift_targets")
+    expect(test.locator(".jp-OutputArea")).to_contain_text("○ shift_targets: Not answered yet")
+    assert test.locator(".jp-OutputArea-output").inner_text().count("\n") <= 1, "one line, no wall of assertions"
+    kept(page, "unanswered")
+    for answer, said in (
+        ("ids[:, 1:], ids[:, :-1]", "✗ the inputs of 5 2 7 9"),
+        ("ids[:, :-1], ids[:, 1:]", "✓ shift_"),
+    ):
+        editor = page.locator(".jp-CodeCell", has_text="def shift_targets(ids):").locator(".cm-content").first
+        editor.click()
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(f"def shift_targets(ids):\n    return {answer}")
+        page.keyboard.press("Shift+Enter")
+        page.keyboard.press("Shift+Enter")
+        expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(said)
+        kept(page, "wrong" if said[0] == "✗" else "right")
+    assert not ours(page.errors)
+
+
+def run(page: Page, what: str) -> None:
+    expect(page.get_by_text("| Idle")).to_be_visible()  # the kernel has started
+    page.wait_for_timeout(2000)
+    page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
+    page.locator(".lm-Menu-itemLabel", has_text=what).first.click()
+    idle = 0  # tenths of a second; between two cells the kernel is idle, too
+    for _ in range(PATIENCE // 100):
+        page.wait_for_timeout(100)
+        idle = idle + 1 if page.get_by_text("| Idle").count() else 0
+        if idle > 40:
+            break
+
+
+def cell(page: Page, title: str):
+    """A folded cell, by what its one visible line says; JupyterLab draws only cells that are near."""
+    found = page.locator(".jp-CodeCell", has=page.locator(".jp-InputPlaceholder", has_text=title))
+    page.locator(".jp-WindowedPanel-outer").first.evaluate("panel => panel.scrollTo(0, 0)")
+    for _ in range(60):
+        page.wait_for_timeout(200)
+        if found.count():
+            break
+        page.locator(".jp-WindowedPanel-outer").first.evaluate("panel => panel.scrollBy(0, 600)")
+    found.first.scroll_into_view_if_needed()
+    return found.first
+
+
+def test_a_feedback_page_is_whole_without_a_network_and_without_serious_findings(page, tmp_path):
+    from test_pages import HANDED_OUT, MISTAKEN, marked
+    from test_pages import page as page_of
+
+    path = tmp_path / "feedback.html"
+    path.write_text(page_of(marked(MISTAKEN, written="Because $\\sqrt{d_k}$."), HANDED_OUT), "utf-8")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    kept(page, "feedback")
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert not page.errors
+    assert page.locator("math").count() > 0
+    page.emulate_media(color_scheme="dark")
+    kept(page, "feedback-dark")
+    found = Axe().run(page)
+    serious = [one for one in found.response["violations"] if one["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
