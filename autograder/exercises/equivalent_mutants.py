@@ -25,6 +25,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "smoothed = smoothed.masked_fill(unseen, 1) => smoothed = smoothed.masked_fill(unseen, 2)": "A row of equal counts is uniform, whatever the count.",
         "return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=1, keepdim=True)": LAST,
     },
+    "bigram_step": {
+        "gradient = (expected - seen) / max(1, len(before)) => gradient = (expected - seen) / max(len(before), 1)": MAX_MIN,
+    },
     "train_bpe": {
         "spellings, frequencies = (list(words), list(words.values())) => spellings, frequencies = (list(words), tuple(words.values()))": "The frequencies are only read.",
     },
