@@ -53,6 +53,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "positive = (centre * context).sum(dim=-1) => positive = (centre * context).sum(dim=1)": LAST,
         "loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=1)": LAST,
     },
+    "skipgram_step": {
+        "true, drawn = ((c * o).sum(dim=-1), (n * c[:, None, :]).sum(dim=-1)) => true, drawn = ((c * o).sum(dim=1), (n * c[:, None, :]).sum(dim=-1))": LAST,
+    },
     "analogy": {
         "return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() => return nearest_neighbours(weight, target, k=1, exclude=(a, b, c)).item()": "The cosine is symmetric and broadcasts, so the query and the table may change places.",
     },
