@@ -114,7 +114,7 @@ def _step_again(student: Student) -> None:
 def _step_manners(student: Student) -> None:
     for V, dtype in ((10, torch.float32), (13, torch.float64)):
         with student.case():
-            args = [*_tables(V, 3, dtype), *_different(V, B=2, K=3), 1.5]
+            args: list = [*_tables(V, 3, dtype), *_different(V, B=2, K=3), 1.5]
             answer = student.call("skipgram_step", args)
             _two(answer["value"], _stepped(args), "in float64" if dtype == torch.float64 else "")
             unchanged(answer["inputs"], args[:5], INPUTS)
