@@ -25,6 +25,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "smoothed = smoothed.masked_fill(unseen, 1) => smoothed = smoothed.masked_fill(unseen, 2)": "A row of equal counts is uniform, whatever the count.",
         "return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=1, keepdim=True)": LAST,
     },
+    "bigram_step": {
+        "gradient = (expected - seen) / max(1, len(before)) => gradient = (expected - seen) / max(len(before), 1)": MAX_MIN,
+    },
     "train_bpe": {
         "spellings, frequencies = (list(words), list(words.values())) => spellings, frequencies = (list(words), tuple(words.values()))": "The frequencies are only read.",
     },
@@ -49,6 +52,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "sgns_loss": {
         "positive = (centre * context).sum(dim=-1) => positive = (centre * context).sum(dim=1)": LAST,
         "loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=-1) => loss = -F.logsigmoid(positive) - F.logsigmoid(-negative).sum(dim=1)": LAST,
+    },
+    "skipgram_step": {
+        "true, drawn = ((c * o).sum(dim=-1), (n * c[:, None, :]).sum(dim=-1)) => true, drawn = ((c * o).sum(dim=1), (n * c[:, None, :]).sum(dim=-1))": LAST,
     },
     "analogy": {
         "return nearest_neighbours(target, weight, k=1, exclude=(a, b, c)).item() => return nearest_neighbours(weight, target, k=1, exclude=(a, b, c)).item()": "The cosine is symmetric and broadcasts, so the query and the table may change places.",

@@ -79,4 +79,50 @@ QUESTIONS = [
             ),
         },
     ),
+    Question(
+        name="q1_4",
+        points=1,
+        key="B",
+        explanations={
+            "A": (
+                "The most likely token can be read off what the model computes, and a program may well choose it. "
+                "But think of section 6: could you sample from a model that hands over a single token?"
+            ),
+            "B": (
+                "Yes. One distribution over the whole vocabulary is all that comes out. Choosing a token from it, by "
+                "dice or by taking the largest, is a second step, and the model has no part in it."
+            ),
+            "C": (
+                "How probable a text is and how true it is are two things. The model was only ever shown which "
+                "tokens people wrote, and what they write most often need not be so."
+            ),
+            "D": (
+                "A table of long contexts behaves somewhat like this, and section 5 shows what becomes of it on new "
+                "text. What does a model compute after a text that nobody has written before?"
+            ),
+        },
+    ),
+    Question(
+        name="q1_5",
+        points=1,
+        key="C",
+        explanations={
+            "A": (
+                "No such marks are in the text, and nobody sorts it: the model gets characters or words and nothing "
+                "else. How would it notice, then, that a skill was missing?"
+            ),
+            "B": (
+                "The loss is one number, the mean surprise per token, and knows nothing of skills. Ask instead at "
+                "which tokens somebody without a skill would be surprised."
+            ),
+            "C": (
+                "Yes. The loss asks for no skill by name. But the verb after its subject, the word after a hundred "
+                "degrees, the number after a sum are next tokens too, and whatever predicts them lowers the loss."
+            ),
+            "D": (
+                "The first weights are random, and the loss then stands close to ln V: no token is preferred. What "
+                "the network knows later must have come in with the text."
+            ),
+        },
+    ),
 ]

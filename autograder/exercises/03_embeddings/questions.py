@@ -76,4 +76,27 @@ QUESTIONS = [
             ),
         },
     ),
+    Question(
+        name="q3_4",
+        points=1,
+        key="C",
+        explanations={
+            "A": (
+                "Float32 holds every whole number up to 16 million exactly, which is plenty for ids. Suppose the "
+                "numbers were perfect: what would id 336 as an input say about the word, compared with id 85?"
+            ),
+            "B": (
+                "It is the other way round: an id is one number, a vector hundreds, and the table is among the "
+                "larger parts of a small model. What is all this memory spent for?"
+            ),
+            "C": (
+                "Yes. The order of ids means nothing, and a network cannot help computing with order and size. A "
+                "row of a table is free to move, and words that are used alike are moved alike."
+            ),
+            "D": (
+                "Nobody lays anything down: the rows begin at random. Ask also whether a single number of a vector "
+                "meant something in our pictures, or only the direction of the whole."
+            ),
+        },
+    ),
 ]
