@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import itertools
+import math
 import re
 
 import nbformat
 import pytest
+import torch
 
 from autograder.asked.course import exercises, in_notebook, question_or_exercise, questions, without_markers
 from autograder.authoring import tidied
@@ -93,6 +97,38 @@ CONTRACT = {
 }
 
 
+# Optional answers that earn nothing: a visible test says whether they are right, and there is nothing to mark.
+PRACTICE = {"05-attention": {"online_softmax"}}
+WRONG_PRACTICE = {
+    "online_softmax": [
+        ("blend = blend * factor", "blend = blend"),
+        ("total = total * factor", "total = total"),
+        ("torch.exp(part - larger)", "torch.exp(part)"),
+        ("torch.maximum(largest, part.max())", "part.max()"),
+        ("return blend / total", "return blend"),
+        ("values[start : start + block]", "values[:len(exps)]"),
+        ("return blend / total", "return None"),
+        ("range(0, len(scores), block)", "range(0, len(scores) - block + 1, block)"),
+    ]
+}
+
+
+def _emptied(source):
+    """The answer as it is released."""
+    [function] = ast.parse(source).body
+    function.body = [function.body[0], *ast.parse("raise NotImplementedError").body]
+    return ast.unparse(function)
+
+
+def _printed(answer, trial):
+    """What a visible test prints about an answer."""
+    namespace = {"torch": torch, "math": math}
+    exec(answer, namespace)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(trial, namespace)
+    return printed.getvalue()
+
+
 def cells(notebook, kind=None):
     return [cell for cell in notebook.cells if kind is None or cell.cell_type == kind]
 
@@ -138,8 +174,27 @@ def test_every_answer_has_its_test_cell_and_every_test_cell_something_to_mark(so
         assert exercise_of(test) == name
     answers = {name for name, cell in found.items() if cell.cell_type == "code" and cell.metadata.nbgrader.solution}
     tests = {name for name in found if name.startswith("test_")}
+    answers -= PRACTICE.get(solution.metadata.name, set())
     assert answers == set(declared), "an answer without a room or a question, or one of them without a cell"
     assert tests == {f"test_{name}" for name in declared}
+
+
+def test_practice_earns_nothing_and_its_visible_test_knows_right_from_wrong(solution):
+    for name in PRACTICE.get(solution.metadata.name, ()):
+        answer = by_grade_id(solution)[name]
+        assert answer.metadata.nbgrader.solution
+        assert not answer.metadata.nbgrader.grade
+        [trial] = [
+            cell for cell in cells(solution, "code") if f'except NotImplementedError:\n    print("{name}' in cell.source
+        ]
+        assert not trial.metadata.nbgrader.grade
+        right = without_markers(answer.source)
+        for source, verdict in ((right, "All as it should be"), (_emptied(right), "not written yet")):
+            assert verdict in _printed(source, trial.source)
+        for before, after in WRONG_PRACTICE[name]:
+            assert before in right
+            with pytest.raises(AssertionError):
+                _printed(right.replace(before, after), trial.source)
 
 
 def test_a_solution_cell_is_the_reference_to_the_letter(solution):
