@@ -233,7 +233,7 @@ two_steps (slip): The optimiser makes two steps: one call of recall_step is one 
 no_backward (missed): No gradient arrives: loss.backward() is missing, or is called on a new tensor that has forgotten where it came from.
 - loss.backward() =>
 - loss.backward() => torch.tensor(loss.item(), requires_grad=True).backward()
-detached: The logits are cut off from the model (detach, .data, no_grad), so no gradient can come back.
+detached (missed): The logits are cut off from the model (detach, .data, no_grad), so no gradient can come back.
 - logits.flatten(0, 1) => logits.detach().flatten(0, 1) || logits.data.flatten(0, 1)
 - logits, _ = model(pages)  # (B, S, V) =>
       with torch.no_grad():
