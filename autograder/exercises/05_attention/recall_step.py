@@ -116,7 +116,7 @@ def _update(student: Student) -> None:
         (_Run(V=7, shape=(1, 6), options=(("lr", 0.3),)), "with SGD, for one page"),
         (_Run(V=4, shape=(4, 4), options=(("lr", 1.0),)), "with SGD, where B = S = V"),
         (_Run(V=3, shape=(5, 3), optimiser="AdamW", options=(("lr", 0.02),)), "with AdamW"),
-        (_Run(V=2, shape=(2, 1), scale=30.0), "for large logits"),
+        (_Run(V=6, shape=(2, 7), scale=100.0), "for logits in the hundreds"),
     ):
         with student.case():
             _trained(student, run, where)
@@ -273,6 +273,10 @@ probabilities: The loss is not the cross-entropy: the mean of −log of the prob
 - F.cross_entropy(logits.flatten(0, 1), answers.flatten()) => -logits.gather(-1, answers[..., None]).mean()
 - F.cross_entropy(logits.flatten(0, 1), answers.flatten()) => (logits.softmax(-1) - F.one_hot(answers, logits.shape[-1])).square().mean()
 - F.cross_entropy(logits.flatten(0, 1), answers.flatten()) => (logits - F.one_hot(answers, logits.shape[-1])).square().mean()
+unstable: The logarithm is taken of a softmax, which is 0 for large differences, so the loss becomes infinite. `F.cross_entropy` (or log_softmax)
+    takes both in one.
+- F.cross_entropy(logits.flatten(0, 1), answers.flatten()) => -logits.softmax(-1).gather(-1, answers[..., None]).log().mean()
+- F.cross_entropy(logits.flatten(0, 1), answers.flatten()) => -(logits.exp() / logits.exp().sum(-1, keepdim=True)).gather(-1, answers[..., None]).log().mean()
 weights_for_logits: The second result of the model, the weights, is taken for the logits: they come first.
 - logits, _ = model => _, logits = model
 pair_as_logits (missed): model(pages) returns a pair, (logits, weights): take the first of the two.
