@@ -12,6 +12,7 @@ import re
 import nbformat
 import pytest
 import torch
+from conftest import read
 
 from autograder.asked.course import exercises, in_notebook, question_or_exercise, questions, without_markers
 from autograder.authoring import tidied
@@ -97,8 +98,25 @@ CONTRACT = {
 }
 
 
-# Optional answers that earn nothing: a visible test says whether they are right, and there is nothing to mark.
-PRACTICE = {"05-attention": {"online_softmax"}}
+# Practice that earns nothing: its cell is the student's own and asks nbgrader nothing, so its answer stands here, and
+# the visible test below it must know right from wrong.
+RIGHT_PRACTICE = {
+    "online_softmax": """
+def online_softmax(scores, values, block):
+    largest = torch.tensor(float("-inf"), dtype=scores.dtype, device=scores.device)
+    total = torch.zeros_like(largest)
+    blend = torch.zeros_like(values[0])  # (d_v,), on the same scale as total
+    for start in range(0, len(scores), block):
+        part = scores[start : start + block]
+        larger = torch.maximum(largest, part.max())
+        exps = torch.exp(part - larger)
+        factor = torch.exp(largest - larger)  # 0 at the first block: there is nothing to put right
+        total = total * factor + exps.sum()
+        blend = blend * factor + exps @ values[start : start + block]
+        largest = larger
+    return blend / total
+"""
+}
 WRONG_PRACTICE = {
     "online_softmax": [
         ("blend = blend * factor", "blend = blend"),
@@ -111,13 +129,6 @@ WRONG_PRACTICE = {
         ("range(0, len(scores), block)", "range(0, len(scores) - block + 1, block)"),
     ]
 }
-
-
-def _emptied(source):
-    """The answer as it is released."""
-    [function] = ast.parse(source).body
-    function.body = [function.body[0], *ast.parse("raise NotImplementedError").body]
-    return ast.unparse(function)
 
 
 def _printed(answer, trial):
@@ -174,27 +185,24 @@ def test_every_answer_has_its_test_cell_and_every_test_cell_something_to_mark(so
         assert exercise_of(test) == name
     answers = {name for name, cell in found.items() if cell.cell_type == "code" and cell.metadata.nbgrader.solution}
     tests = {name for name in found if name.startswith("test_")}
-    answers -= PRACTICE.get(solution.metadata.name, set())
     assert answers == set(declared), "an answer without a room or a question, or one of them without a cell"
     assert tests == {f"test_{name}" for name in declared}
 
 
-def test_practice_earns_nothing_and_its_visible_test_knows_right_from_wrong(solution):
-    for name in PRACTICE.get(solution.metadata.name, ()):
-        answer = by_grade_id(solution)[name]
-        assert answer.metadata.nbgrader.solution
-        assert not answer.metadata.nbgrader.grade
-        [trial] = [
-            cell for cell in cells(solution, "code") if f'except NotImplementedError:\n    print("{name}' in cell.source
-        ]
-        assert not trial.metadata.nbgrader.grade
-        right = without_markers(answer.source)
-        for source, verdict in ((right, "All as it should be"), (_emptied(right), "not written yet")):
-            assert verdict in _printed(source, trial.source)
-        for before, after in WRONG_PRACTICE[name]:
-            assert before in right
-            with pytest.raises(AssertionError):
-                _printed(right.replace(before, after), trial.source)
+@pytest.mark.parametrize("name", RIGHT_PRACTICE)
+def test_practice_earns_nothing_and_its_visible_test_knows_right_from_wrong(name):
+    notebook = read("course", "05-attention")
+    [place] = [n for n, cell in enumerate(notebook.cells) if cell.source.startswith(f"def {name}(")]
+    left_open, trial = notebook.cells[place : place + 2]
+    assert not left_open.metadata.get("nbgrader")
+    assert not trial.metadata.nbgrader.grade
+    right = RIGHT_PRACTICE[name]
+    assert "not written yet" in _printed(left_open.source, trial.source)
+    assert "All as it should be" in _printed(right, trial.source)
+    for before, after in WRONG_PRACTICE[name]:
+        assert before in right
+        with pytest.raises(AssertionError):
+            _printed(right.replace(before, after), trial.source)
 
 
 def test_a_solution_cell_is_the_reference_to_the_letter(solution):
