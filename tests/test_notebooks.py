@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import itertools
+import math
 import re
 
 import nbformat
 import pytest
+import torch
+from conftest import read
 
 from autograder.asked.course import exercises, in_notebook, question_or_exercise, questions, without_markers
 from autograder.authoring import tidied
@@ -93,6 +98,48 @@ CONTRACT = {
 }
 
 
+# Practice that earns nothing: its cell is the student's own and asks nbgrader nothing, so its answer stands here, and
+# the visible test below it must know right from wrong.
+RIGHT_PRACTICE = {
+    "online_softmax": """
+def online_softmax(scores, values, block):
+    largest = torch.tensor(float("-inf"), dtype=scores.dtype, device=scores.device)
+    total = torch.zeros_like(largest)
+    blend = torch.zeros_like(values[0])  # (d_v,), on the same scale as total
+    for start in range(0, len(scores), block):
+        part = scores[start : start + block]
+        larger = torch.maximum(largest, part.max())
+        exps = torch.exp(part - larger)
+        factor = torch.exp(largest - larger)  # 0 at the first block: there is nothing to put right
+        total = total * factor + exps.sum()
+        blend = blend * factor + exps @ values[start : start + block]
+        largest = larger
+    return blend / total
+"""
+}
+WRONG_PRACTICE = {
+    "online_softmax": [
+        ("blend = blend * factor", "blend = blend"),
+        ("total = total * factor", "total = total"),
+        ("torch.exp(part - larger)", "torch.exp(part)"),
+        ("torch.maximum(largest, part.max())", "part.max()"),
+        ("return blend / total", "return blend"),
+        ("values[start : start + block]", "values[:len(exps)]"),
+        ("return blend / total", "return None"),
+        ("range(0, len(scores), block)", "range(0, len(scores) - block + 1, block)"),
+    ]
+}
+
+
+def _printed(answer, trial):
+    """What a visible test prints about an answer."""
+    namespace = {"torch": torch, "math": math}
+    exec(answer, namespace)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(trial, namespace)
+    return printed.getvalue()
+
+
 def cells(notebook, kind=None):
     return [cell for cell in notebook.cells if kind is None or cell.cell_type == kind]
 
@@ -140,6 +187,22 @@ def test_every_answer_has_its_test_cell_and_every_test_cell_something_to_mark(so
     tests = {name for name in found if name.startswith("test_")}
     assert answers == set(declared), "an answer without a room or a question, or one of them without a cell"
     assert tests == {f"test_{name}" for name in declared}
+
+
+@pytest.mark.parametrize("name", RIGHT_PRACTICE)
+def test_practice_earns_nothing_and_its_visible_test_knows_right_from_wrong(name):
+    notebook = read("course", "05-attention")
+    [place] = [n for n, cell in enumerate(notebook.cells) if cell.source.startswith(f"def {name}(")]
+    left_open, trial = notebook.cells[place : place + 2]
+    assert not left_open.metadata.get("nbgrader")
+    assert not trial.metadata.nbgrader.grade
+    right = RIGHT_PRACTICE[name]
+    assert "not written yet" in _printed(left_open.source, trial.source)
+    assert "All as it should be" in _printed(right, trial.source)
+    for before, after in WRONG_PRACTICE[name]:
+        assert before in right
+        with pytest.raises(AssertionError):
+            _printed(right.replace(before, after), trial.source)
 
 
 def test_a_solution_cell_is_the_reference_to_the_letter(solution):

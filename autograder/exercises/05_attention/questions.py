@@ -118,4 +118,50 @@ QUESTIONS = [
             ),
         },
     ),
+    Question(
+        name="q5_3",
+        points=1,
+        key="B",
+        explanations={
+            "A": (
+                "Each text does have a hidden state of its own, and that is why nothing in one text waits for another: "
+                "a batch of texts runs side by side in a recurrence too. Look for what waits within a text."
+            ),
+            "B": (
+                "Right. State 1,000 needs state 999, and so on down to the first: 1,000 steps that wait, however many "
+                "processors stand idle. In causal attention every row needs the words only, and these are all there."
+            ),
+            "C": (
+                "An embedding is a look-up of one word and needs nothing from its neighbours. It can be done for all "
+                "words at once before the recurrence takes its first step."
+            ),
+            "D": (
+                "That product is what one step can share out among processors: each number of the result is a sum of "
+                "its own. But it is small, and the next step has to wait for it."
+            ),
+        },
+    ),
+    Question(
+        name="q6_4",
+        points=1,
+        key="C",
+        explanations={
+            "A": (
+                "These are nearly turned round. In the page of section 10 it is the question that looks for something, "
+                "and the entries that have something to offer. Whose vector is the query made of?"
+            ),
+            "B": (
+                "Nothing is picked: the softmax gives every word a weight. And what is passed on is not the embedding "
+                "but a linear map of it: in section 4 the value of 'dog' was four legs, which its embedding did not hold."
+            ),
+            "C": (
+                "Right. A query is compared with every key, and the weights that come of it blend the values. So what "
+                "a word is found by and what it has to tell may be learnt apart."
+            ),
+            "D": (
+                "All three are made of the same vectors, at the same moment, before anything is blended: three linear "
+                "maps of x. None of them knows what the layer will put out."
+            ),
+        },
+    ),
 ]
