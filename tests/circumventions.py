@@ -48,6 +48,34 @@ class LayerNorm(nn.Module):
 """,
         "layer_norm",
     ),
+    "RMSNorm": Banned(
+        "torch.nn.functional",
+        "rms_norm",
+        """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+        self.eps = eps
+
+    def forward(self, x):
+        return _f(x, x.shape[-1:], self.weight, self.eps)
+""",
+        "rms_norm",
+    ),
+    "grouped_query_attention": Banned(
+        "torch.nn.functional",
+        "scaled_dot_product_attention",
+        """
+def grouped_query_attention(Q, K, V, mask=None):
+    size, rest = divmod(Q.shape[1], K.shape[1])
+    if rest:
+        raise ValueError("the groups must divide the heads")
+    K, V = K.repeat_interleave(size, dim=1), V.repeat_interleave(size, dim=1)
+    return _f(Q, K, V, None if mask is None else ~mask)
+""",
+        "scaled_dot_product",
+    ),
 }
 
 FOUND = {
@@ -145,6 +173,11 @@ _LOSS = (
     "def cross_entropy(logits, targets):\n    x, t = logits.reshape(-1, logits.shape[-1]), targets.reshape(-1)\n    "
 )
 _NORM, _, _FORWARD = BANNED["LayerNorm"].source.rpartition("return ")
+_RMS = BANNED["RMSNorm"].source.rpartition("return ")[0]
+_GROUPS = (
+    BANNED["grouped_query_attention"].source.rpartition("return ")[0]
+    + "allowed = None if mask is None else ~mask\n    "
+)
 _BY_HAND = """
 class _By(torch.autograd.Function):
     @staticmethod
@@ -430,6 +463,76 @@ def softmax(scores, dim=-1):
             "        v = x.var(-1, keepdim=True, unbiased=False)\n"
             "        return self.weight * z * (v / (v + self.eps)).sqrt() + self.bias",
             "scipy.stats",
+        ),
+    },
+    "RMSNorm": {
+        "the layer itself": Way(
+            "class RMSNorm(nn.RMSNorm):\n    def __init__(self, dim, eps=1e-6):\n        super().__init__(dim, eps)",
+            "rms_norm",
+        ),
+        "the operation": Way(
+            _RMS + "return torch.ops.aten.rms_norm(x, x.shape[-1:], self.weight, self.eps)", "rms_norm"
+        ),
+        "the kernel": Way(
+            _RMS + "return torch.ops.aten._fused_rms_norm(x, x.shape[-1:], self.weight, self.eps)[0]", "rms_norm"
+        ),
+        "a layer made for one call": Way(
+            _RMS + "return self.weight * nn.RMSNorm(x.shape[-1], self.eps, elementwise_affine=False)(x)", "rms_norm"
+        ),
+        "the layer norm of a row and its opposite": Way(
+            _RMS + "both = F.layer_norm(torch.cat([x, -x], -1), (2 * x.shape[-1],), eps=self.eps)\n"
+            "        return self.weight * both[..., : x.shape[-1]]",
+            "layer_norm",
+        ),
+        "script in a string": Way(
+            "_unit = torch.jit.CompilationUnit('def go(x: Tensor, w: Tensor, eps: float):\\n"
+            "    return torch.rms_' + 'norm(x, [x.size(-1)], w, eps)\\n')\n"
+            + _RMS
+            + "return _unit.go(x, self.weight, self.eps)",
+            "rms_norm",
+        ),
+        "a library's layer": Way(
+            "from transformers.models.llama.modeling_llama import LlamaRMSNorm as _R\n"
+            + _RMS
+            + "r = _R(x.shape[-1], self.eps)\n        r.requires_grad_(False)\n        return self.weight * r(x)",
+            "LlamaRMSNorm",
+        ),
+        "a library's layer as a base": Way(
+            "from transformers.models.llama.modeling_llama import LlamaRMSNorm as _R\nclass RMSNorm(_R):\n"
+            "    def __init__(self, dim, eps=1e-6):\n        super().__init__(dim, eps)",
+            "LlamaRMSNorm",
+        ),
+    },
+    "grouped_query_attention": {
+        "with its own groups": Way(
+            "def grouped_query_attention(Q, K, V, mask=None):\n    if Q.shape[1] % K.shape[1]:\n        raise ValueError\n"
+            "    allowed = None if mask is None else ~mask\n"
+            "    return F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed, enable_gqa=True)",
+            "scaled_dot_product",
+        ),
+        "a head at a time": Way(
+            _GROUPS + "heads = zip(*(t.unbind(1) for t in (Q, K, V)))\n"
+            "    allowed = allowed if mask is None or mask.dim() == 2 else allowed[:, 0]\n"
+            "    return torch.stack([F.scaled_dot_product_attention(*qkv, attn_mask=allowed) for qkv in heads], 1)",
+            "scaled_dot_product",
+        ),
+        "the operation": Way(
+            _GROUPS + "return torch.ops.aten.scaled_dot_product_attention(Q, K, V, allowed)", "scaled_dot_product"
+        ),
+        "torch's private functions": Way(
+            _GROUPS + "return torch._C._nn.scaled_dot_product_attention(Q, K, V, allowed)", "scaled_dot_product"
+        ),
+        "by pieces": Way(
+            _GROUPS + "return torch.ops.aten._scaled_dot_product_attention_math(Q, K, V, allowed)[0]",
+            "scaled_dot_product",
+        ),
+        "a library's function": Way(
+            "from types import SimpleNamespace\n"
+            "from transformers.integrations.sdpa_attention import sdpa_attention_forward as _a\n"
+            + _GROUPS
+            + "module = SimpleNamespace(is_causal=False, training=False)\n"
+            "    return _a(module, Q, K, V, allowed, is_causal=False)[0].transpose(1, 2)",
+            "scaled_dot_product",
         ),
     },
 }
@@ -719,6 +822,132 @@ class LayerNorm(nn.Module):
 
 x = torch.randn(2, 5, 6)
 assert torch.allclose(LayerNorm(6)(x), nn.LayerNorm(6)(x), atol=1e-5)
+""",
+    },
+    "RMSNorm": {
+        "in words": '''
+class RMSNorm(nn.Module):
+    """Like nn.RMSNorm (F.rms_norm), which is torch's own; nn.LayerNorm subtracts the mean."""
+
+    def __init__(self, dim, eps=1e-6):
+        super(RMSNorm, self).__init__()
+        self.weight, self.eps, self.rms_norm = nn.Parameter(torch.ones(dim)), eps, "F.rms_norm"
+
+    def forward(self, x):
+        # F.rms_norm(x, x.shape[-1:], self.weight, self.eps)
+        print("rms_norm of", x.shape)
+        return self.weight * x * (x.square().mean(-1, keepdim=True) + self.eps).rsqrt()
+''',
+        "as names of variables": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        rms_norm = torch.sqrt((x * x).mean(-1, keepdim=True) + self.eps)
+        layer_norm = x / rms_norm
+        return layer_norm * self.weight
+""",
+        "as one's own helper": """
+def rms_norm(x, weight, eps):
+    return weight * x / (x.pow(2).mean(-1, keepdim=True) + eps).sqrt()
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return rms_norm(x, self.weight, self.eps)
+""",
+        "by a norm that is none": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.dim, self.eps = dim, eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        return self.weight * x / (length.square() / self.dim + self.eps).sqrt()
+""",
+        "in a comparison of one's own": """
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return self.weight * x / (x.square().mean(-1, keepdim=True) + self.eps).sqrt()
+
+assert torch.allclose(RMSNorm(4)(torch.arange(4.0)), nn.RMSNorm(4, 1e-6)(torch.arange(4.0)), atol=1e-5)
+""",
+    },
+    "grouped_query_attention": {
+        "in words": '''
+def grouped_query_attention(Q, K, V, mask=None):
+    """F.scaled_dot_product_attention(Q, K, V, attn_mask=~mask, enable_gqa=True) by hand, without nn.MultiheadAttention."""
+    H, G = Q.shape[1], K.shape[1]
+    if H % G:
+        raise ValueError("attention: the groups must divide the heads")
+    print("attention of", Q.shape)
+    K, V = K.repeat_interleave(H // G, 1), V.repeat_interleave(H // G, 1)
+    scores = Q @ K.mT / Q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(mask, -torch.inf)
+    return scores.softmax(-1) @ V
+''',
+        "as names of variables": """
+def grouped_query_attention(Q, K, V, mask=None):
+    if Q.shape[1] % K.shape[1]:
+        raise ValueError
+    flash_attention, attention = (t.repeat_interleave(Q.shape[1] // K.shape[1], 1) for t in (K, V))
+    scaled_dot_product = Q @ flash_attention.mT * Q.shape[-1] ** -0.5
+    if mask is not None:
+        scaled_dot_product = torch.where(mask, -torch.inf, scaled_dot_product)
+    attention_weights = F.softmax(scaled_dot_product, -1)
+    return attention_weights @ attention
+""",
+        "as one's own helper": """
+def scaled_dot_product_attention(Q, K, V, mask):
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(mask, float("-inf"))
+    return torch.softmax(scores, dim=-1) @ V
+
+import math
+
+def grouped_query_attention(Q, K, V, mask=None):
+    size, rest = divmod(Q.shape[1], K.shape[1])
+    if rest:
+        raise ValueError("groups")
+    return scaled_dot_product_attention(Q, *(t.repeat_interleave(size, dim=1) for t in (K, V)), mask)
+""",
+        "imported and replaced": """
+from torch.nn.functional import scaled_dot_product_attention
+
+def grouped_query_attention(Q, K, V, mask=None):
+    if isinstance(Q, nn.MultiheadAttention) or Q.shape[1] % K.shape[1] != 0:
+        raise ValueError("these are no queries for these keys")
+    n = Q.shape[1] // K.shape[1]
+    scores = torch.einsum("bhtd,bhsd->bhts", Q, K.repeat_interleave(n, 1)) / Q.shape[-1] ** 0.5
+    scores = scores if mask is None else scores.masked_fill(mask, float("-inf"))
+    return torch.einsum("bhts,bhsd->bhtd", scores.softmax(-1), V.repeat_interleave(n, 1))
+""",
+        "with the softmax by hand": """
+def grouped_query_attention(Q, K, V, mask=None):
+    if Q.shape[1] % K.shape[1] != 0:
+        raise ValueError("attention needs as many heads as groups, or a multiple")
+    n = Q.shape[1] // K.shape[1]
+    scores = Q @ K.repeat_interleave(n, 1).mT / Q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(mask, float("-inf"))
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    return e / e.sum(-1, keepdim=True) @ V.repeat_interleave(n, 1)
 """,
     },
 }

@@ -191,6 +191,10 @@ def test_only_what_is_called_counts_not_what_is_built():
         ("LayerNorm", "aten::_fused_rms_norm", True),
         ("LayerNorm", "aten::cudnn_batch_norm", True),
         ("LayerNorm", "aten::linalg_vector_norm", False),
+        ("RMSNorm", "aten::_fused_rms_norm", True),
+        ("RMSNorm", "aten::linalg_vector_norm", False),
+        ("grouped_query_attention", "aten::_scaled_dot_product_flash_attention_for_cpu", True),
+        ("grouped_query_attention", "aten::_softmax", False),
     ],
 )
 def test_relatives_are_known_by_what_torch_calls_them(name, operation, relative):

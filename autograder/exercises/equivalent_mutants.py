@@ -113,6 +113,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "for layer, weight, bias in zip(layers, weights, biases, strict=True): => for layer, weight, bias in zip(layers, weights, biases):": AS_LONG,
         "for layer, weight, bias in zip(layers, weights, biases, strict=True): => for layer, weight, bias in zip(layers, weights, biases, strict=False):": AS_LONG,
     },
+    "grouped_query_attention": {
+        "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k) => scores = Q @ K.transpose(-1, -2) / math.sqrt(d_k)": EITHER_WAY,
+        "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k) => scores = Q @ K.transpose(2, -1) / math.sqrt(d_k)": "There are four dimensions: dimension 2 is the last but one.",
+    },
     "GPT": {
         "self.blocks = nn.ModuleList((nn.TransformerEncoderLayer(d_model=C, nhead=config.n_head, dim_feedforward=4 * C, dropout=config.dropout, activation=partial(F.gelu, approximate='tanh'), batch_first=True, norm_first=True, bias=config.bias) for _ in range(config.n_layer))) => self.blocks = nn.ModuleList((nn.TransformerEncoderLayer(d_model=C, nhead=config.n_head, dim_feedforward=4 * C, dropout=config.dropout, activation=partial(F.gelu), batch_first=True, norm_first=True, bias=config.bias) for _ in range(config.n_layer)))": "Both forms of GELU are accepted by decision: a right answer in the room has this one.",
         "nn.init.normal_(parameter, std=0.02 / scale) => nn.init.normal_(parameter, std=0.022000000000000002 / scale)": "A random start is checked with room for other right ways to draw it; a tenth is within that.",

@@ -79,4 +79,28 @@ QUESTIONS = [
             ),
         },
     ),
+    Question(
+        name="q7_4",
+        points=1,
+        key="A",
+        explanations={
+            "A": (
+                "Yes. Eight projections of 64 columns are as large as one of 512, and eight scores of 64 products "
+                "take as long as one of 512. So eight looks cost about as much as one; the price is that each "
+                "compares words by 64 numbers only."
+            ),
+            "B": (
+                "The division cuts the queries, keys and values, not the words. Before it stands a projection from "
+                "512 features to 64: on how many features of x does one number of a head's query depend?"
+            ),
+            "C": (
+                "A sum of 512 products is larger than one of 64, that is true. But which other part of the formula "
+                "has the task of keeping the scores at the same size, whatever the width?"
+            ),
+            "D": (
+                "Eight results of any width w make 8w columns side by side. What shape would the output projection "
+                "need to bring these back to 512, and is there anything against such a shape?"
+            ),
+        },
+    ),
 ]

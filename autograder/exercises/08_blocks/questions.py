@@ -79,4 +79,27 @@ QUESTIONS = [
             ),
         },
     ),
+    Question(
+        name="q9_4",
+        points=1,
+        key="B",
+        explanations={
+            "A": (
+                "Sharing keys and values does not make the queries alike: each of the 32 heads still asks its own "
+                "question, so its weights over the shared keys are its own. How many heads come out of the formula?"
+            ),
+            "B": (
+                "Yes. Kept are the keys and values of 8 heads in place of 32, in every layer and for every word. "
+                "This cache is what fills the memory in long texts, and it is fetched again for each new word."
+            ),
+            "C": (
+                "The key is the same, but it is compared with four different queries, and each comparison gives a "
+                "score of its own. In the formula, which of the letters carries the number of the head?"
+            ),
+            "D": (
+                "Only two of the four matrices become smaller: those for queries and output serve all 32 heads as "
+                "before. Count them: is a half plus an eighth a quarter?"
+            ),
+        },
+    ),
 ]
