@@ -157,6 +157,8 @@ def _device(student: Student) -> None:
     text = _Text(2, 6, 8, 2)
     for S, T in ((0, 4), (3, 2), (5, 1)):
         with student.case():
+            out, _ = _called(student, text, S, T)  # a value first: an error is no merit
+            same_tensor(out, text.out[:, S : S + T], "out", _words(S, T))
             device_is_kept(student, "cached_attention", text.arguments(student, S, T))
 
 
