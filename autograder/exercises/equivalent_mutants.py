@@ -13,7 +13,6 @@ NUMBERS = "The result is plain numbers: keeping a graph costs memory only."
 AS_LONG = "Both are equally long: nothing is cut off."
 ASKED = "Both are equally long: that has been asked before."
 ZIP = "zip(…, strict=True) raises the ValueError."
-HINT = "With is_causal=True, PyTorch's layer does not look into the mask."
 DECODE = "decode takes a tensor of one number for the number."
 COLUMN = "A column plus a row: the mean over all pairs is the sum of the two means all the same."
 SHORTER = "What is added are shorter tuples, which no n-gram of the hypothesis equals."
@@ -118,18 +117,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "scores = Q @ K.transpose(-2, -1) / math.sqrt(d_k) => scores = Q @ K.transpose(2, -1) / math.sqrt(d_k)": "There are four dimensions: dimension 2 is the last but one.",
     },
     "GPT": {
-        "self.blocks = nn.ModuleList((nn.TransformerEncoderLayer(d_model=C, nhead=config.n_head, dim_feedforward=4 * C, dropout=config.dropout, activation=partial(F.gelu, approximate='tanh'), batch_first=True, norm_first=True, bias=config.bias) for _ in range(config.n_layer))) => self.blocks = nn.ModuleList((nn.TransformerEncoderLayer(d_model=C, nhead=config.n_head, dim_feedforward=4 * C, dropout=config.dropout, activation=partial(F.gelu), batch_first=True, norm_first=True, bias=config.bias) for _ in range(config.n_layer)))": "Both forms of GELU are accepted by decision: a right answer in the room has this one.",
         "nn.init.normal_(parameter, std=0.02 / scale) => nn.init.normal_(parameter, std=0.022000000000000002 / scale)": "A random start is checked with room for other right ways to draw it; a tenth is within that.",
-        "future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu()": HINT,
-        "future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => future = torch.ones(T, T, dtype=torch.bool, device=ids.device)": HINT,
-        "future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => future = torch.ones(T, T, dtype=torch.bool, device=ids.device).tril(diagonal=1)": HINT,
-        "future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => future = torch.ones(T, T, device=ids.device).triu(diagonal=1)": HINT,
-        "future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => future = torch.ones(T, T, dtype=torch.bool).triu(diagonal=1)": HINT,
-        "future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => future = torch.zeros(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)": HINT,
-        "future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=0)": HINT,
-        "future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=2)": HINT,
-        "x = block(x, src_mask=future, is_causal=True) => x = block(x, src_mask=future)": "The mask says the same as is_causal.",
-        "x = block(x, src_mask=future, is_causal=True) => x = block(x, src_mask=future, is_causal=False)": "The mask says the same as is_causal.",
+    },
+    "cached_attention": {
+        "q, k, v = (layer(x).unflatten(-1, (num_heads, -1)).transpose(1, 2) for layer in projections) => q, k, v = (layer(x).unflatten(-1, (num_heads, -1)).transpose(2, 1) for layer in projections)": EITHER_WAY,
+        "return (attention.out_proj(heads.transpose(1, 2).flatten(2)), (k, v)) => return (attention.out_proj(heads.transpose(2, 1).flatten(2)), (k, v))": EITHER_WAY,
     },
     "get_batch": {
         "places = (starts[:, None] + offsets).to(data.device) => places = starts[:, None] + offsets": "Indices on the CPU may index data on any device.",

@@ -951,77 +951,77 @@ class GPT(nn.Module):
     slips=("nothing_returned", "input_changed", "error_returned"),
     wrong=r"""
 no_causal_mask: There is no causal mask, so every token sees the ones it is to predict: give each block a mask that is True above the diagonal.
-- x = block(x, src_mask=future, is_causal=True) => x = block(x)
+- x = block(x, future) => x = block(x)
 - torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => torch.zeros(T, T, dtype=torch.bool, device=ids.device)
-  , is_causal=True =>
 - in own_blocks
   masked_fill(future, float("-inf")). =>
 is_causal_alone: is_causal=True alone is only a hint about a mask: nn.TransformerEncoderLayer wants src_mask as well.
-- x = block(x, src_mask=future, is_causal=True) => x = block(x, is_causal=True)
-mask_inverted: The mask is the wrong way round: in nn.TransformerEncoderLayer True = blocked, so True belongs above the diagonal (triu, diagonal=1).
+- in pytorch_layers
+  x = block(x, src_mask=future, is_causal=True) => x = block(x, is_causal=True)
+mask_inverted: The mask is the wrong way round: True = blocked, so True belongs above the diagonal (triu, diagonal=1).
 - torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => torch.ones(T, T, dtype=torch.bool, device=ids.device).tril()
-  , is_causal=True =>
 - torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => torch.ones(T, T, dtype=torch.bool, device=ids.device).tril(diagonal=-1)
-  , is_causal=True =>
 - in own_blocks
   triu( => tril(-
 one_token_ahead (slip): The mask leaves the next token open, which is the one to predict: True strictly above the diagonal, diagonal=1.
 - triu(diagonal=1) => triu(diagonal=2)
-  , is_causal=True =>
 - in own_blocks
   triu(1) => triu(2)
 diagonal_blocked (slip): The mask blocks the diagonal too, so a token may not look at itself and the first at nothing at all (NaN): diagonal=1.
 - triu(diagonal=1) => triu(diagonal=0)
-  , is_causal=True =>
 mask_in_training_only: The mask is used in only one of the two modes: training and evaluation need it alike.
-- x = block(x, src_mask=future, is_causal=True) => x = block(x, src_mask=future, is_causal=True) if self.training else block(x)
-- x = block(x, src_mask=future, is_causal=True) => x = block(x, src_mask=future, is_causal=True) if not self.training else block(x)
+- x = block(x, future) => x = block(x, future) if self.training else block(x)
+- x = block(x, future) => x = block(x, future) if not self.training else block(x)
 first_block_only_masked: Only some of the blocks get the mask: one without it is enough to see the future.
-- x = block(x, src_mask=future, is_causal=True) => x = block(x, src_mask=future, is_causal=True) if block is self.blocks[0] else block(x)
-- x = block(x, src_mask=future, is_causal=True) => x = block(x, src_mask=future, is_causal=True) if block is not self.blocks[-1] else block(x)
+- x = block(x, future) => x = block(x, future) if block is self.blocks[0] else block(x)
+- x = block(x, future) => x = block(x, future) if block is not self.blocks[-1] else block(x)
 finite_mask: The mask adds a finite number that is not small enough: −∞, or a boolean mask, lets nothing through.
 - torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => -2.0 * torch.ones(T, T, device=ids.device).triu(diagonal=1)
-  , is_causal=True =>
 - torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => -1e4 * torch.ones(T, T, device=ids.device).triu(diagonal=1)
-  , is_causal=True =>
 - torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => -100.0 * torch.ones(T, T, device=ids.device).triu(diagonal=1)
-  , is_causal=True =>
 - in own_blocks
   float("-inf") => -1e4
 - torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => torch.ones(T, T, device=ids.device).triu(diagonal=1)
-  , is_causal=True =>
 - torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => torch.ones(T, T, device=ids.device).tril()
-  , is_causal=True =>
 - in own_blocks
   float("-inf") => 0.0
 post_norm: The blocks are post-norm, as in 2017: GPT-2 normalises before attention and before the feed-forward network (norm_first=True).
-- norm_first=True => norm_first=False
+- in pytorch_layers
+  norm_first=True => norm_first=False
 - in own_blocks
   x + self.attend(self.norm1 => self.norm1(x + self.attend
   x + self.dropout(self.down(F.gelu(self.up(self.norm2 => self.norm2(x + self.dropout(self.down(F.gelu(self.up
 batch_second (slip): batch_first=True is missing, so the blocks take the batch for the time: tokens attend to other rows of the batch.
-- batch_first=True => batch_first=False
-- batch_first=True => batch_first=False
+- in pytorch_layers
+  batch_first=True => batch_first=False
+- in pytorch_layers
+  batch_first=True => batch_first=False
   x = block(x, src_mask=future, is_causal=True) => x = block(x)
 relu (slip): The feed-forward network uses ReLU, the layer's default: GPT-2 uses GELU.
-- activation=partial(F.gelu, approximate="tanh") => activation=F.relu
+- in pytorch_layers
+  activation=partial(F.gelu, approximate="tanh") => activation=F.relu
 - in own_blocks
   .gelu( => .relu(
 other_activation: The activation is not GELU: pass F.gelu (or its tanh form).
-- activation=partial(F.gelu, approximate="tanh") => activation=F.silu || activation=lambda x: x * torch.sigmoid(1.702 * x)
+- in pytorch_layers
+  activation=partial(F.gelu, approximate="tanh") => activation=F.silu || activation=lambda x: x * torch.sigmoid(1.702 * x)
 - in own_blocks
   .gelu( => .silu(
 feed_forward_width (slip): The feed-forward network is 4 · n_embd wide: the layer's default is 2048, whatever the width of the model.
-- dim_feedforward=4 * C, =>
-- 4 * C => C || 2 * C
+- in pytorch_layers
+  dim_feedforward=4 * C, =>
+- in pytorch_layers
+  4 * C => C || 2 * C
 - in own_blocks
   4 * C, bias=config.bias), nn.Linear(4 => 2 * C, bias=config.bias), nn.Linear(2
 - in own_blocks
   4 * C, bias=config.bias), nn.Linear(4 * => C, bias=config.bias), nn.Linear(
 one_head: n_head is not passed on: the number of heads is fixed.
-- nhead=config.n_head => nhead=1 || nhead=C
+- in pytorch_layers
+  nhead=config.n_head => nhead=1 || nhead=C
 layers_and_heads_swapped: n_layer and n_head are mixed up.
-- nhead=config.n_head => nhead=config.n_layer
+- in pytorch_layers
+  nhead=config.n_head => nhead=config.n_layer
   range(config.n_layer) => range(config.n_head)
 - range(config.n_layer) => range(config.n_head)
 one_block_shared: All layers are one and the same block (`[block] * n`), so they share their weights: build each anew.
@@ -1081,11 +1081,11 @@ one_layer_fewer (slip): There is one block too few or too many: n_layer of them.
 only_one_block_used: Not every block is used in `forward`: x has to go through all of them, one after the other.
 - for block in self.blocks: => for block in self.blocks[:1]: || for block in self.blocks[:-1]:
 result_of_blocks_dropped: The result of a block is not handed to the next one: `x = block(x, …)`.
-- x = block(x, src_mask=future, is_causal=True) => block(x, src_mask=future, is_causal=True)
+- x = block(x, future) => block(x, future)
 blocks_backwards: The blocks are used in the wrong order: the first comes first.
 - for block in self.blocks: => for block in reversed(self.blocks):
 residual_twice: The block's input is added once more: its residual connections are inside the block already.
-- x = block(x, src_mask=future, is_causal=True) => x = x + block(x, src_mask=future, is_causal=True)
+- x = block(x, future) => x = x + block(x, future)
 python_list: The blocks are kept in a Python list, which hides their parameters from the model (from the optimiser and from `.to(…)`): nn.ModuleList.
 - nn.ModuleList( => list(
 - nn.ModuleList( => list(
@@ -1123,7 +1123,7 @@ positions_at_the_end: The position embedding is added after the blocks: attentio
       x = x + self.position_embedding(positions)
       logits = self.lm_head(self.final_norm(x))
 positions_in_every_block: The position embedding is added before every block: once, before the first.
-- x = block(x, src_mask=future, is_causal=True) => x = block(x + self.position_embedding(positions) * (block is not self.blocks[0]), src_mask=future, is_causal=True)
+- x = block(x, future) => x = block(x + self.position_embedding(positions) * (block is not self.blocks[0]), future)
 embedding_scaled (slip): The token embedding is multiplied by the root of the width, as in the 2017 model: GPT-2 does not.
 - self.token_embedding(ids) + => self.token_embedding(ids) * math.sqrt(self.config.n_embd) +
 no_final_norm (slip): The final norm is not applied: it comes between the last block and lm_head.
@@ -1132,7 +1132,7 @@ final_norm_first (slip): The final norm is applied before the blocks: it comes a
 - self.lm_head(self.final_norm(x)) => self.lm_head(x)
   x = self.dropout(x) => x = self.final_norm(self.dropout(x))
 final_norm_in_every_block: The final norm is applied after every block: once, after the last one.
-- x = block(x, src_mask=future, is_causal=True) => x = self.final_norm(block(x, src_mask=future, is_causal=True))
+- x = block(x, future) => x = self.final_norm(block(x, future))
 - logits = self.lm_head(self.final_norm(x)) => logits = self.lm_head(self.final_norm(self.final_norm(x)))
 norm_after_head: Something is applied to the logits (a norm, an activation, a second layer): they come straight from lm_head.
 - logits = self.lm_head(self.final_norm(x)) => logits = F.layer_norm(self.lm_head(self.final_norm(x)), (self.config.vocab_size,))
@@ -1239,11 +1239,13 @@ tie_inverted: config.tie_weights is used the wrong way round.
 head_bias (slip): lm_head has a bias: as in GPT-2 it has none, bias=False.
 - nn.Linear(C, config.vocab_size, bias=False) => nn.Linear(C, config.vocab_size) || nn.Linear(C, config.vocab_size, bias=config.bias)
 bias_ignored_in_blocks: config.bias is not passed on to the blocks: with bias=False no layer has a bias.
-- bias=config.bias, =>
+- in pytorch_layers
+  bias=config.bias, =>
 bias_ignored_in_final_norm: config.bias is not passed on to the final norm: with bias=False it has none either.
 - nn.LayerNorm(C, bias=config.bias) => nn.LayerNorm(C)
 bias_ignored: config.bias has no effect: with bias=False no layer has a bias, the norms neither.
-- bias=config.bias, =>
+- in pytorch_layers
+  bias=config.bias, =>
   nn.LayerNorm(C, bias=config.bias) => nn.LayerNorm(C)
 biases_never: There are never biases: with bias=True (the default) all layers but lm_head have one.
 - bias=config.bias => bias=False
@@ -1273,7 +1275,8 @@ positions_fixed: The positions cannot be learned (a buffer of sinusoids, or requ
 super_forgotten (missed): `super().__init__()` is missing in `__init__`: it has to come first.
 - super().__init__() =>
 not_a_module (missed): The class has to inherit from nn.Module.
-- class GPT(nn.Module): => class GPT:
+- in pytorch_layers
+  class GPT(nn.Module): => class GPT:
   for name, parameter in self.named_parameters(): =>
   if parameter.dim() == 2: =>
   ends_a_branch = name.endswith(("out_proj.weight", "linear2.weight")) =>
@@ -1304,11 +1307,17 @@ residuals_scaled_wrongly: The last matrices before the residual sums are scaled 
 - math.sqrt(2 * config.n_layer) => math.sqrt(config.n_layer) || (2 * config.n_layer) || config.n_layer
 some_residuals_scaled: Only one of the two matrices before the residual sums of a block is scaled: attention's output projection and the second layer
     of the feed-forward network.
-- ("out_proj.weight", "linear2.weight") => ("out_proj.weight",) || ("linear2.weight",)
+- name.endswith("out_proj.weight") or parameter.shape == (C, 4 * C) => name.endswith("out_proj.weight") || parameter.shape == (C, 4 * C)
+- in pytorch_layers
+  ("out_proj.weight", "linear2.weight") => ("out_proj.weight",) || ("linear2.weight",)
 wrong_matrices_scaled: Other matrices than the last before each residual sum are scaled.
-- ("out_proj.weight", "linear2.weight") => ("out_proj.weight", "linear1.weight") || ("linear1.weight", "linear2.weight")
-- ("out_proj.weight", "linear2.weight") => ("proj.weight", "proj_weight", "linear2.weight")
-- name.endswith(("out_proj.weight", "linear2.weight")) => "blocks" in name
+- parameter.shape == (C, 4 * C) => parameter.shape == (4 * C, C)
+- in pytorch_layers
+  ("out_proj.weight", "linear2.weight") => ("out_proj.weight", "linear1.weight") || ("linear1.weight", "linear2.weight")
+- in pytorch_layers
+  ("out_proj.weight", "linear2.weight") => ("proj.weight", "proj_weight", "linear2.weight")
+- in pytorch_layers
+  name.endswith(("out_proj.weight", "linear2.weight")) => "blocks" in name
 zero_start: Weights start at zero (or all alike), so nothing can be told apart.
 - nn.init.normal_(parameter, std=0.02 / scale) => nn.init.zeros_(parameter) || nn.init.constant_(parameter, 0.02)
 norms_zeroed: The norms' weights do not start at 1: only biases start at 0, and only matrices as N(0, 0.02).
@@ -1318,7 +1327,8 @@ biases_not_zero: The biases keep PyTorch's own start: they begin at 0.
 - elif name.endswith("bias"): =>
   nn.init.zeros_(parameter) =>
 dropout_default: config.dropout is not passed on to the blocks, whose own default is 0.1: with dropout = 0 they still drop.
-- dropout=config.dropout,  # must be passed on: the layer's own default is 0.1 =>
+- in pytorch_layers
+  dropout=config.dropout,  # must be passed on: the layer's own default is 0.1 =>
 dropout_in_eval: Dropout is at work in eval mode too: F.dropout needs training=self.training, nn.Dropout takes care of it.
 - x = self.dropout(x) => x = F.dropout(x, self.config.dropout)
 - logits = self.lm_head(self.final_norm(x)) =>
@@ -1329,10 +1339,12 @@ dropout_in_eval: Dropout is at work in eval mode too: F.dropout needs training=s
       future = torch.ones(T, T, dtype=torch.bool, device=x.device).triu(1)
       self.dropout.train()
 no_dropout: config.dropout is not used: dropout acts on the sum of the embeddings and in the blocks.
-- dropout=config.dropout, => dropout=0.0,
+- in pytorch_layers
+  dropout=config.dropout, => dropout=0.0,
   x = self.dropout(x) => pass
 no_dropout_in_blocks: There is no dropout inside the blocks: pass config.dropout on to them.
-- dropout=config.dropout, => dropout=0.0,
+- in pytorch_layers
+  dropout=config.dropout, => dropout=0.0,
 no_dropout_of_embeddings: There is no dropout on the sum of the embeddings, or on one of them alone: config.dropout acts on the sum too, before the
     first block, and not only inside the blocks.
 - x = self.dropout(x) =>
@@ -1343,7 +1355,8 @@ no_dropout_of_embeddings: There is no dropout on the sum of the embeddings, or o
 - in own_blocks
   drop(self.token_embedding(ids) + self.position_embedding.weight[:T]) => token_embedding(ids) + self.position_embedding.weight[:T]
 dropout_fixed: The dropout is a fixed number: config.dropout decides.
-- dropout=config.dropout, => dropout=0.1,
+- in pytorch_layers
+  dropout=config.dropout, => dropout=0.1,
   nn.Dropout(config.dropout) => nn.Dropout(0.1)
 - nn.Dropout(config.dropout) => nn.Dropout(0.1)
 single_precision: The logits are float32 even for a model in float64 (a `.float()`?).
@@ -1356,11 +1369,9 @@ mask_of_the_first_call: The mask is made once, for the first T that came along: 
       if not hasattr(self, 'future'):
           self.future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)
       future = self.future
-  , is_causal=True =>
 - future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)  # (T, T), True = blocked =>
       n = self.config.block_size
       future = torch.ones(n, n, dtype=torch.bool, device=ids.device).triu(diagonal=1)
-  , is_causal=True =>
 embeddings_cut_off: A part of the model gets no gradient (`.detach()`, `.data`): it would never be trained.
 - x = self.token_embedding(ids) + self.position_embedding(positions) => x = self.token_embedding(ids).detach() + self.position_embedding(positions)
 - x = self.token_embedding(ids) + self.position_embedding(positions) => x = self.token_embedding(ids) + self.position_embedding(positions).detach()
@@ -1373,6 +1384,60 @@ nothing_returned:
   return logits, None => return None
 """,
     right=r"""
+pytorch_layers:
+- |
+  from functools import partial
+
+
+  class GPT(nn.Module):
+      def __init__(self, config):
+          super().__init__()
+          self.config = config
+          C = config.n_embd
+          self.token_embedding = nn.Embedding(config.vocab_size, C)
+          self.position_embedding = nn.Embedding(config.block_size, C)
+          self.dropout = nn.Dropout(config.dropout)
+          self.blocks = nn.ModuleList(
+              nn.TransformerEncoderLayer(
+                  d_model=C,
+                  nhead=config.n_head,
+                  dim_feedforward=4 * C,
+                  dropout=config.dropout,  # must be passed on: the layer's own default is 0.1
+                  activation=partial(F.gelu, approximate="tanh"),
+                  batch_first=True,
+                  norm_first=True,
+                  bias=config.bias,
+              )
+              for _ in range(config.n_layer)
+          )
+          self.final_norm = nn.LayerNorm(C, bias=config.bias)
+          self.lm_head = nn.Linear(C, config.vocab_size, bias=False)
+          if config.tie_weights:
+              self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice
+
+          for name, parameter in self.named_parameters():
+              if parameter.dim() == 2:
+                  ends_a_branch = name.endswith(("out_proj.weight", "linear2.weight"))
+                  scale = math.sqrt(2 * config.n_layer) if ends_a_branch else 1  # 2 n_layer branches add up
+                  nn.init.normal_(parameter, std=0.02 / scale)
+              elif name.endswith("bias"):
+                  nn.init.zeros_(parameter)
+
+      def forward(self, ids, targets=None):
+          T = ids.shape[1]
+          if self.config.block_size < T:
+              raise ValueError(f"ids has {T} positions, more than block_size = {self.config.block_size}")
+          positions = torch.arange(T, device=ids.device)  # (T,)
+          x = self.token_embedding(ids) + self.position_embedding(positions)  # (B, T, C) + (T, C)
+          x = self.dropout(x)
+          future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)  # (T, T), True = blocked
+          for block in self.blocks:
+              x = block(x, src_mask=future, is_causal=True)  # (B, T, C)
+          logits = self.lm_head(self.final_norm(x))  # (B, T, V)
+          if targets is None:
+              return logits, None
+          loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())  # (B T, V) against (B T,)
+          return logits, loss
 own_blocks:
 - |
   class Block(nn.Module):
@@ -1541,10 +1606,12 @@ encoder:
               return logits, None
           return logits, nn.functional.cross_entropy(logits.reshape(B * T, -1), targets.reshape(B * T))
 exact_gelu:
-- activation=partial(F.gelu, approximate="tanh") => activation="gelu"
+- in pytorch_layers
+  activation=partial(F.gelu, approximate="tanh") => activation="gelu"
   torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => nn.Transformer.generate_square_subsequent_mask(T, device=ids.device)
 gelu_module:
-- activation=partial(F.gelu, approximate="tanh") => activation=nn.GELU(approximate="tanh")
+- in pytorch_layers
+  activation=partial(F.gelu, approximate="tanh") => activation=nn.GELU(approximate="tanh")
   , is_causal=True =>
 """,
 )
