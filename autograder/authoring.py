@@ -49,10 +49,13 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
     client = NotebookClient(
         notebook, timeout=None, allow_errors=True, resources={"metadata": {"path": str(path.parent)}}
     )
-    with tqdm(total=len(notebook.cells), desc=path.stem, unit=" cells") as bar:
+    code = sum(cell.cell_type == "code" for cell in notebook.cells)
+    with tqdm(total=code, desc=path.stem, unit=" cells") as bar:
         client.on_cell_complete = lambda cell, cell_index: bar.update()
         client.execute(env=os.environ | environment)
-    held, failed, stopped = [], {}, {}
+    held: list[str] = []
+    failed: dict[str, str] = {}
+    stopped: dict[str, str] = {}
     for cell in notebook.cells:
         errors = [out for out in cell.get("outputs", []) if out.output_type == "error"]
         claim = "claim" in cell.metadata.get("tags", [])
