@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import http.server
 import json
+import logging
 import os
 import re
 import shutil
@@ -105,6 +106,20 @@ def test_the_ids_in_the_prose_of_10_are_published(cells, published):
     assert published("🙂").input_ids == [8582, 25081]
     for word, number in re.findall(r"\*([␣\w]+)\* is (\d{4,})", cells["token-comment"].source):
         assert published(word.replace("␣", " ")).input_ids == [int(number)]
+
+
+def test_the_warning_that_10_quotes_is_the_librarys(cells, stand_in, published):
+    [quoted] = re.findall(r"^> \*(.*)\*$", cells["padding-text"].source, re.MULTILINE)
+    model, said = GPT2LMHeadModel.from_pretrained(stand_in), []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())
+    logger = logging.getLogger("transformers.generation.utils")
+    logger.addHandler(handler)
+    try:
+        model.generate(torch.tensor([[1, 2], [3, 4]]), max_new_tokens=1, pad_token_id=published.eos_token_id)
+    finally:
+        logger.removeHandler(handler)
+    assert any(quoted in message for message in said)
 
 
 # --- prose that depends on the model ----------------------------------------------------------------------------------
