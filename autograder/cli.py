@@ -339,6 +339,34 @@ def run_solutions(
 
 
 @app.command()
+def check_gpt2(
+    model: Annotated[str, typer.Option(help="The model's name on the hub, or a folder with its files")] = "gpt2",
+) -> None:
+    """Run notebook 10 with the published model and say which claims hold. The first time: a download of 0.5 GB."""
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    from .authoring import check_claims, fetch
+
+    [path] = [ROOT / "solutions" / name / f"{name}.ipynb" for name in notebooks() if name.endswith("gpt2")]
+    if not Path(model).is_dir():
+        try:
+            fetch(model, path)
+        except (LocalEntryNotFoundError, HfHubHTTPError, OfflineModeIsEnabled) as error:
+            console.print(f"[red]{escape(model)} is not in the cache and cannot be fetched: {escape(str(error))}[/]")
+            console.print("HTTPS_PROXY, HF_ENDPOINT and HF_HOME say by which way, from where, and where it is kept.")
+            raise typer.Exit(2) from None
+    wanted = str(Path(model).resolve()) if Path(model).is_dir() else model
+    claims = check_claims(path, {"COURSE_GPT2": wanted, "HF_HUB_OFFLINE": "1"})
+    for name, said in (claims.failed | claims.stopped).items():
+        what = "does not hold" if name in claims.failed else "stopped"
+        console.print(f"[red]{name} {what}:[/] {escape(said)}", highlight=False, soft_wrap=True)
+    count = f"{len(claims.held)} of {len(claims.held) + len(claims.failed)} cells of claims hold with {model}"
+    console.print(count, highlight=False, markup=False)
+    if claims.failed or claims.stopped:
+        raise typer.Exit(1)
+
+
+@app.command()
 def tidy() -> None:
     """Take out of the solution notebooks what Jupyter writes into them and what differs from machine to machine."""
     from .authoring import tidy

@@ -88,9 +88,9 @@ QUESTIONS = [
         key="A",
         explanations={
             "A": (
-                "Yes. The weights say how much of each position's value goes into the head's output, and the "
-                "output is added to the stream. Whether a later layer makes any use of it is another question, "
-                "and needs an experiment."
+                "Yes. That is what the weight is: a factor before a value. How much it brings depends on the "
+                "value, too. 0.9 of a short one may be less than 0.1 of a long one; you saw cells far from the "
+                "diagonal. And whether a later layer makes any use of it needs an experiment."
             ),
             "B": (
                 "It is the natural reading, and it may even be true. But heads look at words for many reasons, "
@@ -103,9 +103,9 @@ QUESTIONS = [
                 "high?"
             ),
             "D": (
-                "The weights of one head are shares of *its* output. That is one term of many in the stream: "
-                "there are other heads and layers, the feed-forward networks, and the token itself. And the "
-                "value vectors may be long or short."
+                "Nearly: it would follow if all values were equally long. What is added is weight times value. "
+                "What if the value at *dog* has a length of 0.1, and that of the word with the other tenth of the "
+                "weight one of 10?"
             ),
         },
     ),
@@ -132,6 +132,79 @@ QUESTIONS = [
                 "Their shapes are each other's transposes, so a swap would go unnoticed. But whoever copies by "
                 "name does not swap them, and without a transpose each one's own place complains. So these two "
                 "get mended."
+            ),
+        },
+    ),
+    Question(
+        name="q11_6",
+        points=1,
+        key="B",
+        explanations={
+            "A": (
+                "There it keeps just the fifty good ones. But here it keeps the sure one and 49 of the 10,000, and "
+                "a fixed number cannot know that one would do. Which knob lets the number follow the distribution?"
+            ),
+            "B": (
+                "Yes. The one token reaches 0.9 alone, so nothing else is left here. There, 45 of the 50 are needed "
+                "to reach it: hardly anything is lost. The number that is kept follows from how sure the model is."
+            ),
+            "C": (
+                "Squaring 0.90 and 0.00001 does all but remove the tail here. But what becomes of 50 equal "
+                "probabilities when each is squared and they are shared out anew? Then the reason given for the "
+                "open place cannot be right. And is anything cut off, once and for all?"
+            ),
+            "D": (
+                "The order is kept, and the sure token stays the first. But take square roots: 0.95 for it, and "
+                "0.0032 for each of 10,000 others. What do those add up to?"
+            ),
+        },
+    ),
+    Question(
+        name="q11_7",
+        points=1,
+        key="A",
+        explanations={
+            "A": (
+                "Yes. The whole text is known, so 100 predictions are made in one pass, each from the true tokens "
+                "before it. In writing, token 7 must be there before token 8 can be drawn: 100 passes, each over "
+                "the model's own words, its slips among them."
+            ),
+            "B": (
+                "In writing there is no future to hide at the last position. But the earlier ones were trained to see "
+                "nothing behind them, and their keys and values are what the last one reads. What would they hold "
+                "if each could suddenly look ahead?"
+            ),
+            "C": (
+                "Try it on paper: with the causal mask, what may position 40 of the training text see? Is that one "
+                "token? And at its 40th position, what may the writing model see?"
+            ),
+            "D": (
+                "The model itself knows nothing of the use it is put to: a forward pass gives logits either way. "
+                "What is done with them differs: a loss is taken, or a token drawn. But is that all that differs?"
+            ),
+        },
+    ),
+    Question(
+        name="q11_8",
+        points=1,
+        key="A",
+        explanations={
+            "A": (
+                "Yes. Nothing has to be written, so nothing has to be hidden: every word may see what stands on both "
+                "sides. One vector for the letter, one linear layer with twelve outputs, one pass."
+            ),
+            "B": (
+                "It would work, and with few sorted letters at hand it may be the best choice. But must a "
+                "department be *written*? Think of a linear layer with twelve outputs. And what does the causal mask "
+                "keep from the words at the beginning of the letter?"
+            ),
+            "C": (
+                "The letter can be seen as a source and the name as a target, and T5 was trained in this way. But the "
+                "decoder is there to write texts of any length. How many texts are possible here?"
+            ),
+            "D": (
+                "They are built of the same blocks, that is true. But what may the second word of a letter see in "
+                "each of the three? And how many passes does each need for one letter?"
             ),
         },
     ),
