@@ -26,6 +26,7 @@ REFERENCE = re.compile(
     re.IGNORECASE,
 )
 OTHERS = re.compile(r"#+ (?:Exercise|Question|Written)|#+ .*(?:Glossary|Further reading)")
+GLOSSARY = "| term | meaning |"  # a table whose last column is sections
 WIDE = 2.0  # bounds that are farther apart than this factor hold nothing
 
 
@@ -83,7 +84,8 @@ def open_sentences(name: str) -> Iterator[tuple[str, str]]:
     for cell in cells[1:]:
         if cell.cell_type != "markdown" or "nbgrader" in cell.metadata or OTHERS.match(cell.source):
             continue
-        for sentence in sentences(cell.source):
+        source = re.sub(r"^\|.*$", "", cell.source, flags=re.MULTILINE) if GLOSSARY in cell.source else cell.source
+        for sentence in sentences(source):
             if not all(holds(number, single, ranges) for number in numbers(sentence)):
                 yield cell.id, sentence
 
