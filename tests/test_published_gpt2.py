@@ -374,6 +374,17 @@ def test_a_gpt_of_ones_own_that_cannot_be_filled_gives_way_to_the_given_one(cell
     assert "could not be filled" in capsys.readouterr().out
 
 
+def test_where_no_answers_lie_beside_it_the_given_class_is_used_and_it_says_so(cells, monkeypatch, capsys, tmp_path):
+    shutil.copytree(FOLDER / "gpt2-stories", tmp_path / "10" / "gpt2-stories")
+    monkeypatch.chdir(tmp_path / "10")
+    monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
+    edits = [("MY_GPT = False", "MY_GPT = True"), ("MY_PARTS = False", "MY_PARTS = True")]
+    ran = defined_by(cells, *ANSWERED, *FILLED[: FILLED.index("own-loop")], edits=edits)
+    assert ran["whose"] == "the given GPT"
+    assert ran["equal"]
+    assert "../09-gpt/09-gpt.ipynb cannot be read (FileNotFoundError" in capsys.readouterr().out
+
+
 def test_the_release_has_the_switches_off():
     [cell] = [cell for cell in read("course", NAME).cells if cell.id == "my-gpt"]
     assert "MY_GPT = False" in cell.source
