@@ -8,7 +8,7 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check prove bench lab students kill-table signatures notebooks corpus model translate release format lint clean
+.PHONY: help demo test check prove bench lab students kill-table signatures notebooks corpus model translate say release format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,10 @@ prove: $(READY) ## try every catalogued version, mutant and pasted cell, run eve
 CORPUS ?=
 PAIRS ?=
 MINUTES ?= 10
+# The languages, or the names of the columns, from and to; and the folder that keeps the translator
+SOURCE ?= english
+TARGET ?= igbo
+OUT ?= translator-$(SOURCE)-$(TARGET)
 
 bench: $(READY) ## what marking a notebook or a class, learning merges, training a GPT and writing with it cost
 	$(BIN)/python benchmarks/naming.py
@@ -75,8 +79,13 @@ corpus: $(READY) ## write the stories into the assignments' folders
 model: $(READY) ## train the small GPT-2 that notebook 10 falls back to (about 20 minutes)
 	$(BIN)/python -m autograder.training.stories_gpt2
 
-translate: $(READY) ## train notebook 11's translator on PAIRS (a TSV or a folder), for MINUTES, and report BLEU
-	$(BIN)/python -m autograder.training.translate $(PAIRS) --minutes $(MINUTES)
+translate: $(READY) ## train notebook 11's translator on PAIRS, from SOURCE to TARGET, for MINUTES; keep it in OUT
+	$(BIN)/python -m autograder.training.translate $(PAIRS) --source $(SOURCE) --target $(TARGET) --minutes $(MINUTES) --out $(OUT)
+
+# By the environment and not by $(TEXT): a sentence may hold quotation marks
+export TEXT
+say: $(READY) ## translate TEXT with the translator that make translate has kept in OUT
+	@$(BIN)/python $(OUT)/say.py "$$TEXT"
 
 release: $(READY) ## tidy solutions/ and generate course/ from them
 	$(BIN)/autograder tidy

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import itertools
 import math
 import random
 import re
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -14,10 +18,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from typer.testing import CliRunner
 
 from autograder.corpus import parallel, sample
-from autograder.training import stories_gpt2, translate
+from autograder.training import keeping, say, stories_gpt2, translate
 
 TINY = ["--steps", "3", "--layers", "1", "--heads", "2", "--width", "16"]
 TINY_GPT2 = [*TINY, "--batch-size", "2", "--characters", "20000"]
+# A model is kept in a folder of the working directory, if nobody names another
 TINY_TRANSLATOR = [*TINY, "--vocab-size", "400", "--batch-tokens", "300", "--tests", "2", "--rounds", "1"]
 
 
@@ -114,6 +119,12 @@ def test_a_width_that_heads_cannot_share_is_refused(tmp_path):
 # --- translate --------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path_factory, monkeypatch):
+    """Models are kept in the working directory, if nobody says where: not in that of the tests."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("work"))
+
+
 @pytest.fixture(scope="module")
 def tsv(tmp_path_factory):
     """A file of 60 pairs."""
@@ -134,8 +145,9 @@ def test_a_few_steps_of_both_layouts_are_reported_beside_the_published_run(tsv):
         "looped heads",
         "this run, fused",
         "this run, looped",
-        "35.0 in its text, 48.3 in its table",
-        "174,918 pairs, 3570 times as many as here (49)",
+        "igbo, english",
+        "35.0 on its test, 48.3 in evaluation",
+        "131,188 pairs, 2677 times as many as here (49)",
         "3 steps",
         "nats per token",
         "on 2 sentences",
@@ -240,6 +252,154 @@ def test_pairs_are_held_out_where_no_files_of_their_own_are(tsv):
     assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (49, 5, 6)
     assert not {source for source, _ in corpus.train} & {source for source, _ in held}
     assert not {target for _, target in corpus.train} & {target for _, target in held}
+
+
+# --- translate: two files, as OPUS gives them out --------------------------------------------------------------------
+
+
+@pytest.fixture
+def opus(tmp_path):
+    """A folder as OPUS's archives unpack: two files of 60 lines, and what lies beside them."""
+    rows = [(english, igbo) for english, igbo, _ in parallel(60)]
+    rows[3] = ("One\u2028line of text.", "Otu\u2028ahịrị.")  # some programs take this character for the end of a line
+    for ending, side in (("en", 0), ("ig", 1)):
+        (tmp_path / f"wikimedia.en-ig.{ending}").write_text("".join(f"{row[side]}\n" for row in rows), encoding="utf-8")
+    (tmp_path / "README").write_text("Corpus: wikimedia", encoding="utf-8")
+    (tmp_path / "wikimedia.en-ig.xml").write_text("<cesAlign/>", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["", "wikimedia.en-ig", "wikimedia.en-ig.en", "wikimedia.en-ig.ig"])
+def test_two_files_of_lines_are_read_as_they_come_in_both_directions(opus, name):
+    there, back = (
+        translate.Corpus.of(opus / name, *languages, random.Random(0))
+        for languages in (("english", "igbo"), ("igbo", "english"))
+    )
+    for corpus, right in ((there, parallel(60)), (back, [(igbo, english, "") for english, igbo, _ in parallel(60)])):
+        pairs = [*corpus.train, *corpus.validation, *corpus.test]
+        assert len(pairs) == 60
+        assert len({pair[:2] for pair in right} & set(pairs)) == 59
+    assert sorted(there.train) == sorted((english, igbo) for igbo, english in back.train)
+
+
+def test_two_files_that_do_not_belong_together_are_refused(opus):
+    assert "no wikimedia.en-ig.french in" in refused(opus / "wikimedia.en-ig", "--target", "french")
+    with (opus / "wikimedia.en-ig.ig").open("a", encoding="utf-8") as file:
+        file.write("Otu ọzọ.\n")
+    assert "have 60 and 61 lines" in refused(opus)
+
+
+def test_an_empty_line_on_one_side_drops_the_pair_and_keeps_the_others_in_step(opus):
+    path = opus / "wikimedia.en-ig.ig"
+    lines = path.read_text(encoding="utf-8").split("\n")
+    lines[7] = ""
+    path.write_text("\n".join(lines), encoding="utf-8")
+    pairs = translate.read_two_files(opus / "wikimedia.en-ig", "english", "igbo")
+    assert len(pairs) == 59
+    assert pairs[7:] == [(english, igbo) for english, igbo, _ in parallel(60)][8:]
+
+
+# --- translate: what is kept ------------------------------------------------------------------------------------------
+
+KEPT = [*TINY_TRANSLATOR, "--steps", "60", "--judged", "2", "--source", "igbo", "--target", "english"]
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tsv, tmp_path_factory):
+    """The folder of a run that nobody disturbed."""
+    folder = tmp_path_factory.mktemp("kept") / "model"
+    result = CliRunner().invoke(translate.app, [str(tsv), "--out", str(folder), *KEPT])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(tsv, undisturbed, tmp_path, monkeypatch):
+    step = translate.Trainer.step
+    for kill_at in (17, 44):
+
+        def dying(self, batch, cooling=1.0, kill_at=kill_at):
+            if self.taken == kill_at:
+                raise Killed
+            return step(self, batch, cooling)
+
+        if kill_at == 44:
+            monkeypatch.setattr(translate, "race", lambda *_: pytest.fail("the layouts were compared before"))
+        monkeypatch.setattr(translate.Trainer, "step", dying)
+        with pytest.raises(Killed):
+            CliRunner().invoke(translate.app, [str(tsv), "--out", str(tmp_path), *KEPT], catch_exceptions=False)
+        assert (tmp_path / keeping.UNFINISHED).is_file()
+    monkeypatch.setattr(translate.Trainer, "step", step)
+    result = CliRunner().invoke(translate.app, [str(tsv), "--out", str(tmp_path), *KEPT])
+    assert result.exit_code == 0, result.output
+    assert "Going on after step 42" in result.output
+    assert not (tmp_path / keeping.UNFINISHED).exists()
+    assert (tmp_path / "model.safetensors").read_bytes() == (undisturbed / "model.safetensors").read_bytes()
+    curves = [list(csv.DictReader((folder / "curve.csv").open())) for folder in (undisturbed, tmp_path)]
+    for point in itertools.chain(*curves):
+        del point["minutes"]
+    assert curves[0] == curves[1]
+
+
+@pytest.mark.slow
+def test_other_settings_do_not_go_on_with_an_unfinished_run(tsv, undisturbed, tmp_path):
+    keeping.keep_state(tmp_path, {"run": "another"})
+    assert "unfinished training of other data" in refused(tsv, "--out", tmp_path)
+    assert "unfinished training of other data" not in (undisturbed / "model.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_curve_holds_both_losses_and_what_sacrebleu_says(undisturbed):
+    points = list(csv.DictReader((undisturbed / "curve.csv").open()))
+    assert [int(point["step"]) for point in points] == list(range(3, 61, 3))
+    assert all(0 <= float(point[name]) <= 100 for point in points for name in ("bleu", "chrf"))
+    assert any(float(point["chrf"]) > 0 for point in points)
+    assert float(points[-1]["validation"]) < float(points[0]["validation"])
+    assert (undisturbed / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_a_kept_model_translates_without_the_autograder(undisturbed):
+    sentence = "Onye gụrụ egwu? Ọ bụ Kate."
+    here = say.Speaker(undisturbed)
+    alone = (
+        "import runpy, sys; sys.modules['autograder'] = None; "
+        f"sys.argv = ['say.py', {sentence!r}]; runpy.run_path({str(undisturbed / 'say.py')!r}, run_name='__main__')"
+    )
+    result = subprocess.run([sys.executable, "-c", alone], capture_output=True, text=True, encoding="utf-8")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.removesuffix("\n") == here.say(sentence)
+    recipe = translate.Recipe(**here.about["recipe"])
+    tongues = translate.Tongues(here.source, here.target)
+    assert here.say(sentence, beam=1) == translate.translate(here.parts, here.model, tongues, [sentence], recipe, 1)[0]
+
+
+def test_looped_heads_are_kept_as_one_projection(parts, model):
+    looped = translate.with_looped_heads(model)
+    assert any("q_projs" in name for name in looped.state_dict())
+    kept, right = keeping.fused(looped.state_dict()), model.state_dict()
+    assert kept.keys() == right.keys()
+    assert all(torch.equal(kept[name], right[name]) for name in right)
+
+
+def test_a_folder_without_a_model_gets_a_plain_sentence(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"holds no model\. Train one with `make translate`"):
+        say.Speaker(tmp_path)
+
+
+def test_a_stream_goes_on_at_its_place():
+    pairs = [([i] * 9, [i] * 9) for i in range(30)]
+    stream = translate.Stream(pairs, 50, 3, "cpu")
+    for _ in range(9):  # five pairs a batch, six batches a round
+        next(stream)
+    assert stream.place == (1, 3)
+    other = translate.Stream(pairs, 50, 3, "cpu", stream.place)
+    for _ in range(10):
+        assert torch.equal(next(stream).source, next(other).source)
 
 
 # --- translate: its parts ---------------------------------------------------------------------------------------------

@@ -1,0 +1,86 @@
+"""Translate sentences with a model that `make translate` has kept. Needs PyTorch, tokenizers and safetensors, no more.
+
+    python say.py "The dog drank the water."                  beside the model
+    python say.py --model translator-igbo-english "…" "…"     from elsewhere
+    python say.py < sentences.txt > translations.txt          a sentence a line
+
+The folder of the model holds all that it takes: the weights (model.safetensors), the two tokenizers, the sizes
+(model.json), and translator.py with the architecture and the decoding of notebook 11. A copy of this file lies there
+too, so the folder can be taken anywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
+PAD, BOS, EOS = 0, 1, 2
+
+
+class Speaker:
+    """A kept model with its tokenizers."""
+
+    def __init__(self, folder: Path):
+        if not (folder / "model.safetensors").is_file():
+            raise FileNotFoundError(
+                f"{folder} holds no model. Train one with `make translate`, or name its folder with --model."
+            )
+        self.about: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        self.parts = architecture(folder / "translator.py")
+        self.source, self.target = (Tokenizer.from_file(str(folder / f"{side}.json")) for side in ("source", "target"))
+        sizes = self.about["sizes"]
+        self.room = sizes["max_len"]
+        self.model = self.parts.Translator(**sizes, pad_id=PAD, decoder_block=self.parts.DecoderBlock)
+        self.model.load_state_dict(load_file(folder / "model.safetensors"))
+        self.model.eval()
+
+    def say(self, sentence: str, beam: int = 4) -> str:
+        """The translation of one sentence. beam 1: greedy."""
+        text = unicodedata.normalize("NFC", " ".join(sentence.split()))
+        if not text:
+            return ""
+        ids = [*self.source.encode(text).ids[: self.room - 1], EOS]
+        longest = min(len(ids) * 3 // 2 + 10, self.room - 1)
+        source = torch.tensor([ids])
+        written: Sequence[int] = self.parts.beam_search(self.model, source, BOS, EOS, beam, longest)
+        return self.target.decode(list(written))
+
+
+def architecture(path: Path) -> ModuleType:
+    """translator.py of the model's folder, as a module."""
+    spec = importlib.util.spec_from_file_location("translator", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be read as Python.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> None:
+    here = Path(__file__).resolve().parent
+    parser = argparse.ArgumentParser(description="Translate with a model that `make translate` has kept.")
+    parser.add_argument("text", nargs="*", help="sentences; none: each line of the standard input")
+    parser.add_argument("--model", type=Path, default=here, help="the model's folder (default: where this file lies)")
+    parser.add_argument("--beam", type=int, default=4, help="sentences looked at side by side; 1: greedy")
+    chosen = parser.parse_args()
+    try:
+        speaker = Speaker(chosen.model)
+    except FileNotFoundError as error:
+        sys.exit(str(error))
+    for sentence in chosen.text or map(str.strip, sys.stdin):
+        print(speaker.say(sentence, chosen.beam), flush=True)
+
+
+if __name__ == "__main__":
+    main()
