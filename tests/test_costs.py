@@ -241,6 +241,16 @@ def test_an_error_with_other_words_may_be_another_mistake():
     assert not verdict.reckoning
 
 
+def test_what_is_refused_as_asked_is_said_in_everybodys_own_words():
+    declared = exercise("bleu")
+    [mistake] = [one for one in declared.mistakes if one.name == "scale_of_one"]
+    own_words = re.sub(
+        r"raise ValueError\(.*\)", 'raise ValueError("as many of these as of those, please")', mistake.source
+    )
+    assert own_words != mistake.source
+    assert verdict_on(declared, own_words).earned == verdict_on(declared, mistake.source).earned > 0
+
+
 def test_in_the_class_report_a_line_that_was_not_judged_is_neither_passed_nor_failed():
     found = _judged("ana", verdict_on(ATTENTION, NO_SCALE).as_data(), "")
     states = [line.passed for line in found.lines]

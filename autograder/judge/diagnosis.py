@@ -111,9 +111,20 @@ class _Catalogue:
 
     def cost(self, version: int, titles: Sequence[str]) -> float:
         """What a version costs; everything where its errors say something else: then it may be another mistake."""
-        if all(self.says_the_same(version, title) for title in titles):
+        if all(self.says_the_same(version, title) or self.refuses_alike(version, title) for title in titles):
             return costs.cost(self.exercise, self.known, version)
         return costs.NOTHING_SAVED
+
+    def refuses_alike(self, version: int, title: str) -> bool:
+        """Whether their errors say the same but for what is refused as asked: that is said in everybody's own words."""
+        column = self.columns[title]
+        name = self.exercise.name
+        asked_for = set(_errors(_answers(name, self.exercise.source, column)))
+        mine = list(_errors(self.record[title]))
+        theirs = list(_errors(_answers(name, self.known.versions[version], column)))
+        return len(mine) == len(theirs) and all(
+            own == other or (own[0] == other[0] and other in asked_for) for own, other in zip(mine, theirs, strict=True)
+        )
 
     def same(self, version: int, title: str) -> bool:
         """Whether a version answers a check as the student did."""
@@ -124,6 +135,14 @@ class _Catalogue:
             theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
             return agree(self.record[title], theirs)
         return decided
+
+
+def _errors(answers: list) -> Iterator[tuple[str, str]]:
+    """What was raised among these answers, in order: the type, and what was said."""
+    for answer in answers:
+        problem = answer.get("problem") if isinstance(answer, dict) else None
+        if isinstance(problem, dict) and problem.get("kind") == "raised":
+            yield str(problem.get("type")), str(problem.get("text"))
 
 
 @functools.lru_cache(maxsize=256)

@@ -257,6 +257,9 @@ size_from_the_text: The size of the table comes from the text (`ids.max() + 1`, 
       vocab_size = int(ids.max()) + 1
       first, second
   if ((ids < 0) | (ids >= vocab_size)).any(): => if False:
+width_from_the_text: Cells are numbered with `ids.max() + 1` to a row and read with vocab_size to a row, so that counts slide into other rows when the last
+    tokens of the vocabulary are missing: both are vocab_size.
+- cells = first * vocab_size + second => cells = first * (int(ids.max()) + 1 if len(ids) else vocab_size) + second
 no_minlength (slip): `bincount` without `minlength` is only as long as the largest cell that occurs, so the reshape fails. Give it minlength=vocab_size**2.
 - torch.bincount(cells, minlength=vocab_size**2) => torch.bincount(cells)
 - torch.bincount(cells, minlength=vocab_size**2) => torch.bincount(cells)

@@ -291,6 +291,9 @@ mean_for_sum: The products are averaged: a dot product is their sum.
 one_length: Only one of the two lengths is divided by.
 - (a_norm * b_norm) => a_norm || b_norm
 squared_lengths (slip): The lengths are not lengths but their squares: the root is missing.
+- a_norm = a.norm(dim=-1).clamp(min=1e-8) => return dots / ((a * a).sum(-1) * (b * b).sum(-1)).clamp(min=1e-12)
+  b_norm = b.norm(dim=-1).clamp(min=1e-8) =>
+  return dots / (a_norm * b_norm) =>
 - a_norm = a.norm(dim=-1).clamp(min=1e-8) => return dots / ((a * a).sum(-1) * (b * b).sum(-1)).clamp(min=1e-8)
   b_norm = b.norm(dim=-1).clamp(min=1e-8) =>
   return dots / (a_norm * b_norm) =>

@@ -142,8 +142,16 @@ fixed_vocabulary (missed): The number of ids is a fixed number in the code: it i
 - weight.shape[0] => 10 || 100 || 7
 width_for_classes: The one-hot rows are as wide as a vector (C). They need one place for each id: V = weight.shape[0].
 - weight.shape[0] => weight.shape[1]
+- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => eye = torch.eye(weight.shape[1], dtype=weight.dtype, device=weight.device)
+  return one_hot.to(weight.dtype) @ weight => return eye[ids] @ weight
+- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return torch.eye(weight.shape[1], dtype=weight.dtype)[ids] @ weight
+  return one_hot.to(weight.dtype) @ weight =>
 transposed_table: The table is transposed in the product: (…, V) @ (V, C) fits as it is (F.linear transposes by itself).
 - @ weight => @ weight.T
+columns_for_rows: The product is written for columns, `weight.T @ one_hot.T`, and comes out transposed, (C, N): with one-hot rows it is
+    one_hot @ weight, which fits any leading dimensions.
+- one_hot.to(weight.dtype) @ weight => weight.T @ one_hot.to(weight.dtype).T
+- one_hot.to(weight.dtype) @ weight => weight.mT @ one_hot.to(weight.dtype).mT
 order_swapped (slip): The factors are the wrong way round: one-hot rows (…, V) first, then the table (V, C).
 - one_hot.to(weight.dtype) @ weight => weight @ one_hot.to(weight.dtype)
 elementwise: `*` multiplies element by element; the matrix product is `@`.

@@ -208,6 +208,10 @@ summed_inside: The scores of the negatives are summed before the logarithm of σ
 - F.logsigmoid(-negative).sum(dim=-1) => F.logsigmoid(-negative.mean(dim=-1))
 context_with_negatives: The negatives are compared with the context: all scores are with the centre.
 - centre[:, None, :] => context[:, None, :]
+negatives_of_the_whole_batch: Each centre is compared with the negatives of all pairs (a product with negatives.view(B · K, C)): every pair has K
+    negatives of its own, `centre[:, None, :]` against (B, K, C), or `torch.bmm`.
+- (negatives * centre[:, None, :]).sum(dim=-1) => centre @ negatives.flatten(0, 1).mT
+- (negatives * centre[:, None, :]).sum(dim=-1) => torch.einsum("bkc,dc->dbk", negatives, centre).sum(0)
 no_dimension_for_negatives: centre (B, C) is multiplied with negatives (B, K, C) without a dimension for K: it fails, or, when B = K or B = 1, pairs
     the wrong vectors. `centre[:, None, :]` or `unsqueeze(1)`.
 - centre[:, None, :] => centre

@@ -147,6 +147,8 @@ left_only: Only context on the left is paired: the window reaches to both sides.
 - last = min(len(ids) - 1, i + window) => last = i
 farthest_only: Only the words exactly `window` places away are paired: all those in between belong too.
 - if j != i: => if abs(j - i) == window and j != i:
+- |
+  return [(ids[i], ids[j]) for i in range(len(ids)) for j in (i - window, i + window) if 0 <= j < len(ids)]
 neighbours_only: Only the words next to each other are paired: the window reaches further.
 - if j != i: => if abs(j - i) == 1:
 edges_skipped: Words near the beginning or the end, whose window is not full, are left out: they have the context that there is.

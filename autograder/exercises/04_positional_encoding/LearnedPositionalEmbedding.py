@@ -249,7 +249,8 @@ bad_input_accepted: A sequence longer than max_len is not refused by you: test T
   if T > self.max_len: =>
   raise ValueError('too long') =>
   return x + self.embedding(torch.arange(T, device=x.device)) =>
-gradient_cut_off:
+quietly_made_to_fit: A sequence longer than max_len is made to fit in silence (cut, or given rows a second time): nobody would notice. Raise a
+    ValueError that says what was wrong.
 - if max_len < T: => x, T = x[:, :max_len], min(T, max_len)
   raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
 - if max_len < T: => return x + self.table[torch.arange(T, device=x.device).clamp(max=max_len - 1)]
@@ -258,6 +259,7 @@ gradient_cut_off:
 - if max_len < T: => return x + self.table[torch.arange(T, device=x.device) % max_len]
   raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>
   return x + self.table[:T] =>
+gradient_cut_off:
 - self.table[:T] => self.table.data[:T]
 error_returned:
 - raise ValueError(f"x has {T} positions, more than max_len = {max_len}") =>

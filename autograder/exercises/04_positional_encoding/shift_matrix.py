@@ -314,7 +314,7 @@ other_dtype: The matrix is not float32, PyTorch's default: convert it (`.float()
 table_returned (missed): A row or table of sinusoids is returned: a matrix (d_model, d_model) that turns PE[p] into PE[p + k] is asked for.
 - return matrix => return sinusoidal_encoding(abs(k) + 1, d_model)[-1] || return sinusoidal_encoding(d_model, d_model)
 - return matrix => return sinusoidal_encoding(abs(k) + 1, d_model)
-fitted_to_few_positions: The matrix is fitted to a few positions, and does not hold for the others: derive it from the formulas of sin(α + β) and
+fitted_to_few_positions: The matrix is fitted to positions (least squares), and does not hold exactly, or not for all: derive it from the formulas of sin(α + β) and
     cos(α + β).
 - in block_diag
   angles = k * 10000.0 ** (-torch.arange(0, d_model, 2) / => PE = sinusoidal_encoding(d_model + abs(k) + 1,

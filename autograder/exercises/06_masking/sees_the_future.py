@@ -284,8 +284,8 @@ later_rows_included: Outputs after the changed position are compared too: those 
 - for t in range(1, T): => for t in range(T):
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(torch.cat([before[:, :t], before[:, t + 1 :]], 1), torch.cat([after[:, :t], after[:, t + 1 :]], 1), atol=1e-6):
 - before[:, :t], after[:, :t] => torch.cat([before[:, :t], before[:, t + 1 :]], 1), torch.cat([after[:, :t], after[:, t + 1 :]], 1)
-shape_of_the_input (missed): attend is called with another shape than (1, T, C): several variants stacked into one batch, or no batch dimension. Call it once
-    for each variant.
+shape_of_the_input (missed): attend is called with another shape than (1, T, C): several variants stacked into one batch, the first tokens alone, or no batch
+    dimension. Call it once for each variant, always with all T tokens.
 - |
   g = torch.Generator().manual_seed(0)
   x = torch.randn(1, T, C, generator=g).repeat(T, 1, 1)

@@ -464,7 +464,8 @@ no_softmax: There is no softmax: scores become weights that sum to 1 before they
 - in softmax_over_queries
   float('-inf') => 0.0
   torch.softmax(scores, dim=-2) => scores
-mask_not_inverted: The mask reaches F.scaled_dot_product_attention as it is, but for that function True means *allowed*: pass `~mask`.
+mask_not_inverted: The mask is read the wrong way round: here True = blocked, for F.scaled_dot_product_attention True = *allowed*. That function is
+    passed `~mask`, and `masked_fill` the mask as it is.
 - allowed = None if mask is None else ~mask => allowed = mask
 mask_ignored: The mask is not used: a key that it blocks must get weight 0, in every head.
 - allowed = None if mask is None else ~mask => allowed = None

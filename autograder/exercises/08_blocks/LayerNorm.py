@@ -255,6 +255,8 @@ over_everything: One mean and one variance are taken over several dimensions: ea
   x.var(dim=-1, keepdim=True, unbiased=False) => x.var()
 - mean(dim=-1, => mean(dim=(-2, -1),
   var(dim=-1, => var(dim=(-2, -1),
+- mean = x.mean(dim=-1, keepdim=True)  # (..., 1) => mean = x.mean((-2, -1), keepdim=True) if x.dim() > 1 else x.mean()
+  variance = x.var(dim=-1, keepdim=True, unbiased=False) => variance = (x - mean).square().mean(dim=-1, keepdim=True)
 - mean(dim=-1, => mean(dim=(1, 2),
   var(dim=-1, => var(dim=(1, 2),
 - mean = x.mean(dim=-1, keepdim=True)  # (..., 1) => mean = x.mean()

@@ -119,6 +119,9 @@ integer_division (slip): `//` throws the fraction away, so the rate jumps: use `
 - (step - warmup) / (max_steps - warmup) => (step - warmup) // (max_steps - warmup)
 cosine_to_zero (slip): The cosine goes down to 0 instead of the floor: floor + (peak − floor) · (1 + cos) / 2.
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => peak * (1 + math.cos(math.pi * progress)) / 2
+floor_not_added (slip): The floor is subtracted from the peak and never added again, so the cosine begins below the peak and ends at 0:
+    floor + (peak − floor) · (1 + cos) / 2.
+- floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => (peak - floor) * (1 + math.cos(math.pi * progress)) / 2
 clipped_at_floor (slip): The cosine goes down to 0 and is cut off at the floor: it should arrive at the floor smoothly, just at max_steps.
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => max(floor, peak * (1 + math.cos(math.pi * progress)) / 2)
 floor_added (slip): The floor is added on top of the whole peak: the cosine spans peak − floor.
@@ -143,6 +146,11 @@ full_turn: The angle goes once around (2π), so the rate is back at the peak at 
 quarter_turn: A quarter of a turn (π/2) is another curve: (1 + cos) / 2 with an angle from 0 to π starts and ends flat.
 - floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2 => floor + (peak - floor) * math.cos(math.pi / 2 * progress)
 - math.pi * progress => math.pi / 2 * progress
+- |
+  if step < warmup:
+      return peak * step / warmup
+  progress = min(1, (step - warmup) / (max_steps - warmup))
+  return floor + (peak - floor) * math.cos(math.pi / 2 * progress)
 half_forgotten (slip): 1 + cos goes from 2 to 0: divide by 2.
 - * (1 + math.cos(math.pi * progress)) / 2 => * (1 + math.cos(math.pi * progress))
 bare_cosine: A bare cosine becomes negative half way: (1 + cos) / 2 goes from 1 to 0.

@@ -441,6 +441,8 @@ cross_attends_to_itself: Cross-attention takes its keys and values from x: they 
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x) || self.cross_attn(x, memory_mask) || self.cross_attn(x, mask)
 cross_roles_swapped: Queries and context are the wrong way round in cross-attention: x asks (queries), memory answers (keys and values).
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory, memory_mask, context=x) || self.cross_attn(memory, context=x)
+attention_arguments_swapped: memory is passed where attention takes its mask: it is called as attn(x, mask, context), so cross_attn(x, memory_mask, memory).
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory, memory_mask) || self.cross_attn(x, memory)
 memory_attends_to_itself: Cross-attention takes its queries from memory as well: they come from x.
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory, memory_mask, context=memory)
 - self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory)

@@ -374,6 +374,7 @@ mean_of_precisions: The precisions of the sentences are averaged: matches and n-
       return 100 * brevity * math.prod(means) ** 0.25
 arithmetic_mean: The arithmetic mean of the precisions is taken: it is the geometric one.
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * sum(math.exp(p) for p in log_precisions) / 4
+- return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * sum(m / t for m, t in zip(matches, totals)) / 4
 product (slip): The precisions are multiplied, but the fourth root is missing (or another one is taken).
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * math.exp(sum(log_precisions))
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * math.exp(sum(log_precisions) / 2)

@@ -197,6 +197,7 @@ spread_over_the_others (slip): The share is spread over the *other* tokens only 
     every token has smoothing / V, the right one too.
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / (logits.shape[-1] - 1)
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / logits.shape[-1]
+- evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V => evenly = (log_probs.sum(dim=-1) - right) / (logits.shape[-1] - 2)
 spread_without_padding: The share is not spread over the padding token: here, as in PyTorch, every token of the vocabulary has smoothing / V; pad_id
     only says which *targets* to leave out.
 - evenly = log_probs.mean(dim=-1)  # (N,): each token with weight 1 / V =>
