@@ -85,7 +85,7 @@ translate: $(READY) ## train notebook 11's translator on PAIRS, from SOURCE to T
 # By the environment and not by $(TEXT): a sentence may hold quotation marks
 export TEXT
 say: $(READY) ## translate TEXT with the translator that make translate has kept in OUT
-	@$(BIN)/python $(OUT)/say.py "$$TEXT"
+	@$(BIN)/python autograder/training/say.py --model $(OUT) "$$TEXT"
 
 release: $(READY) ## tidy solutions/ and generate course/ from them
 	$(BIN)/autograder tidy

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from safetensors.torch import save_file
+from safetensors.torch import save
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -42,7 +42,7 @@ def keep_model(
     """Everything that say.py needs, in the folder; each file is whole or not there."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in fused(state).items()}
-    whole(folder / "model.safetensors", lambda path: save_file(weights, path))
+    whole(folder / "model.safetensors", lambda path: path.write_bytes(save(weights)))
     whole(folder / "source.json", lambda path: source.save(str(path)))
     whole(folder / "target.json", lambda path: target.save(str(path)))
     text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
@@ -121,7 +121,10 @@ def keep_curve(folder: Path, points: Sequence[Point], title: str) -> None:
         if None not in values:
             label = {"bleu": "BLEU", "chrf": "chrF"}[name]
             quality.plot(steps, values, color=colour, ls=style, marker="o", ms=3, label=label)
-    quality.set(title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)")
+    highest = max([10.0, *(1.1 * value for point in points for value in (point.bleu, point.chrf) if value is not None)])
+    quality.set(
+        title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)", ylim=(0, highest)
+    )
     for axes in (loss, quality):
         axes.spines[["top", "right"]].set_visible(False)
         if axes.get_legend_handles_labels()[0]:

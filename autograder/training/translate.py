@@ -574,7 +574,7 @@ def train(
     run: str = "",
     judge: Callable[[nn.Module], tuple[float | None, float | None]] = lambda model: (None, None),
 ) -> Outcome:
-    """Train for the recipe's minutes, looks included; the weights with the lowest validation loss are kept.
+    """Train for the recipe's minutes, translating not counted; the weights with the lowest validation loss are kept.
 
     In the last fifth of the time the rate is cooled down to zero: that is worth more than the same time at full rate.
     Each look (twenty in all) adds a point to the curve, with what `judge` says of the model. With a folder, it also
@@ -595,7 +595,11 @@ def train(
             now.done = min(1.0, trainer.taken / recipe.steps if recipe.steps and elapsed < 1 else elapsed)
             bar.update(100 * now.done - bar.n)
             if twentieths(now.done) > twentieths(now.checked):
-                point = look(trainer, held, now, judge)
+                paused = time.perf_counter()
+                scores = judge(model)
+                started += time.perf_counter() - paused  # translating is not training
+                point = look(trainer, held, now, scores)
+                model.train()
                 bar.set_postfix_str(f"loss {point.training:.2f}, validation {point.validation:.2f}")
                 now.seconds = time.perf_counter() - started
                 if folder:
@@ -611,15 +615,13 @@ def twentieths(share: float) -> int:
 
 
 def look(
-    trainer: Trainer, held: Sequence[Batch], now: Progress, judge: Callable[[nn.Module], tuple[float | None, ...]]
+    trainer: Trainer, held: Sequence[Batch], now: Progress, scores: tuple[float | None, float | None]
 ) -> keeping.Point:
     """Measure the model, add a point to the curve, and keep the weights if they are the best so far."""
     model = trainer.model
     validation = validation_loss(model, held, trainer.recipe)
-    bleu, chrf = judge(model)
-    model.train()
     training = sum(now.recent) / len(now.recent)
-    point = keeping.Point(trainer.taken, now.seconds / 60, training, validation, bleu, chrf)
+    point = keeping.Point(trainer.taken, now.seconds / 60, training, validation, *scores)
     now.points.append(point)
     now.checked, now.recent = now.done, []
     if validation < now.best:
