@@ -201,7 +201,8 @@ def test_the_judges_own_work_has_a_budget(template, short):
 def test_exercises_are_asked_when_the_notebooks_time_is_up_after_them(template, short):
     limits = Limits(cell=30, question=2, grace=1, notebook=4)
     _, verdicts = mark(template, short, ANSWERS, extra={"SelfAttention": "import time\ntime.sleep(60)"}, limits=limits)
-    assert earned(verdicts) == POINTS | {"SelfAttention": 0.0, "q6_3": 0.0}  # the last is answered behind it
+    behind = dict.fromkeys(("q6_3", "q6_4", "recall_step"), 0.0)
+    assert earned(verdicts) == POINTS | {"SelfAttention": 0.0} | behind
 
 
 FLOODS = {

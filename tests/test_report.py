@@ -41,10 +41,10 @@ from autograder.judge.mark import Verdict, mark_choice, zero
 from autograder.judge.wording import MIME
 
 NAME = "06-masking"
-POINTS = 30.0
+POINTS = 36.0
 WRITTEN = "written_no_mask"
 MARKED = ["shift_targets", "q8_1", "causal_mask", "q8_2", "padding_mask", "attention_mask", "masked_softmax", "q8_3"]
-MARKED.append("sees_the_future")
+MARKED += ["sees_the_future", "sliding_window_mask", "document_mask"]
 DIAGONAL = exercise("causal_mask").sentences["diagonal_blocked"]
 UNANSWERED = "This exercise has not been answered yet."
 HOSTILE = '<script>alert("x")</script>[bold red]\x1b[31m\ud800\u202e{{ 7 * 7 }}&amp;'
@@ -179,8 +179,8 @@ def run(*arguments):
 
 def test_marks_are_nbgraders_with_what_waits_and_what_was_taken_off(small):
     sheets = {sheet.student: sheet for sheet in the_only(small).sheets}
-    assert (sheets["ada"].total, sheets["ada"].points, sheets["ada"].waiting) == (29.0, POINTS, 0.0)
-    assert sheets["ben"].total == 25.0
+    assert (sheets["ada"].total, sheets["ada"].points, sheets["ada"].waiting) == (POINTS - 1, POINTS, 0.0)
+    assert sheets["ben"].total == POINTS - 5
     assert (sheets["dan"].raw, sheets["dan"].total, sheets["dan"].waiting, sheets["dan"].penalty) == (0, 0, 3.0, 1.0)
     with Gradebook(f"sqlite:///{small}/gradebook.db", "transformers") as gradebook:
         for student, sheet in sheets.items():
@@ -192,8 +192,8 @@ def test_marks_are_nbgraders_with_what_waits_and_what_was_taken_off(small):
 def test_a_penalty_for_handing_in_late_is_taken_off_and_never_below_zero(tmp_path):
     students = {"s01": Student(penalty=2.0, written=3.0), "s02": Student(penalty=99.0)}
     assignment = the_only(make_class(tmp_path / "term", students))
-    assert [(sheet.raw, sheet.total) for sheet in assignment.sheets] == [(30.0, 28.0), (27.0, 0.0)]
-    assert distribution(assignment).shares == (28 / 30, 0.0)
+    assert [(sheet.raw, sheet.total) for sheet in assignment.sheets] == [(POINTS, POINTS - 2), (POINTS - 3, 0.0)]
+    assert distribution(assignment).shares == ((POINTS - 2) / POINTS, 0.0)
 
 
 def test_reading_the_gradebook_leaves_it_as_it_was(small):
@@ -205,7 +205,7 @@ def test_reading_the_gradebook_leaves_it_as_it_was(small):
 def test_the_distribution_counts_everybody_once(small):
     spread = distribution(the_only(small))
     assert spread.bins == [1, 0, 0, 0, 0, 0, 0, 0, 2, 1]
-    assert spread.median == pytest.approx(25 / 30)
+    assert spread.median == pytest.approx((POINTS - 5) / POINTS)
 
 
 def test_pass_rates_are_of_those_who_answered(small):
@@ -277,7 +277,9 @@ def test_absent_unmarked_and_unreadable_students_are_told_apart(small):
     shutil.rmtree(small / "autograded" / "cleo")
     assignment = the_only(small)
     assert (assignment.absent, assignment.unmarked, assignment.unreadable) == (["eve"], ["fay"], ["ben", "cleo"])
-    assert {sheet.student: sheet.total for sheet in assignment.sheets}["ben"] == 25.0, "its mark stands all the same"
+    assert {sheet.student: sheet.total for sheet in assignment.sheets}["ben"] == POINTS - 5, (
+        "its mark stands all the same"
+    )
     assert "ben" in page(collected(small))
 
 
@@ -546,7 +548,7 @@ def test_the_page_can_be_read_by_ear(small):
     assert len(scopes) == elements.seen.count("th")
     labels = [pair for pair in elements.attributes if pair[0] == "svg" and pair[1] == "aria-label"]
     assert len(labels) == elements.seen.count("svg") == 2
-    assert "1 with 0 to 10 %; 2 with 80 to 90 %; 1 with 90 to 100 %; median 83 %" in labels[0][2]
+    assert "1 with 0 to 10 %; 2 with 80 to 90 %; 1 with 90 to 100 %; median 86 %" in labels[0][2]
 
 
 def test_the_page_says_what_the_numbers_are(small):
@@ -699,7 +701,7 @@ def test_a_marked_notebook_that_was_edited_spoils_no_report(tmp_path, verdict):
         cell.outputs[0]["data"][MIME] = {} if broken == whole else broken
 
     data = collected(make_class(tmp_path / "term", {"s01": Student(change=edit), "s02": Student()}))
-    assert {sheet.student: sheet.total for sheet in data.assignments[0].sheets} == {"s01": 27.0, "s02": 27.0}
+    assert {sheet.student: sheet.total for sheet in data.assignments[0].sheets} == {"s01": POINTS - 3, "s02": 27.0}
     assert "causal_mask" in page(data)
 
 
@@ -754,7 +756,7 @@ def test_the_command_prints_and_writes(small, tmp_path):
         "return ones(T).triu()",
         "30 % → 90 %",
         "2 markings took 3.0 s together",
-        "median 83 %",
+        "median 86 %",
     ):
         assert expected in words, expected
     assert "<h1>Class report</h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -122,7 +122,10 @@ def kept(notebook: NotebookNode) -> list[Noticed]:
 
 def _signs(source: str) -> Iterator[tuple[int, str]]:
     for tree in parse_cells([source]):
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr == "modules" and id(node) in called:
+                continue  # nn.Module's method; Python's table of modules is not called
             for what in _signs_of(node):
                 yield getattr(node, "lineno", 0), what
 
