@@ -701,7 +701,10 @@ def test_a_marked_notebook_that_was_edited_spoils_no_report(tmp_path, verdict):
         cell.outputs[0]["data"][MIME] = {} if broken == whole else broken
 
     data = collected(make_class(tmp_path / "term", {"s01": Student(change=edit), "s02": Student()}))
-    assert {sheet.student: sheet.total for sheet in data.assignments[0].sheets} == {"s01": POINTS - 3, "s02": POINTS - 3}
+    assert {sheet.student: sheet.total for sheet in data.assignments[0].sheets} == {
+        "s01": POINTS - 3,
+        "s02": POINTS - 3,
+    }
     assert "causal_mask" in page(data)
 
 
