@@ -64,7 +64,7 @@ def test_reading_a_strange_cell_is_quick_and_stops_nothing(source):
     for one in sources:
         effects.changed_by(one), needed_by(one), defined_in(one)
     uses("softmax", sources)
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 3  # it was minutes; the first also reads the rooms
 
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
