@@ -54,7 +54,7 @@ one_too_narrow (slip): The window is one too narrow: with a window of 2 a token 
 - >= window => >= max(window - 1, 1) || >= window - 1
 inverted: True and False are swapped: here True = blocked, so the window is False.
 - (behind < 0) | (behind >= window) => (behind >= 0) & (behind < window)
-and: The two rules are joined with *and*: no key is both in the future and too far back, so nothing is blocked. A key is blocked by the one *or* the other (`|`).
+and (missed): The two rules are joined with *and*: no key is both in the future and too far back, so nothing is blocked. A key is blocked by the one *or* the other (`|`).
 - | (behind => & (behind
 causal_only (missed): Only the future is blocked: keys further back than the window must be blocked, too.
 - (behind < 0) | (behind >= window) => behind < 0
