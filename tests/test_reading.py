@@ -57,14 +57,15 @@ REFUSED = {  # by Python's compiler, though most of them not by its parser
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
 def test_reading_a_strange_cell_is_quick_and_stops_nothing(source):
-    started = time.process_time()
     sources = [source, ANSWERS["softmax"]]
+    uses("softmax", sources[1:])  # reads the rooms, once in a process
+    started = time.process_time()
     parse_cell(source)
     effects = Effects(sources)
     for one in sources:
         effects.changed_by(one), needed_by(one), defined_in(one)
     uses("softmax", sources)
-    assert time.process_time() - started < 3  # it was minutes; the first also reads the rooms
+    assert time.process_time() - started < 0.5  # it was minutes
 
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
+import urllib.request
+from urllib.error import URLError
 
 import pytest
 from conftest import NOTEBOOKS, ROOT, read
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder.asked.course import home
+from autograder.asked.course import exercises, home
 from autograder.grading.marker import exercise_of
 from autograder.grading.ready import GOES_ON, NAME
+from autograder.judge.effects import Effects
+from autograder.judge.rules import needed_by
 
 FIRST = home() / "handout" / "ready.py"
 
@@ -86,6 +91,17 @@ def test_the_first_cell_names_the_files_and_libraries_that_its_notebook_needs(na
     assert "'torch'" in last
 
 
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_marking_never_needs_the_first_cell(name):
+    """What another cell needs is caught up when it is marked: this one would look for a network in the cage."""
+    cells = [cell for cell in released(name) if cell.cell_type == "code"]
+    answers = [exercise.source for exercise in exercises(name)]
+    others = [*answers, *(cell.source for cell in cells if cell.id != NAME)]
+    defined = Effects([cells[0].source, *others]).changed_by(cells[0].source)
+    assert cells[0].id == NAME
+    assert not defined & set().union(*map(needed_by, others))
+
+
 def test_what_is_not_answered_says_so_in_one_line(shown):
     said = "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again."
     assert shown["open's test"] == said
@@ -133,7 +149,7 @@ def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypa
     assert "torch 2." in fine
     assert "Everything is here." in fine
     assert "✗" not in fine
-    monkeypatch.setattr(ready.sys, "version_info", (3, 9))
+    monkeypatch.setattr(sys, "version_info", (3, 9))
     ready.look_around(["torch", "nosuchlibrary"], ["stories.txt", "stories.json"])
     wrong = [line for line in capsys.readouterr().out.splitlines() if line.startswith("✗")]
     assert len(wrong) == 3
@@ -144,8 +160,8 @@ def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypa
 
 def test_without_a_network_the_first_cell_says_that_this_is_enough(ready, monkeypatch, capsys):
     def refused(*_, **__):
-        raise ready.urllib.error.URLError("no route")
+        raise URLError("no route")
 
-    monkeypatch.setattr(ready.urllib.request, "urlopen", refused)
+    monkeypatch.setattr(urllib.request, "urlopen", refused)
     ready.look_around([], [], network=True)
     assert "offline, which is enough" in capsys.readouterr().out

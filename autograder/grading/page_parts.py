@@ -18,6 +18,7 @@ from ..judge.wording import number, prose
 from . import page_text
 from .mend import GIVEN, KEY
 from .notices import ENDINGS, FAILED, NOTICE, PASSED_OVER, verdict_in
+from .ready import CLAIMED, NAME
 from .released import HEADING, Released, Spot, by_headings, squeezed
 
 NOTHING = Markup()
@@ -194,7 +195,8 @@ class _Writer:
             elif cell.cell_type == "markdown" and squeezed(cell.source) in self.released.texts:
                 self._given_text(cell, cells[index + 1 :])
             elif cell.cell_type == "code" and GIVEN in cell.metadata.get("tags", []) and not _problem(cell):
-                self._given_code(cell)
+                if not _housekeeping(cell):
+                    self._given_code(cell)
             else:
                 self._own(cell, index)
 
@@ -230,7 +232,8 @@ class _Writer:
         mark = f"{number(row.earned)} of {number(row.points)} points"
         part = Part("verdict", f"verdict-{graded['grade_id']}", "What was found", _outputs(cell), mark=mark)
         part.right = row.state == "right"
-        part.folded, part.fold = page_text.code(cell.source), "The tests that came with the notebook"
+        if not part.right:
+            part.folded, part.fold = page_text.code(cell.source), "The tests that came with the notebook"
         self.parts.append(part)
 
     def _given_text(self, cell: NotebookNode, rest: list[NotebookNode]) -> None:
@@ -281,6 +284,12 @@ class _Writer:
         why = _problem(cell)
         if why:
             self.stopped.append(Stopped(anchor, where, why))
+
+
+def _housekeeping(cell: NotebookNode) -> bool:
+    """What looks whether everything is installed, or whether the text is true: nothing that feedback speaks of."""
+    graded = cell.metadata.get("nbgrader", {})
+    return graded.get("grade_id") == NAME or cell.source.startswith(CLAIMED)
 
 
 def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:

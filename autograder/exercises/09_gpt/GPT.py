@@ -1025,55 +1025,9 @@ layers_and_heads_swapped: n_layer and n_head are mixed up.
   range(config.n_layer) => range(config.n_head)
 - range(config.n_layer) => range(config.n_head)
 one_block_shared: All layers are one and the same block (`[block] * n`), so they share their weights: build each anew.
-- |
-  class GPT(nn.Module):
-      def __init__(self, config):
-          super().__init__()
-          self.config = config
-          C = config.n_embd
-          self.token_embedding = nn.Embedding(config.vocab_size, C)
-          self.position_embedding = nn.Embedding(config.block_size, C)
-          self.dropout = nn.Dropout(config.dropout)
-          self.blocks = nn.ModuleList(
-              [nn.TransformerEncoderLayer(
-                  d_model=C,
-                  nhead=config.n_head,
-                  dim_feedforward=4 * C,
-                  dropout=config.dropout,  # must be passed on: the layer's own default is 0.1
-                  activation=partial(F.gelu, approximate="tanh"),
-                  batch_first=True,
-                  norm_first=True,
-                  bias=config.bias,
-              )] * config.n_layer
-          )
-          self.final_norm = nn.LayerNorm(C, bias=config.bias)
-          self.lm_head = nn.Linear(C, config.vocab_size, bias=False)
-          if config.tie_weights:
-              self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice
-
-          for name, parameter in self.named_parameters():
-              if parameter.dim() == 2:
-                  ends_a_branch = name.endswith(("out_proj.weight", "linear2.weight"))
-                  scale = math.sqrt(2 * config.n_layer) if ends_a_branch else 1  # 2 n_layer branches add up
-                  nn.init.normal_(parameter, std=0.02 / scale)
-              elif name.endswith("bias"):
-                  nn.init.zeros_(parameter)
-
-      def forward(self, ids, targets=None):
-          T = ids.shape[1]
-          if self.config.block_size < T:
-              raise ValueError(f"ids has {T} positions, more than block_size = {self.config.block_size}")
-          positions = torch.arange(T, device=ids.device)  # (T,)
-          x = self.token_embedding(ids) + self.position_embedding(positions)  # (B, T, C) + (T, C)
-          x = self.dropout(x)
-          future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)  # (T, T), True = blocked
-          for block in self.blocks:
-              x = block(x, src_mask=future, is_causal=True)  # (B, T, C)
-          logits = self.lm_head(self.final_norm(x))  # (B, T, V)
-          if targets is None:
-              return logits, None
-          loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())  # (B T, V) against (B T,)
-          return logits, loss
+- in pytorch_layers
+  nn.TransformerEncoderLayer( => [nn.TransformerEncoderLayer(
+  for _ in range(config.n_layer) => ] * config.n_layer
 - in own_blocks
   (Block(config) for _ in range(config.n_layer)) => [Block(config)] * config.n_layer
 one_layer_fewer (slip): There is one block too few or too many: n_layer of them.
@@ -1385,59 +1339,27 @@ nothing_returned:
 """,
     right=r"""
 pytorch_layers:
-- |
-  from functools import partial
+- class GPT(nn.Module): =>
+      from functools import partial
 
 
-  class GPT(nn.Module):
-      def __init__(self, config):
-          super().__init__()
-          self.config = config
-          C = config.n_embd
-          self.token_embedding = nn.Embedding(config.vocab_size, C)
-          self.position_embedding = nn.Embedding(config.block_size, C)
-          self.dropout = nn.Dropout(config.dropout)
-          self.blocks = nn.ModuleList(
-              nn.TransformerEncoderLayer(
-                  d_model=C,
-                  nhead=config.n_head,
-                  dim_feedforward=4 * C,
-                  dropout=config.dropout,  # must be passed on: the layer's own default is 0.1
-                  activation=partial(F.gelu, approximate="tanh"),
-                  batch_first=True,
-                  norm_first=True,
-                  bias=config.bias,
-              )
-              for _ in range(config.n_layer)
+      class GPT(nn.Module):
+  nn.ModuleList(Block(config) for _ in range(config.n_layer)) =>
+      nn.ModuleList(
+          nn.TransformerEncoderLayer(
+              d_model=C,
+              nhead=config.n_head,
+              dim_feedforward=4 * C,
+              dropout=config.dropout,  # must be passed on: the layer's own default is 0.1
+              activation=partial(F.gelu, approximate="tanh"),
+              batch_first=True,
+              norm_first=True,
+              bias=config.bias,
           )
-          self.final_norm = nn.LayerNorm(C, bias=config.bias)
-          self.lm_head = nn.Linear(C, config.vocab_size, bias=False)
-          if config.tie_weights:
-              self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice
-
-          for name, parameter in self.named_parameters():
-              if parameter.dim() == 2:
-                  ends_a_branch = name.endswith(("out_proj.weight", "linear2.weight"))
-                  scale = math.sqrt(2 * config.n_layer) if ends_a_branch else 1  # 2 n_layer branches add up
-                  nn.init.normal_(parameter, std=0.02 / scale)
-              elif name.endswith("bias"):
-                  nn.init.zeros_(parameter)
-
-      def forward(self, ids, targets=None):
-          T = ids.shape[1]
-          if self.config.block_size < T:
-              raise ValueError(f"ids has {T} positions, more than block_size = {self.config.block_size}")
-          positions = torch.arange(T, device=ids.device)  # (T,)
-          x = self.token_embedding(ids) + self.position_embedding(positions)  # (B, T, C) + (T, C)
-          x = self.dropout(x)
-          future = torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1)  # (T, T), True = blocked
-          for block in self.blocks:
-              x = block(x, src_mask=future, is_causal=True)  # (B, T, C)
-          logits = self.lm_head(self.final_norm(x))  # (B, T, V)
-          if targets is None:
-              return logits, None
-          loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())  # (B T, V) against (B T,)
-          return logits, loss
+          for _ in range(config.n_layer)
+      )
+  name.endswith("out_proj.weight") or parameter.shape == (C, 4 * C) => name.endswith(("out_proj.weight", "linear2.weight"))
+  x = block(x, future) => x = block(x, src_mask=future, is_causal=True)
 own_blocks:
 - |
   class Block(nn.Module):

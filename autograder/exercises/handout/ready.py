@@ -1,16 +1,5 @@
 # @title Run this cell first: it looks whether everything is here, and lets tests speak plainly
-import contextlib
-import importlib.util
-import linecache
-import os
-import platform
-import re
-import shutil
-import sys
-import textwrap
-import traceback
-import urllib.request
-from pathlib import Path
+# Libraries are imported where they are needed: this cell must define nothing that an answer could lean on.
 
 
 def look_around(packages, files, network=False):
@@ -18,6 +7,14 @@ def look_around(packages, files, network=False):
 
     packages: libraries that this notebook imports; files: what must lie beside it; network: whether it can use one.
     """
+    import importlib.util
+    import os
+    import platform
+    import re
+    import shutil
+    import sys
+    from pathlib import Path
+
     found, wrong = [f"Python {platform.python_version()}"], []
     if sys.version_info < (3, 11):  # noqa: UP036 (this runs on students' machines)
         wrong.append(f"Python {platform.python_version()} is too old for this course: install 3.11 or newer.")
@@ -55,6 +52,9 @@ def look_around(packages, files, network=False):
 
 
 def _online():
+    import contextlib
+    import urllib.request
+
     answer = None
     with contextlib.suppress(OSError):
         answer = urllib.request.urlopen(urllib.request.Request("https://huggingface.co", method="HEAD"), timeout=3)
@@ -64,6 +64,8 @@ def _online():
 
 def plainly(shell, kind, error, trace, tb_offset=None):
     """Show what went wrong: in a test its sentence and the line of the student's code, elsewhere what Python says."""
+    import traceback
+
     steps = [(step, line) for step, line in traceback.walk_tb(trace) if _is_cell(step)]
     if issubclass(kind, SyntaxError) and not steps:
         shell.showsyntaxerror()
@@ -94,13 +96,20 @@ def _plain(kind, error, steps):
 
 def _is_cell(step):
     """Whether this code stands in a cell: then it is in no file."""
+    import linecache
+    from pathlib import Path
+
     name = step.f_code.co_filename
     return not name.startswith("<frozen") and not Path(name).exists() and bool(linecache.getline(name, 1))
 
 
 def _code(step, line):
+    import linecache
+
     return linecache.getline(step.f_code.co_filename, line).strip()
 
 
 def _wrapped(text):
+    import textwrap
+
     return "\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in text.splitlines())
