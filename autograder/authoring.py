@@ -16,6 +16,8 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
+from .asked.course import home
+
 # Notebook 10 takes the published model where it can be had; outputs that are kept and compared come from the small one.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
 # Notebooks 01 and 02 take a book where it can be had. Kept outputs come from the book; tests and marking do without it.
@@ -83,6 +85,20 @@ def tidy(path: Path) -> bool:
     before = path.read_bytes()
     nbformat.write(tidied(nbformat.read(path, as_version=4)), path)
     return path.read_bytes() != before
+
+
+def put_beside(path: Path) -> list[Path]:
+    """Write beside a solution notebook the course's own modules that it imports. Returns the files that changed."""
+    source = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+    changed = []
+    for module in sorted((home() / "handout" / "beside").glob("*.py")):
+        if re.search(rf"^\s*(?:from|import) {module.stem}\b", source, re.MULTILINE):
+            for file in module.parent.glob(f"{module.stem}.*"):
+                goal = path.with_name(file.name)
+                if not goal.exists() or goal.read_bytes() != file.read_bytes():
+                    goal.write_bytes(file.read_bytes())
+                    changed.append(goal)
+    return changed
 
 
 def tidied(notebook: NotebookNode) -> NotebookNode:

@@ -368,12 +368,15 @@ def check_gpt2(
 
 @app.command()
 def tidy() -> None:
-    """Take out of the solution notebooks what Jupyter writes into them and what differs from machine to machine."""
-    from .authoring import tidy
+    """Take out of the solution notebooks what differs from machine to machine; put beside them what they import."""
+    from .authoring import put_beside, tidy
 
     for notebook in notebooks():
-        if tidy(ROOT / "solutions" / notebook / f"{notebook}.ipynb"):
+        path = ROOT / "solutions" / notebook / f"{notebook}.ipynb"
+        if tidy(path):
             console.print(f"{notebook}: tidied", highlight=False)
+        for file in put_beside(path):
+            console.print(f"{notebook}: {file.name} written", highlight=False)
 
 
 @app.command()

@@ -7,6 +7,7 @@ Screenshots are kept in `classroom/screenshots`, to be looked at.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import socket
@@ -16,13 +17,17 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
+import torch
 from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page, expect, sync_playwright
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SCREENSHOTS = ROOT / "classroom" / "screenshots"
+EXPLORE = "from attention_explorer import explore\nexplore([[1.0, 0.0], [0.75, 0.25]], ['one', 'two'])"
 PATIENCE = 90_000  # milliseconds; the machine may be busy
 
 expect.set_options(timeout=PATIENCE)
@@ -46,6 +51,11 @@ def lab(tmp_path_factory):
     """JupyterLab as `make lab` starts it, in a fresh copy of what students get. Its address."""
     place = tmp_path_factory.mktemp("student") / "course"
     shutil.copytree(ROOT / "course", place)
+    kernel = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}}
+    small = new_notebook(
+        cells=[new_code_cell(EXPLORE)], metadata=kernel
+    )  # the course's own cell waits for an hour's work above it
+    nbformat.write(small, place / "05-attention" / "attention.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -174,3 +184,67 @@ def test_a_feedback_page_is_whole_without_a_network_and_without_serious_findings
     found = Axe().run(page)
     serious = [one for one in found.response["violations"] if one["impact"] in ("serious", "critical")]
     assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
+
+
+def explorer_page() -> str:
+    """Two explorers on one page: two layers of three heads with another kind, and a single head."""
+    from autograder.asked.course import home
+
+    spec = importlib.util.spec_from_file_location("explorer", home() / "handout" / "beside" / "attention_explorer.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: list[dict] = []
+    module.display = lambda bundle, raw: made.append(bundle)
+    words, others = ["the", "dog", "drinks", "water"], ["mmiri", "na-atọ"]
+    maps = torch.full((2, 3, 4, 4), 0.04)
+    for head in range(3):
+        maps[:, head, torch.arange(4), (torch.arange(4) - head).clamp(min=0)] = 0.88
+    module.explore(maps, words, title="self", also={"cross": (torch.full((2, 4), 0.25), others, words)})
+    module.explore(torch.eye(4), words)
+    return "<!doctype html><html lang=en><title>x</title><main>" + "".join(one["text/html"] for one in made) + "</main>"
+
+
+def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
+    path = tmp_path / "explorer.html"
+    path.write_text(explorer_page(), "utf-8")
+    page.goto(path.as_uri())
+    assert page.locator(".explorer .still").count() == 0, "the picture for where no script runs gives way"
+    first, said = page.locator(".explorer").first, page.locator(".explorer figcaption").first
+    expect(said).to_contain_text("layer 1, mean of the heads: the looks at the")
+    first.locator(".grid button").nth(1).click()
+    expect(said).to_contain_text("layer 0, head 1: the looks at the 0.88")
+    first.locator(".head").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("layer 0, head 1: drinks looks at dog 0.88")
+    page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text("layer 0, head 2: drinks looks at the 0.88")
+    page.keyboard.press("PageDown")
+    expect(said).to_contain_text("layer 1, head 2: drinks")
+    first.get_by_label("beside it").select_option(label="head 0")
+    expect(said).to_contain_text("drinks looks at drinks 0.88")
+    assert first.locator(".head").count() == 2
+    first.locator(".map .token", has_text="water").first.hover()
+    expect(said).to_contain_text("head 2: water looks at dog 0.88")
+    kept(page, "explorer")
+    first.get_by_label("kind").select_option(label="cross")
+    expect(said).to_contain_text("cross: mmiri looks at the 0.25")
+    expect(page.locator(".explorer figcaption").last).to_contain_text("the looks at the 1.00")
+    serious = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
+    assert not page.errors
+
+
+def test_in_jupyterlab_the_explorer_keeps_the_arrow_keys_for_itself(lab, page):
+    page.goto(f"{lab}/lab/tree/05-attention/attention.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    run(page, "Run All Cells")
+    said = page.locator(".explorer figcaption")
+    page.locator(".explorer .head").scroll_into_view_if_needed()
+    page.locator(".explorer .head").focus()
+    active = page.locator(".jp-Cell.jp-mod-active").first.element_handle()
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("two looks at one 0.75")
+    assert active.evaluate("cell => cell.classList.contains('jp-mod-active')"), "the key went to the notebook"
+    kept(page, "explorer-lab")
+    assert not ours(page.errors)

@@ -33,8 +33,9 @@ class Ready(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         folder = Path(resources["metadata"]["path"])
-        imported = _imported(nb)
-        beside = sorted(path.name for path in folder.iterdir() if path.suffix != ".ipynb" and path.name[0] != ".")
+        files = [path for path in folder.iterdir() if path.suffix != ".ipynb" and path.name[0] not in "._"]
+        imported = _imported(nb) - {path.stem for path in files}
+        beside = sorted(path.name for path in files)
         answers: dict[str, str] = {}
         for cell in nb.cells:
             about = cell.metadata.get("nbgrader", {})
