@@ -1,8 +1,8 @@
 """What was proved once of an exercise is not proved again until something changes on which it depends.
 
 A test that asks hundreds of versions takes all of them where `proved.json` does not know the state of what it tests,
-and every tenth where it does, another tenth in each state. The same for notebooks that are run from end to end: one
-whose state is known is run again in one state of ten. `make prove` takes all, and writes down what it has proved; CI
+and every tenth where it does, another tenth in each state. The same for what is run from end to end, a notebook, a
+training: one whose state is known is run again in one state of ten. `make prove` takes all, and writes down what it has proved; CI
 takes all, too. The state is that of every letter the test depends on: a comment changes it.
 """
 
@@ -25,6 +25,7 @@ KEPT = Path(__file__).with_name("proved.json")
 ENGINE = ("asked", "inside", "judge")
 PROPERTY = "proved"
 EVERY = 10
+UNCHANGED = "nothing of it has changed since it was run: --prove runs it again"
 
 Item = TypeVar("Item")
 
@@ -46,9 +47,9 @@ class Proof:
             return list(items)
         return list(items[int(state, 16) % EVERY % max(1, len(items)) :: EVERY])
 
-    def run_again(self, folder: Path) -> bool:
-        """Whether a notebook is to be run, of which everything lies in this folder."""
-        state = state_of(folder, self.test)
+    def run_again(self, *folders: Path) -> bool:
+        """Whether to run again what takes long, and depends on nothing but what lies in these folders."""
+        state = state_of(*folders, test=self.test)
         self.properties.append((PROPERTY, [self.name, state]))
         return self.everything or due(self.name, state)
 
@@ -58,12 +59,13 @@ def due(name: str, state: str) -> bool:
     return _kept().get(name) != state or int(state, 16) % EVERY == 0
 
 
-def state_of(folder: Path, test: bytes = b"") -> str:
-    """Of all that lies in a folder, what Jupyter and Python leave there aside."""
+def state_of(*folders: Path, test: bytes = b"") -> str:
+    """Of all that lies in folders, what Jupyter and Python leave there aside."""
     found = hashlib.sha256(environment().encode() + test)
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):
-            found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):
+                found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return found.hexdigest()[:16]
 
 

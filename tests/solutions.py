@@ -22,7 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prove", action="store_true", help="all of them, and write down what is proved")
     everything = parser.parse_args().prove
-    states = {name: state_of(ROOT / "solutions" / name, CONFIGURATION.read_bytes()) for name in notebooks()}
+    states = {name: state_of(ROOT / "solutions" / name, test=CONFIGURATION.read_bytes()) for name in notebooks()}
     chosen = [name for name, state in states.items() if everything or due(_called(name), state)]
     for name in notebooks():
         print(f"{name}: {'is run' if name in chosen else 'nothing has changed since it was run (--prove runs it)'}")

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from conftest import NOTEBOOKS, ROOT
 from nbclient import NotebookClient
+from proofs import UNCHANGED
 
 from autograder.authoring import tidy
 from autograder.grading.marker import exercise_of
@@ -79,7 +80,7 @@ def test_the_release_is_in_step_with_the_solutions(tmp_path):
 def test_the_release_runs_alone_and_unanswered_exercises_say_what_to_do(name, proof, tmp_path, monkeypatch):
     """A student opens the folder and runs all cells before answering anything."""
     if not proof.run_again(ROOT / "course" / name):
-        pytest.skip("nothing of it has changed since it was run: make prove runs it again")
+        pytest.skip(UNCHANGED)
     startup = tmp_path / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "block.py").write_text(BLOCK)
