@@ -25,7 +25,7 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 # PROVE=--prove tries and runs again what has not changed since it was proved, too
 PROVE ?=
 PROVING := tests/test_exercises.py tests/test_mutants.py tests/test_pasted_answers.py tests/test_release.py tests/test_costs.py \
-    tests/test_corpus.py
+    tests/test_corpus.py tests/test_published_gpt2.py
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest $(PROVE) -n 2 --dist loadgroup tests

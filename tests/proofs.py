@@ -48,7 +48,7 @@ class Proof:
         return list(items[int(state, 16) % EVERY % max(1, len(items)) :: EVERY])
 
     def run_again(self, *folders: Path) -> bool:
-        """Whether to run again what takes long, and depends on nothing but what lies in these folders."""
+        """Whether to run again what takes long, and depends on nothing but what lies in these folders or files."""
         state = state_of(*folders, test=self.test)
         self.properties.append((PROPERTY, [self.name, state]))
         return self.everything or due(self.name, state)
@@ -60,10 +60,10 @@ def due(name: str, state: str) -> bool:
 
 
 def state_of(*folders: Path, test: bytes = b"") -> str:
-    """Of all that lies in folders, what Jupyter and Python leave there aside."""
+    """Of all that lies in folders (or of a file), what Jupyter and Python leave there aside."""
     found = hashlib.sha256(environment().encode() + test)
     for folder in folders:
-        for path in sorted(folder.rglob("*")):
+        for path in sorted(folder.rglob("*")) or [folder]:
             if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):
                 found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return found.hexdigest()[:16]

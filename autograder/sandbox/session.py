@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import shutil
 import socket
@@ -152,7 +153,7 @@ class Session:
             if files is not None:
                 copy_files(str(files), str(self.scratch))
         sock, self._leash = template.spawn(files, self.scratch, self.limits)
-        self._channel = Channel(sock, 8 * self.limits.output)
+        self._channel = Heard(sock, 8 * self.limits.output)
         self.alive = True
         try:
             greeting = self._channel.receive(time.monotonic() + 60).tree
@@ -305,7 +306,20 @@ class Session:
         self.close()
 
 
-class Replies(Channel):
+class Heard(Channel):
+    """What a child says. The collector rests meanwhile: every few thousand lists it would walk over all of torch."""
+
+    def receive(self, deadline: float | None = None) -> Packet:
+        rested = gc.isenabled()
+        gc.disable()
+        try:
+            return super().receive(deadline)
+        finally:
+            if rested:
+                gc.enable()
+
+
+class Replies(Heard):
     """A channel whose messages are mostly tensors: what is read as JSON has a bound of its own."""
 
     _at_start = False
