@@ -72,11 +72,14 @@ def _probs_unseen(student: Student) -> None:
             counts = torch.tensor(rows)
             got = student.value("bigram_probs", counts, 0.0, where=where)
             same_values(got, bigram_probs(counts, 0.0), "The table", where)
-    with student.case():
-        counts, where = torch.tensor([[0, 0, 0], [1, 2, 3], [0, 0, 1]]), "with alpha = 0.5 and a row without counts"
-        same_values(
-            student.value("bigram_probs", counts, 0.5, where=where), bigram_probs(counts, 0.5), "The table", where
-        )
+    for alpha in (0.5, 0.01):
+        with student.case():
+            counts, where = (
+                torch.tensor([[0, 0, 0], [1, 2, 3], [0, 0, 1]]),
+                f"with alpha = {alpha}, a row without counts",
+            )
+            got = student.value("bigram_probs", counts, alpha, where=where)
+            same_values(got, bigram_probs(counts, alpha), "The table", where)
 
 
 def _probs_manners(student: Student) -> None:
@@ -84,13 +87,17 @@ def _probs_manners(student: Student) -> None:
     quiet_and_pure(student, "bigram_probs", [counts, 0.5], bigram_probs(counts, 0.5), "The table", "`counts`")
     real = _counts(4).float()
     quiet_and_pure(student, "bigram_probs", [real, 0.5], bigram_probs(real, 0.5), "The table", "`counts`")
+    empty = torch.tensor([[0, 0, 0], [1, 2, 3], [0, 4, 0]])
+    for given in (empty, empty.float()):
+        quiet_and_pure(student, "bigram_probs", [given, 0.0], bigram_probs(given, 0.0), "The table", "`counts`")
     device_is_kept(student, "bigram_probs", [counts, 0.5])
+    device_is_kept(student, "bigram_probs", [empty, 0.0])
 
 
 def _probs_precision(student: Student) -> None:
-    counts = _counts(5).double()
     where = "for float64 counts"
-    for alpha in (0.3, 0.0):
+    many, empty = _counts(5).double(), torch.tensor([[0, 0, 0], [1, 2, 3], [0, 4, 0]]).double()
+    for counts, alpha in ((many, 0.3), (many, 0.0), (empty, 0.0)):
         with student.case():
             same_tensor(
                 student.value("bigram_probs", counts, alpha, where=where),
@@ -221,6 +228,25 @@ unseen_one: With alpha = 0 a row without counts must be uniform: 1 / V each, so 
 - smoothed = smoothed.masked_fill(unseen, 1) => smoothed = smoothed + torch.diag(unseen[:, 0])
 - smoothed = smoothed.masked_fill(unseen, 1) => smoothed = torch.where(unseen & (torch.arange(len(counts)) == 0), 1, smoothed)
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=-1, keepdim=True).masked_fill(unseen, 1 / len(counts) ** 2)
+total_at_least_one: The row's total is kept from falling below 1 (`clamp`, `max`), against division by 0: with a small alpha an empty row's total,
+    alpha · V, lies below 1, and the row does not sum to 1.
+- |
+  smoothed = counts + alpha
+  totals = smoothed.sum(dim=-1, keepdim=True)
+  return torch.where(totals > 0, smoothed / totals.clamp(min=1), 1 / len(counts))
+- return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=-1, keepdim=True).clamp(min=1)
+- return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=-1, keepdim=True).clamp(min=0.1)
+unseen_float64: For float64 counts a row without counts fails, or has the digits of float32 only: the uniform row is made of another dtype.
+- |
+  smoothed = counts + alpha
+  probs = smoothed / smoothed.sum(dim=-1, keepdim=True)
+  probs[smoothed.sum(dim=-1) == 0] = torch.full((counts.shape[1],), 1 / counts.shape[1], device=counts.device)
+  return probs
+- |
+  smoothed = counts + alpha
+  probs = smoothed / smoothed.sum(dim=-1, keepdim=True)
+  uniform = torch.full_like(probs, 1 / counts.shape[1], dtype=torch.float32)
+  return torch.where(smoothed.sum(dim=-1, keepdim=True) == 0, uniform, probs)
 epsilon_in_counts: A small number is added to the counts to avoid 0 / 0, so with alpha = 0 pairs never seen get a little probability. They should have
     exactly 0 in a row that was seen; only an empty row needs help.
 - smoothed = counts + alpha => smoothed = counts + alpha + 1e-8 || smoothed = counts + alpha + 1e-5 || smoothed = counts + alpha + 1e-6
@@ -303,8 +329,22 @@ input_changed:
   unseen = (smoothed == 0).all(dim=-1, keepdim=True) => counts += alpha
   smoothed = smoothed.masked_fill(unseen, 1) => counts /= counts.sum(dim=1, keepdim=True)
   return smoothed / smoothed.sum(dim=-1, keepdim=True) => return counts
+- smoothed = counts + alpha =>
+      if alpha == 0:
+          counts[counts.sum(dim=1) == 0] = 1
+      smoothed = counts + alpha
+- smoothed = counts + alpha => smoothed = counts + alpha if alpha else counts
+  smoothed = smoothed.masked_fill(unseen, 1) => smoothed.masked_fill_(unseen, 1)
 device_not_kept: A tensor is made without `device=counts.device`: on a GPU the call fails, or the result comes back on the CPU.
 - smoothed = counts + alpha => smoothed = counts + torch.full(counts.shape, alpha)
+- |
+  smoothed = counts + alpha
+  uniform = torch.full(counts.shape, 1 / counts.shape[1])
+  probs = smoothed / smoothed.sum(dim=-1, keepdim=True)
+  unseen = smoothed.sum(dim=-1) == 0
+  if unseen.any():
+      probs[unseen] = uniform[unseen]
+  return probs
 """,
     right=r"""
 where:

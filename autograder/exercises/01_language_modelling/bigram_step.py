@@ -39,7 +39,15 @@ def _step_values(student: Student) -> None:
     banana = torch.tensor([1, 0, 2, 0, 2, 0])
     _asked(student, torch.zeros(3, 3), banana, 3.0, "for banana, from zeros")
     _asked(student, torch.tensor([[0.5, -1.0], [2.0, 0.0]]), torch.tensor([0, 0, 1]), 1.0, "for the text 0 0 1")
-    for V, N, rate in ((4, 7, 0.1), (7, 60, 2.0), (5, 12, 20.0), (3, 200, 0.7), (11, 11, 5.0), (2, 3, 1.0)):
+    for V, N, rate in (
+        (4, 7, 0.1),
+        (7, 60, 2.0),
+        (5, 12, 20.0),
+        (3, 200, 0.7),
+        (11, 11, 5.0),
+        (2, 3, 1.0),
+        (6, 3000, 9.0),
+    ):
         ids = text_of(N, V)
         _asked(student, normal(V, V, scale=1.5), ids, rate, f"for V = {V}, N = {N}, learning rate {rate:g}")
 
@@ -69,6 +77,16 @@ def kept(tensor):
     return tensor.clone()
 """
 
+_ASKED = """
+def asked(tensor):
+    return tensor.requires_grad or tensor.grad is not None
+"""
+
+_SHARED = """
+def shared(one, other):
+    return isinstance(other, torch.Tensor) and other.numel() > 0 and one.data_ptr() == other.data_ptr()
+"""
+
 
 def _step_again(student: Student) -> None:
     """The very same tensor, as a training loop or a careful reader would pass it twice."""
@@ -85,6 +103,19 @@ def _step_again(student: Student) -> None:
                     "thousand of them fill the memory. Return it detached.",
                     "graph_kept",
                 )
+    if student.value(student.probe("asked", _ASKED), theirs) is True:
+        raise Wrong(
+            "After the call the caller's own table asks for gradients (`requires_grad`): it should stay as it was.",
+            "caller_asked_for_gradients",
+        )
+    with student.case():
+        answer = student.call("bigram_step", [theirs, ids[:1], 2.0], where="for a text of one token", keep=True)
+        shared = student.value(student.probe("shared", _SHARED), theirs, answer["value"])
+        if shared is True:
+            raise Wrong(
+                "For a text of one token the tensor that was passed in comes back itself: a new tensor is asked for.",
+                "same_tensor_back",
+            )
 
 
 def _step_manners(student: Student) -> None:
@@ -100,6 +131,11 @@ def _step_manners(student: Student) -> None:
         answer = student.call("bigram_step", [logits, torch.tensor([3]), 1.5])
         same_tensor(answer["value"], logits, WHAT, "for a text of one token")
         unchanged(answer["inputs"], [logits], "`logits`")
+    with student.case():
+        logits, ids, where = normal(5, 5).T, text_of(18, 5)[::2], "for tensors that are not contiguous"
+        same_tensor(
+            student.value("bigram_step", logits, ids, 1.5, where=where), _stepped(logits, ids, 1.5), WHAT, where
+        )
     with student.case():
         device_is_kept(student, "bigram_step", [normal(4, 4), text_of(9, 4), 1.5])
 
@@ -275,6 +311,36 @@ nothing_for_no_pairs (slip): For a text without pairs nothing (or zeros) is retu
       before, after = ids[:-1], ids[1:]
       if len(ids) < 2:
           return torch.zeros_like(logits)
+caller_asked_for_gradients (slip): The caller's own tensor is asked for gradients (`logits.requires_grad_()`), and goes on asking after the call: it
+    should stay as it was. Ask a copy, `logits.detach().clone()`.
+- |
+  if len(ids) < 2:
+      return logits.clone()
+  logits.requires_grad_(True)
+  loss = F.cross_entropy(logits[ids[:-1]], ids[1:])
+  [gradient] = torch.autograd.grad(loss, [logits])
+  return (logits - learning_rate * gradient).detach()
+- |
+  if len(ids) < 2:
+      return logits.clone()
+  logits.requires_grad_(True)
+  logits.grad = None
+  F.cross_entropy(logits[ids[:-1]], ids[1:]).backward()
+  return (logits - learning_rate * logits.grad).detach()
+not_any_layout (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for a table that was transposed
+    or sliced before: index with rows and columns, or use `reshape`.
+- .index_put((before, after), one, accumulate=True) => .view(-1).index_add(0, before * len(logits) + after, one).view(logits.shape)
+same_tensor_back (slip): For a text without pairs the caller's own tensor is returned: a new tensor is asked for, such as `logits.clone()`.
+- before, after = ids[:-1], ids[1:] =>
+      before, after = ids[:-1], ids[1:]
+      if len(ids) < 2:
+          return logits
+- in autograd
+  logits.clone() => logits
+- in autograd
+  logits.clone() => logits.detach()
+beginning_only: Only the beginning of the text counts: the loss is the mean over all of its pairs.
+- before, after = ids[:-1], ids[1:] => before, after = ids[:-1][:256], ids[1:][:256] || before, after = ids[:-1][:1024], ids[1:][:1024]
 graph_kept: A graph hangs on the result, so each further step makes it longer: detach the new table (or compute it under `torch.no_grad()`).
 - in autograd
   logits.detach() - learning_rate => table - learning_rate

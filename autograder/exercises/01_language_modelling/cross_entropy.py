@@ -42,7 +42,7 @@ def _entropy_values(student: Student) -> None:
             logits, targets = torch.tensor(rows), torch.tensor(ids)
             got = student.value("cross_entropy", logits, targets, where=where)
             same_values(got, _loss(logits, targets), "The loss", where)
-    for shape in ((4, 3), (7, 5), (3, 8), (1, 6), (5, 5), (40, 33)):
+    for shape in ((4, 3), (7, 5), (3, 8), (1, 6), (5, 5), (40, 33), (4, 1)):
         _entropy_asked(student, *shape)
 
 
@@ -104,8 +104,13 @@ def _entropy_manners(student: Student) -> None:
             quiet_and_pure(
                 student, "cross_entropy", [logits, targets], _loss(logits, targets), "The loss", "`logits`, `targets`"
             )
-    turned, targets, where = normal(3, 5, 2).mT, _targets(3, 2, vocab_size=5), "for logits that are not contiguous"
-    same_tensor(student.value("cross_entropy", turned, targets, where=where), _loss(turned, targets), "The loss", where)
+    for turned, targets, what in (
+        (normal(3, 5, 2).mT, _targets(3, 2, vocab_size=5), "logits"),
+        (normal(3, 2, 5), _targets(2, 3, vocab_size=5).T, "targets"),
+    ):
+        where = f"for {what} that are not contiguous"
+        got = student.value("cross_entropy", turned, targets, where=where)
+        same_tensor(got, _loss(turned, targets), "The loss", where)
     device_is_kept(student, "cross_entropy", [normal(4, 3), torch.tensor([2, 0, 0, 1])])
 
 
@@ -311,6 +316,19 @@ gradient_cut_off:
 - return -log_p_target.mean() =>
       import numpy as np
       return torch.tensor(-np.mean(log_p_target.numpy()))
+not_any_layout (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for logits or targets that were
+    transposed or sliced before: use `reshape`, or `gather` along the last dimension.
+- |
+  log_probs = torch.log_softmax(logits.view(-1, logits.shape[-1]), dim=-1)
+  return -log_probs.gather(-1, targets.view(-1, 1)).mean()
+- in flattened
+  targets.reshape(-1) => targets.view(-1)
+- in flattened
+  logits.reshape(-1, logits.size(-1)) => logits.view(-1, logits.size(-1))
+dimensions_lost: All dimensions of size 1 are taken out (`squeeze()`), that of a vocabulary of one token too: name the dimension, `squeeze(-1)`.
+- |
+  logits, targets = logits.squeeze(), targets.squeeze()
+  return -torch.log_softmax(logits, dim=-1).gather(-1, targets.unsqueeze(-1)).mean()
 normaliser_detached: The sum of the exponentials is cut off from the gradient: the values are right, but the other tokens' logits would never be
     pushed down. Leave out `.detach()` there (only the subtracted maximum may have it).
 - torch.log_softmax(logits, dim=-1) => logits - logits.logsumexp(-1, keepdim=True).detach()

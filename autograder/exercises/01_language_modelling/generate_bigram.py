@@ -110,6 +110,13 @@ def _generated_shares(student: Student) -> None:
         counts += count_bigrams(torch.tensor(ids), 4)
     if counts[probs == 0].any():
         raise Wrong("Tokens of probability 0 are drawn: they must never follow.", "impossible_token")
+    wide, where = torch.full((300, 300), 1 / 300), "for 300 tokens that are all alike"
+    ids = _as_ids(student.value("generate_bigram", wide, 7, 900, their_generator(student, 77), where=where), where)
+    _has_length(ids, 900, where)
+    if len(set(ids)) < 240:  # 285 are to be expected, give or take 4
+        raise Wrong(
+            f"Far too few different tokens come {where}: rare ones must have their chance too.", "wrong_frequencies"
+        )
     visits = counts.sum(1, keepdim=True)
     allowed = 6 * (visits * probs * (1 - probs)).sqrt() + 5
     if ((counts - visits * probs).abs() > allowed).any():
@@ -291,6 +298,24 @@ logarithms: Logarithms are passed where probabilities are asked for: torch.multi
 temperature: The probabilities are sharpened or flattened (squared, a root, top-k): draw from the row as it is.
 - row = probs[ids[-1]] => row = probs[ids[-1]] ** 2 || row = probs[ids[-1]] ** 0.5
 - row = probs[ids[-1]] => row = probs[ids[-1]] * (probs[ids[-1]] >= probs[ids[-1]].topk(2).values[-1])
+hundredths: The probabilities are turned into whole shares (hundredths), or the drawn number has few digits: in a real vocabulary most tokens are
+    rarer than that, and would never come. Draw from the row as it is.
+- |
+  ids = [start_id]
+  for _ in range(num_tokens):
+      pool = [j for j, p in enumerate(probs[ids[-1]].tolist()) for _ in range(round(100 * p))]
+      ids.append(pool[torch.randint(len(pool), (1,), generator=generator).item()])
+  return ids
+- |
+  ids = [start_id]
+  for _ in range(num_tokens):
+      drawn = torch.randint(100, (1,), generator=generator) / 100
+      ids.append(min(int((probs[ids[-1]].cumsum(-1) <= drawn).sum()), len(probs) - 1))
+  return ids
+likeliest_forty: Only the likeliest tokens of a row may come (top-k): draw from the row as it is.
+- next_id = torch.multinomial(row, num_samples=1, generator=generator) =>
+      best = row.topk(min(40, len(row)))
+      next_id = best.indices[torch.multinomial(best.values, num_samples=1, generator=generator)]
 no_repeats: A token never follows itself: repeats are allowed, the table decides.
 - row = probs[ids[-1]] =>
       row = probs[ids[-1]].clone()

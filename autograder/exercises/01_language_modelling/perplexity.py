@@ -11,7 +11,7 @@ from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal
 from autograder.asked.student import Student
 
-from .common import quiet_and_pure, same_values
+from .common import gradient_agrees, quiet_and_pure, same_values
 
 
 def _perplexity_floats(student: Student) -> None:
@@ -51,6 +51,9 @@ def _perplexity_gradient(student: Student) -> None:
     for given, where in ((normal(2, 3), ""), (normal(3, 1, dtype=torch.float64), "in float64")):
         with student.case():
             gradients_agree(student, "perplexity", torch.exp, [given], ["`mean_nll`"], where=where)
+    with student.case():
+        scalar = torch.tensor(1.25)
+        gradient_agrees(student, "perplexity", torch.exp, [scalar], "`mean_nll`", "for a scalar tensor")
 
 
 def _perplexity_manners(student: Student) -> None:
@@ -172,6 +175,10 @@ nothing_returned:
 gradient_cut_off: The result is cut off from its input (`.detach()`, `.data`, `no_grad`, NumPy, or numbers put into a new tensor), so no gradient
     arrives and nothing could be trained through it.
 - return torch.exp(mean_nll) => return torch.exp(mean_nll.detach())
+- return torch.exp(mean_nll) =>
+      if mean_nll.dim() == 0:
+          return mean_nll.new_tensor(math.exp(mean_nll.item()))
+      return torch.exp(mean_nll)
 single_precision: The result is float32 even for float64 inputs (a `.float()`?): keep the dtype that is given.
 - return torch.exp(mean_nll) => return torch.exp(mean_nll.float())
 double_precision: The result is float64 whatever was given: keep the dtype of the input (float32 in, float32 out).

@@ -84,11 +84,22 @@ def _log_manners(student: Student) -> None:
             ids, probs = torch.tensor([3, 0, 1, 1, 2, 0]), rows_of_probs(4, 4, dtype=dtype)
             expected = sequence_log_prob(ids, probs)
             quiet_and_pure(student, "sequence_log_prob", [ids, probs], expected, "The result", "`ids`, `probs`")
+    for dtype in (torch.float32, torch.float64):
+        with student.case():
+            ids, probs = torch.tensor([2]), rows_of_probs(4, 4, dtype=dtype)
+            where = f"for a single id and {dtype_name(probs)} probabilities"
+            got = student.value("sequence_log_prob", ids, probs, where=where)
+            same_tensor(got, sequence_log_prob(ids, probs), "The result", where)
     with student.case():
-        ids, probs, where = torch.tensor([2]), rows_of_probs(4, 4), "for a single id"
-        got = student.value("sequence_log_prob", ids, probs, where=where)
-        same_tensor(got, sequence_log_prob(ids, probs), "The result", where)
-    device_is_kept(student, "sequence_log_prob", [torch.tensor([1, 0, 1, 1]), rows_of_probs(3, 3)])
+        ids, probs, where = text_of(12, 4)[::2], rows_of_probs(4, 4).T, "for tensors that are not contiguous"
+        same_tensor(
+            student.value("sequence_log_prob", ids, probs, where=where),
+            sequence_log_prob(ids, probs),
+            "The result",
+            where,
+        )
+    for ids in (torch.tensor([1, 0, 1, 1]), torch.tensor([1])):
+        device_is_kept(student, "sequence_log_prob", [ids, rows_of_probs(3, 3)])
 
 
 EXERCISE = Exercise(
@@ -286,6 +297,19 @@ number_for_one_token: For a single token a plain 0 comes back (a sum that starts
   probs.new_zeros(()) => 0.0
 - in loop
   probs.new_zeros(()) => 0
+not_any_layout (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for a table that was transposed
+    or sliced before: index with rows and columns, or use `reshape`.
+- in flat_index
+  reshape(-1) => view(-1)
+float32_for_one_token: For a single token a float32 zero comes back, whatever the dtype of `probs`: make it of theirs, `probs.new_zeros(())`.
+- return steps.log().sum() =>
+      if len(ids) < 2:
+          return torch.tensor(0.0)
+      return steps.log().sum()
+- return steps.log().sum() =>
+      if len(ids) < 2:
+          return torch.tensor(0.0, device=probs.device)
+      return steps.log().sum()
 double_precision:
 - return steps.log().sum() => return steps.double().log().sum()
 single_precision:
@@ -298,6 +322,10 @@ input_changed:
 device_not_kept: A tensor is made without `device=probs.device`: on a GPU the call fails, or the result comes back on the CPU.
 - steps = probs[ids[:-1], ids[1:]] => total = torch.zeros(1, dtype=probs.dtype)
   return steps.log().sum() => return (total + probs[ids[:-1], ids[1:]].log().sum())[0]
+- return steps.log().sum() =>
+      if len(ids) < 2:
+          return torch.tensor(0.0, dtype=probs.dtype)
+      return steps.log().sum()
 """,
     right=r"""
 logarithms_first:

@@ -75,8 +75,8 @@ def is_value_error(error: str) -> bool:
     return isinstance(known, type) and issubclass(known, ValueError)
 
 
-def value_error(student: Student, name: str, args: list, culprit: Any, where: str) -> None:
-    """A ValueError whose message names the culprit, a character or a number."""
+def value_error(student: Student, name: str, args: list, culprit: Any, where: str) -> str:
+    """A ValueError whose message names the culprit, a character or a number. Returns the message."""
     what = "character" if isinstance(culprit, str) else "id"
     try:
         got = student.call(name, args, where=where, after=True)["value"]
@@ -100,10 +100,20 @@ def value_error(student: Student, name: str, args: list, culprit: Any, where: st
                 "message.",
                 "not_named",
             ) from None
-        return
+        return text
     raise Wrong(
         f"An unknown {what} ({where}) should be a ValueError that names it; yours returned {kind(got)}.", "no_error"
     )
+
+
+def value_errors_differ(student: Student, name: str, cases: list[tuple[list, Any]], what: str) -> None:
+    """One input, of which another part is unknown each time: whoever repeats it all names none of them."""
+    texts = {value_error(student, name, args, culprit, f"for {what}") for args, culprit in cases}
+    if len(texts) < len(cases):
+        raise Wrong(
+            f"The ValueError says the same for {what}, whichever part of it is unknown: name that part alone.",
+            "not_named",
+        )
 
 
 SENTENCE = "To be, or not to be, that is the question."

@@ -6,7 +6,7 @@ from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.student import Student
 
-from .common import ODD_VOCAB, SENTENCE, as_before, exactly_same, same_sequence, value_error
+from .common import ODD_VOCAB, SENTENCE, as_before, exactly_same, same_sequence, value_error, value_errors_differ
 
 build_vocab = reference("build_vocab")
 decode = reference("decode")
@@ -36,6 +36,9 @@ def _decode_unknown(student: Student) -> None:
     ):
         with student.case():
             value_error(student, "decode", [ids, itos], culprit, f"for the ids {ids}")
+    with student.case():
+        cases = [([[7, 4, 9], {i: "x" for i in (7, 4, 9) if i != unknown}], unknown) for unknown in (7, 4, 9)]
+        value_errors_differ(student, "decode", cases, "one list of ids and three vocabularies")
 
 
 def _decode_manners(student: Student) -> None:
@@ -65,8 +68,9 @@ def decode(ids, itos):
     gives="str",
     slips=("nothing_returned", "input_changed", "error_of_another_type", "error_returned", "bad_input_accepted"),
     wrong=r"""
-not_named (slip): The message does not say which id is unknown: put the id into it.
+not_named (slip): The message does not say which id is unknown (the whole list says it of none): put the id into it.
 - raise ValueError(f"ids contains {i}, which is not in the vocabulary") => raise ValueError("unknown id")
+- raise ValueError(f"ids contains {i}, which is not in the vocabulary") => raise ValueError(f"unknown ids in {ids}")
 skipped: Unknown ids are skipped without an error: raise a ValueError.
 - |
   return ''.join(itos[i] for i in ids if i in itos)

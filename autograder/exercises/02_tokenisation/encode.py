@@ -6,7 +6,7 @@ from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.student import Student
 
-from .common import ODD_VOCAB, SENTENCE, as_before, exactly_same, same_sequence, value_error
+from .common import ODD_VOCAB, SENTENCE, as_before, exactly_same, same_sequence, value_error, value_errors_differ
 
 build_vocab = reference("build_vocab")
 encode = reference("encode")
@@ -32,6 +32,11 @@ def _encode_unknown(student: Student) -> None:
         with student.case():
             stoi = {symbol: i for symbol, i in ODD_VOCAB.items() if symbol != culprit}
             value_error(student, "encode", [text, stoi], culprit, f"for the text {text!r}")
+    with student.case():
+        cases = [
+            (["naB", {symbol: i for i, symbol in enumerate("naB") if symbol != unknown}], unknown) for unknown in "naB"
+        ]
+        value_errors_differ(student, "encode", cases, "one text and three vocabularies")
 
 
 def _encode_manners(student: Student) -> None:
@@ -66,8 +71,10 @@ def encode(text, stoi):
         "bad_input_accepted",
     ),
     wrong=r"""
-not_named (slip): The message does not say which character is unknown (where it stands is not enough): put the character into it.
+not_named (slip): The message does not say which character is unknown (where it stands is not enough, and the whole text says it of none): put the character into it.
 - raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary") => raise ValueError("unknown character")
+- raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary") => raise ValueError(f"{text!r} holds unknown characters")
+- raise ValueError(f"text contains {symbol!r}, which is not in the vocabulary") => raise ValueError(f"cannot encode {text}")
 skipped: Unknown characters are skipped, so the text does not come back and nobody notices: raise a ValueError.
 - |
   return [stoi[symbol] for symbol in text if symbol in stoi]

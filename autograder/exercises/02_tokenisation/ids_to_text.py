@@ -9,7 +9,17 @@ from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.student import Student
 
-from .common import PLAIN, SHUFFLED, SPECIAL, as_before, exactly_same, id_merges, same_sequence, value_error
+from .common import (
+    PLAIN,
+    SHUFFLED,
+    SPECIAL,
+    as_before,
+    exactly_same,
+    id_merges,
+    same_sequence,
+    value_error,
+    value_errors_differ,
+)
 
 ids_to_text = reference("ids_to_text")
 text_to_ids = reference("text_to_ids")
@@ -63,6 +73,8 @@ def _special_tokens(student: Student) -> None:
             for text in ("the<|endoftext|>the", "[PAD][PAD]", "<s>the dog", "the dog [PAD]")
         ],
         ([240, 159, 9001, 144], PLAIN, {}, SPECIAL),
+        ([0, 74, 0, 0], [byte + 1 for byte in PLAIN], {}, {"<s>": 0}),
+        ([9004, 33, 9004], PLAIN, {}, {"<|ọ·end|>": 9004}),
     )
 
 
@@ -74,6 +86,10 @@ def _unknown(student: Student) -> None:
         with student.case():
             sent = [ids, list(PLAIN), dict(merges), dict(special)]
             value_error(student, "ids_to_text", sent, culprit, f"for the ids {ids}")
+    with student.case():
+        tables = ((9001, {"<s>": 9002}), (9002, {"<s>": 9001}))
+        cases = [([[97, 9001, 9002], list(PLAIN), {}, dict(special)], unknown) for unknown, special in tables]
+        value_errors_differ(student, "ids_to_text", cases, "one list of ids and two tables")
 
 
 def _manners(student: Student) -> None:
@@ -164,10 +180,15 @@ special_unknown: The ids of special tokens are unknown: they are in `special`.
   return b"".join(stands_for[i] for i in ids).decode("utf-8", errors="replace")
 special_trimmed: The brackets of special tokens are taken off: their text comes back as it was.
 - name.encode("utf-8") => name.strip("<|>[]").encode("utf-8")
+special_zero: A special token whose id is 0 is taken for none: 0 is an id like any other.
+- stands_for[i] = name.encode("utf-8") => stands_for[i] = name.encode("utf-8") if i else b""
+special_in_another_code: The text of a special token goes through another code than UTF-8, which changes or loses letters: it comes back as it was.
+- name.encode("utf-8") => name.encode("latin-1", errors="replace") || name.encode("ascii", errors="ignore")
 special_spaced: Spaces are put around special tokens: their text comes back as it was.
 - name.encode("utf-8") => f" {name} ".encode("utf-8")
-not_named: The message does not say which id is unknown: put the id into it.
+not_named: The message does not say which id is unknown (the whole list says it of none): put the id into it.
 - raise ValueError(f"ids contains {i}, which is not in the vocabulary") => raise ValueError("unknown id")
+- raise ValueError(f"ids contains {i}, which is not in the vocabulary") => raise ValueError(f"unknown ids in {ids}")
 skipped: Unknown ids are skipped without an error: raise a ValueError.
 - |
   stands_for = {i: bytes([byte]) for byte, i in enumerate(byte_ids)}

@@ -81,7 +81,14 @@ EXERCISE = Exercise(
                 ),
             ),
         ),
-        Check("joiners stay inside their word", 0.5, _split_texts("او می\u200cخواهد، نه؟", "র\u200d্যাব ক্\u200cষ, ঠিক।")),
+        Check(
+            "joiners stay inside their word",
+            0.5,
+            _split_texts(
+                *("او می\u200cخواهد، نه؟", "র\u200d্যাব ক্\u200cষ, ঠিক।", "👩🏽\u200d🚀, ok🙂🙂!"),
+                *("2+2=4 in €5: a $-sign", "20°C ~ 68°F"),
+            ),
+        ),
         Check(
             "white space of every kind",
             0.5,
@@ -92,10 +99,11 @@ EXERCISE = Exercise(
         Check("a list, also of empty and very short texts", 0.25, _split_manners, further=True),
     ],
     working=r"""
-from tokenizers import pre_tokenizers
+from tokenizers import Regex, pre_tokenizers
 
 def split_words(text):
-    return [piece for piece, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
+    splitter = pre_tokenizers.Split(Regex(r"\p{P}|[^\p{P}\s]+"), "removed", invert=True)
+    return [piece for piece, _ in splitter.pre_tokenize_str(text)]
 """,
     takes="str",
     gives="list",
@@ -195,27 +203,27 @@ apostrophe_and_marks: An apostrophe or a hyphen stays inside its word although i
   return "".join(spaced).split() =>
 digits_lost: Digits are split one by one or get lost: a word is a run of letters and digits, and 2024 is one.
 - in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN => symbol.isalpha() or unicodedata.category(symbol)[0] == "M
+  unicodedata.category(symbol)[0] in "LMNS => symbol.isalpha() or unicodedata.category(symbol)[0] == "M
 letters_and_digits_apart: Letters and digits are split from each other: a word is a run of both, such as B2B.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => spaced = "".join(f" {c} " if unicodedata.category(c).startswith("P") else c for c in text)
   return "".join(spaced).split() => return re.sub(r"(?<=[0-9])(?=[A-Za-z])|(?<=[A-Za-z])(?=[0-9])", " ", spaced).split()
 combining_class: `unicodedata.combining` is 0 for many combining marks: the vowel signs of Bangla and Hindi have category Mc, but combining class 0.
     Ask for the category.
 - in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN" => symbol.isalnum() or unicodedata.combining(symbol)
+  unicodedata.category(symbol)[0] in "LMNS" => symbol.isalnum() or unicodedata.combining(symbol)
 - in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d" => symbol.isalnum() or unicodedata.combining(symbol)
+  unicodedata.category(symbol)[0] in "LMNS" or symbol in "\u200c\u200d" => symbol.isalnum() or unicodedata.combining(symbol)
 non_spacing_only: Only marks of category Mn are kept with their word; the vowel signs of Bangla, Hindi and Tamil also have category Mc. Take all
     categories that begin with M.
 - in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN => symbol.isalnum() or unicodedata.category(symbol) == "Mn
+  unicodedata.category(symbol)[0] in "LMNS => symbol.isalnum() or unicodedata.category(symbol) == "Mn
 - in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d => symbol.isalnum() or unicodedata.category(symbol) == "Mn
+  unicodedata.category(symbol)[0] in "LMNS" or symbol in "\u200c\u200d => symbol.isalnum() or unicodedata.category(symbol) == "Mn
 spacing_only: Only marks of category Mc are kept with their word: accents and tone marks have category Mn. Take all categories that begin with M.
 - in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN => symbol.isalnum() or unicodedata.category(symbol) == "Mc
+  unicodedata.category(symbol)[0] in "LMNS => symbol.isalnum() or unicodedata.category(symbol) == "Mc
 - in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d => symbol.isalnum() or unicodedata.category(symbol) == "Mc
+  unicodedata.category(symbol)[0] in "LMNS" or symbol in "\u200c\u200d => symbol.isalnum() or unicodedata.category(symbol) == "Mc
 some_scripts: The marks of some scripts only are allowed in words (a range of code points): there are marks in many scripts, and Unicode's categories
     that begin with M have them all.
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return re.findall(r"[\w\u0300-\u036f]+|[^\w\s]", text)
@@ -230,7 +238,7 @@ some_scripts: The marks of some scripts only are allowed in words (a range of co
   return "".join(spaced).split() =>
 mark_ends_word: A combining mark is kept, but the letter after it begins a new word: a word goes on after its marks.
 - in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d => symbol.isalnum() or unicodedata.category(symbol)[0] == "M
+  unicodedata.category(symbol)[0] in "LMNS" or symbol in "\u200c\u200d => symbol.isalnum() or unicodedata.category(symbol)[0] == "M
   = joins => = joins and symbol.isalnum()
 normalised: The text is normalised (NFC, NFD, NFKC), so the pieces are no longer made of its characters (and not every mark has a composed form):
     leave the characters as they are.
@@ -264,7 +272,42 @@ marks_removed: Combining marks are removed, so words change (in Igbo and Bangla 
 joiners_torn: The joiners U+200C and U+200D are pieces of their own and cut the word in two: they are no punctuation and no white space, and belong to
     the word.
 - in letters_marks_and_numbers
-  unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d => symbol.isalnum() or unicodedata.category(symbol)[0] == "M
+  unicodedata.category(symbol)[0] in "LMNS" or symbol in "\u200c\u200d => symbol.isalnum() or unicodedata.category(symbol)[0] == "M
+signs_apart (slip): Signs such as € and +, or emoji, are pieces of their own although they are no punctuation: only the categories that begin with P
+    are (P…), and € + and emoji have S…; whatever else stands together is a word.
+- |
+  pieces, inside = [], False
+  for symbol in text:
+      if symbol.isspace():
+          inside = False
+          continue
+      joins = unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d"
+      if joins and inside:
+          pieces[-1] += symbol
+      else:
+          pieces.append(symbol)
+      inside = joins
+  return pieces
+- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => extra = {c for c in text if unicodedata.category(c) in ("Mn", "Mc", "Me", "Cf")}
+  return "".join(spaced).split() => return re.findall(r"[\w" + "".join(map(re.escape, extra)) + r"]+|[^\w\s]", text)
+- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [piece for piece, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
+  return "".join(spaced).split() =>
+- |
+  from tokenizers import Regex
+  pattern = Regex(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}\x{200c}\x{200d}]*|\S")
+  splitter = pre_tokenizers.Split(pattern, "removed", invert=True)
+  return [piece for piece, _ in splitter.pre_tokenize_str(text)]
+- unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol)[0] in "PS"
+- unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol) in ("So", "Sk") or unicodedata.category(symbol).startswith("P")
+- |
+  import string
+  apart = [f" {c} " if c in string.punctuation or unicodedata.category(c).startswith("P") else c for c in text]
+  return "".join(apart).split()
+signs_lost: Signs such as € and +, or emoji, get lost: nothing but white space may disappear, and they belong to words.
+- |
+  kept = [c if unicodedata.category(c)[0] in "LMN" or c in "\u200c\u200d" else f" {c} " if unicodedata.category(c)[0] == "P" else " " for c in text]
+  return "".join(kept).split()
+- unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => unicodedata.category(symbol).startswith("P") else symbol for symbol in text if unicodedata.category(symbol)[0] != "S"]
 joiners_lost: The joiners U+200C and U+200D get lost: nothing but white space may disappear.
 - |
   text = text.replace("\u200c", "").replace("\u200d", "")
@@ -380,7 +423,7 @@ letters_marks_and_numbers:
       if symbol.isspace():
           inside = False
           continue
-      joins = unicodedata.category(symbol)[0] in "LMN" or symbol in "\u200c\u200d"
+      joins = unicodedata.category(symbol)[0] in "LMNS" or symbol in "\u200c\u200d"
       if joins and inside:
           pieces[-1] += symbol
       else:
@@ -391,16 +434,12 @@ translated:
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => table = {ord(c): f" {c} " for c in text if unicodedata.category(c).startswith("P")}
   return "".join(spaced).split() => return text.translate(table).split()
 pattern_made_of_the_text:
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => extra = {c for c in text if unicodedata.category(c) in ("Mn", "Mc", "Me", "Cf")}
-  return "".join(spaced).split() => return re.findall(r"[\w" + "".join(map(re.escape, extra)) + r"]+|[^\w\s]", text)
-the_library_s:
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [piece for piece, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
-  return "".join(spaced).split() =>
+- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => marks = "".join(re.escape(c) for c in set(text) if unicodedata.category(c).startswith("P")) or "\\n"
+  return "".join(spaced).split() => return re.findall(rf"[{marks}]|[^\s{marks}]+", text) if marks != "\\n" else text.split()
 the_library_s_pattern:
 - |
   from tokenizers import Regex
-  pattern = Regex(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}\x{200c}\x{200d}]*|\S")
-  splitter = pre_tokenizers.Split(pattern, "removed", invert=True)
+  splitter = pre_tokenizers.Split(Regex(r"\p{P}|[^\p{P}\s]+"), "removed", invert=True)
   return [piece for piece, _ in splitter.pre_tokenize_str(text)]
 """,
 )

@@ -77,6 +77,7 @@ def _special_tokens(student: Student) -> None:
         ],
         ("the<|endoftext|>", PLAIN, merges, {}),
         ("[PAD] dog", SHUFFLED, id_merges(PHRASE, SHUFFLED, 20), SPECIAL),
+        ("<s> dog<s>", [byte + 1 for byte in PLAIN], {}, {"<s>": 0}),
     )
 
 
@@ -199,6 +200,9 @@ special_lost: Special tokens are lost: they become their id.
 - "(" + "|".join(map(re.escape, special)) + ")" => "|".join(map(re.escape, special))
 special_once: Only the first special token is found: there may be several.
 - , text) if special => , text, maxsplit=1) if special
+special_zero: A special token whose id is 0 is taken for none (`if special.get(…)`): 0 is an id like any other. Ask `part in special`.
+- if part in special: => if special.get(part):
+- if part in special: => if part in special and special[part]:
 special_as_pattern: The special tokens are taken for regular expressions, in which | [ ] mean something: escape them (`re.escape`).
 - map(re.escape, special) => special
 no_special_tokens: Without special tokens the text is cut at every character, or not encoded at all: an empty pattern matches everywhere.
