@@ -95,6 +95,10 @@ def _pairs_manners(student: Student) -> None:
             _same_pairs(answer["value"], ids, window, where, exact=True)
             if len(answer["after"]) == 2 and answer["after"][0] != ids:
                 raise Wrong("Your code changes the caller's list `ids`: make a list of your own.", "input_changed")
+    with student.case():
+        given, where = {"ids": [4, 2, 6], "window": 1}, "with arguments given by name"
+        got = student.call("skipgram_pairs", [], given, where=where)["value"]
+        _same_pairs(got, [4, 2, 6], 1, where, exact=True)
 
 
 EXERCISE = Exercise(
@@ -321,6 +325,8 @@ padded: The text is padded, and the padding turns up in the pairs: the window si
 - in wraps_around
   min(len(ids), i + window + 1) => i + window + 1
   [j])) => [j] if 0 <= j < len(ids) else 0))
+other_signature (slip): The arguments have other names: keep the signature skipgram_pairs(ids, window), so that they may be given by name.
+- window => size
 """,
     right=r"""
 slices:
