@@ -187,10 +187,6 @@ def _embedding_manners(student: Student) -> None:
     with student.case():
         turned, where = ids.T, "for ids that are not contiguous (a transpose)"
         same_tensor(student.value(module, turned, where=where), weight[turned], "The result", where)
-    with student.case():
-        where = "with `ids` given by name"
-        got = student.call(module, [], {"ids": ids}, where=where)["value"]
-        same_tensor(got, weight[ids], "The result", where)
     for ids32 in (some_ids((6,), 5).int(), some_ids((2, 3), 5).int()):
         with student.case():
             _look_up(student, ids32, 5, 3, f"for int32 ids of shape {tuple(ids32.shape)}")
@@ -365,13 +361,9 @@ not_a_module (missed): The class is no nn.Module: write `class Embedding(nn.Modu
   super().__init__() =>
 view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or index with ids as they are.
 - return self.weight[ids] => return self.weight[ids.view(-1)].view(*ids.shape, self.weight.shape[1])
-other_signature (slip): The arguments have other names: keep Embedding(num_embeddings, embedding_dim) and forward(ids), so that they may be given by
-    name.
+other_signature (slip): The arguments have other names: keep Embedding(num_embeddings, embedding_dim), so that they may be given by name.
 - num_embeddings => vocab_size
   embedding_dim => embed_dim
-- forward(self, ids) => forward(self, x)
-  ((ids < 0) | (ids >= V)) => ((x < 0) | (x >= V))
-  weight[ids] => weight[x]
 """,
     right=r"""
 functional:
