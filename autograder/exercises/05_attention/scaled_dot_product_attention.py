@@ -33,6 +33,7 @@ SIZES = (  # (batch dimensions, T, S, d_k, d_v): all different, then the corners
     ((), 4, 4, 3, 3),
     ((2, 1, 3), 2, 4, 3, 5),
     ((2,), 33, 17, 8, 6),
+    ((1,), 70, 140, 64, 3),
 )
 
 
@@ -153,6 +154,10 @@ def _sdpa_manners(student: Student) -> None:
             quietly_called(answer)
     again = "when called a second time"
     same_pair(_attend(student, args, again)["value"], scaled_dot_product_attention(*args), again)
+    with student.case():
+        where, given = "with arguments given by name", dict(zip(("Q", "K", "V", "mask"), [*args, mask], strict=True))
+        got = student.call("scaled_dot_product_attention", [], given, where=where)["value"]
+        same_pair(got, scaled_dot_product_attention(*args, mask), where)
     heads = [normal(2, n, 3, width).transpose(1, 2) for n, width in ((4, 5), (6, 5), (6, 2))]
     for turned, where in (
         ([t.mT.contiguous().mT for t in args], "for tensors that are not contiguous"),
@@ -585,6 +590,19 @@ squeezed:
 - return weights @ V, weights => return (weights @ V).squeeze(), weights
 - return weights @ V, weights => return weights @ V, weights.squeeze() || return (weights @ V).squeeze(0), weights.squeeze(0)
 - return weights @ V, weights => return (weights @ V).squeeze(-2), weights.squeeze(-2)
+length_limited (slip): The number of queries or keys is limited by a fixed maximum: any T and S are allowed.
+- d_k = =>
+      K, V = K[..., :64, :], V[..., :64, :]
+      d_k =
+- d_k = =>
+      K, V = K[..., :128, :], V[..., :128, :]
+      d_k =
+other_signature (slip): The arguments have other names: keep the signature scaled_dot_product_attention(Q, K, V, mask=None), so that they may be given
+    by name.
+- (Q, K, V, mask=None): => (q, k, v, mask=None):
+  d_k = =>
+      Q, K, V = q, k, v
+      d_k =
 """,
     right=r"""
 einsum:
