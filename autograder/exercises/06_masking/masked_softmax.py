@@ -138,6 +138,10 @@ def _masked_manners(student: Student) -> None:
         turned = normal(2, 5, 4).mT
         _masked_case(student, turned, mask, "for scores that are not contiguous")
     with student.case():
+        named, where = {"scores": normal(2, 4, 5), "mask": mask}, "with arguments given by name"
+        got = student.call("masked_softmax", [], named, where=where)["value"]
+        same_tensor(got, masked_softmax(**named), "The result", where)
+    with student.case():
         device_is_kept(student, "masked_softmax", [normal(2, 4, 5), mask])
 
 
@@ -443,6 +447,15 @@ no_broadcast: The mask is indexed as if it had the shape of the scores; it may b
   return weights
 dropout (slip): Chance plays a part (dropout or random numbers): the result must depend on scores and mask only.
 - return weights.masked_fill(mask, 0.0) => return torch.dropout(weights, 0.1, True).masked_fill(mask, 0.0)
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or count dimensions from the end.
+- empty = =>
+      scores = scores.view(-1, scores.shape[-1]).view(scores.shape)
+      empty =
+other_signature (slip): The arguments have other names: keep the signature masked_softmax(scores, mask), so that they may be given by name.
+- scores, mask): => logits, mask):
+  empty = =>
+      scores = logits
+      empty =
 """,
     right=r"""
 where:
