@@ -123,13 +123,13 @@ def _cosine_manners(student: Student) -> None:
             same_tensor(answer["value"], cosine_similarity(a, b), "The result", where)
             unchanged(answer["inputs"], [a, b], "a, b")
     a, b = vectors(3, 5).T, vectors(3, 2, 5).transpose(0, 2)  # (5, 3), (5, 2, 3)
-    for one, other, where in (
+    for left, right, where in (
         (a, b[:, 0], "for a transpose and a slice (not contiguous)"),
         (a[:, None], b, "for transposes (not contiguous) that broadcast"),
     ):
         with student.case():
-            got = student.value("cosine_similarity", one, other, where=where)
-            same_tensor(got, cosine_similarity(one, other), "The result", where)
+            got = student.value("cosine_similarity", left, right, where=where)
+            same_tensor(got, cosine_similarity(left, right), "The result", where)
     with student.case():
         where = "with arguments given by name"
         got = student.call("cosine_similarity", [], {"a": a, "b": a[1]}, where=where)["value"]

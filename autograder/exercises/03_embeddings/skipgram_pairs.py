@@ -88,7 +88,7 @@ def _pairs_edges(student: Student) -> None:
 
 
 def _pairs_manners(student: Student) -> None:
-    for ids, window in (([3, 1, 2, 0], 2), ([9, 8], 1)):
+    for ids, window in (([3, 1, 2, 0], 2), ([9, 8], 1), ([50256, 2**40, 32768], 1)):
         with student.case():
             where = f"for ids {ids} and window = {window}"
             answer = student.call("skipgram_pairs", [ids, window], where=where, after=True)
@@ -327,6 +327,13 @@ padded: The text is padded, and the padding turns up in the pairs: the window si
   [j])) => [j] if 0 <= j < len(ids) else 0))
 other_signature (slip): The arguments have other names: keep the signature skipgram_pairs(ids, window), so that they may be given by name.
 - window => size
+small_integers (slip): The ids go through a small integer type, in which large ones become others or fail: ids are ints of any size.
+- pairs = [] =>
+      ids = torch.tensor(ids).to(torch.int16).tolist()
+      pairs = []
+- pairs = [] =>
+      ids = torch.tensor(ids).int().tolist()
+      pairs = []
 """,
     right=r"""
 slices:

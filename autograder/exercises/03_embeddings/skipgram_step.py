@@ -94,6 +94,11 @@ def kept(tensor):
     return tensor.clone()
 """
 
+_TRAINED = """
+def trained(tensor):
+    return tensor.requires_grad
+"""
+
 
 def _step_again(student: Student) -> None:
     """The very same tables, as a training loop or a careful reader would pass them twice."""
@@ -109,6 +114,12 @@ def _step_again(student: Student) -> None:
                     "A graph hangs on the result (`requires_grad` is True): each further step makes it longer, and a "
                     "thousand of them fill the memory. Return both tables detached.",
                     "graph_kept",
+                )
+            if any(student.value(student.probe("trained", _TRAINED), table) for table in theirs):
+                raise Wrong(
+                    "The tables that were given ask for gradients now (`requires_grad_`): they should stay as they "
+                    "were. Work with copies.",
+                    "input_changed",
                 )
 
 
@@ -344,6 +355,14 @@ view_needed (slip): `view` refuses tensors that are not contiguous, such as tran
 other_signature (slip): The arguments have other names: keep the signature skipgram_step(vectors, contexts, centre, context, negatives, learning_rate), so
     that they may be given by name.
 - learning_rate => lr
+tables_ask_for_gradients (slip): The caller's own tables are asked for gradients (`requires_grad_`), and stay so: begin with copies.
+- |
+  vectors.requires_grad_(True)
+  contexts.requires_grad_(True)
+  c, o, n = vectors[centre], contexts[context], contexts[negatives]
+  loss = (-F.logsigmoid((c * o).sum(-1)) - F.logsigmoid(-(n * c[:, None]).sum(-1)).sum(-1)).mean()
+  at_vectors, at_contexts = torch.autograd.grad(loss, [vectors, contexts])
+  return vectors.detach() - learning_rate * at_vectors, contexts.detach() - learning_rate * at_contexts
 """,
     right=r"""
 autograd:

@@ -151,7 +151,15 @@ def _learned_too_long(student: Student) -> None:
     same_tensor(student.value(module, full), full + table, "The result", "for T = max_len")
     for T in (7, 9, 60):
         with student.case(), refused(f"T = {T} with max_len = 6"):
-            student.value(module, normal(2, T, 3))
+            try:
+                student.value(module, normal(2, T, 3))
+            except Problem as problem:
+                if problem.error == "ValueError" and not problem.text.strip():
+                    student.note("an error without words")
+                    raise Wrong(
+                        f"The ValueError for T = {T} with max_len = 6 says nothing: say what is wrong."
+                    ) from None
+                raise
 
 
 def _learned_gradient(student: Student) -> None:
@@ -397,6 +405,8 @@ other_signature (slip): The arguments have other names: keep LearnedPositionalEm
   T, max_len = =>
       x = tokens
       T, max_len =
+error_without_words (slip): The ValueError says nothing: tell the caller what is wrong, how long x is and how long it may be.
+- ValueError(f"x has {T} positions, more than max_len = {max_len}") => ValueError || ValueError('')
 """,
     right=r"""
 embedding_layer:

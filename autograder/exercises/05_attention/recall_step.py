@@ -260,6 +260,8 @@ by_hand: The parameters are changed by hand (or with an optimiser of its own): t
 - optimizer.step() => torch.optim.AdamW(model.parameters(), lr=optimizer.param_groups[0]['lr']).step()
 uphill: The step goes uphill: the loss is to become smaller, so backward() starts from the loss itself, not from its negative.
 - loss.backward() => (-loss).backward()
+class_0_ignored: Class 0 is left out of the loss (`ignore_index=0`, as for padding): here it is a class like the others.
+- answers.flatten()) => answers.flatten(), ignore_index=0)
 sum (slip): The loss is a sum over the questions: a mean is asked for, so that its size does not depend on the batch.
 - answers.flatten()) => answers.flatten(), reduction='sum')
 divided_by_pages: The sum over the questions is divided by the number of pages only: the mean is over all B · S questions.

@@ -45,6 +45,7 @@ def _any_order(student: Student) -> None:
     _compared(student, MIXED, "for ids in another order in each row")
     large = torch.tensor([2**40 + 1, 2**40, 1, 2**40 + 1, 0])
     _compared(student, large, "for large ids")
+    _compared(student, torch.tensor([2**62 + 1, 2**62, 2**62 + 1, -(2**62)]), "for ids of 63 bits")
 
 
 def _manners(student: Student) -> None:
@@ -143,6 +144,7 @@ one_hot: The ids are used as positions of one-hot vectors or in a table: ids are
       same = hot @ hot.transpose(-2, -1) > 0
 floats_compared: The ids are turned into floats before they are compared: large ids that differ become equal.
 - same = document_ids[..., :, None] == document_ids[..., None, :] => same = document_ids[..., :, None].float() == document_ids[..., None, :].float()
+- same = document_ids[..., :, None] == document_ids[..., None, :] => same = document_ids[..., :, None].double() == document_ids[..., None, :].double()
 small_integers (slip): The ids are cast to a smaller integer type: large ids that differ become equal.
 - same = =>
       document_ids = document_ids.int()

@@ -49,6 +49,8 @@ def _masked_broadcast(student: Student) -> None:
         ((2, 4, 5), (4, 5)),
         ((2, 3, 4, 5), (2, 1, 4, 5)),
         ((2, 3, 4, 5), (2, 1, 1, 5)),
+        ((2, 3, 4, 5), (3, 4, 5)),
+        ((2, 2, 3, 4), (2, 3, 4)),
         ((2, 3, 4, 4), (4, 4)),
         ((3, 5), (5,)),
         ((2, 3, 4), (4,)),
@@ -455,6 +457,16 @@ other_signature (slip): The arguments have other names: keep the signature maske
 - scores, mask): => logits, mask):
   empty = =>
       scores = logits
+      empty =
+mask_unsqueezed: The mask is given a further dimension (unsqueeze), so that one for each head is taken for one for each sequence, or no longer fits. Use
+    the mask as it comes: it broadcasts by itself.
+- empty = =>
+      if mask.dim() == 3 and scores.dim() == 4:
+          mask = mask.unsqueeze(1)
+      empty =
+- empty = =>
+      if mask.dim() == 2 and scores.dim() == 4:
+          mask = mask[:, None, None, :]
       empty =
 """,
     right=r"""
