@@ -184,6 +184,9 @@ def _embedding_manners(student: Student) -> None:
     after = _state(student, module)["parameters"].get(name)
     if isinstance(after, torch.Tensor) and not torch.equal(after, weight):
         raise Wrong("A call changes the table: only training may do that.")
+    with student.case():
+        turned, where = ids.T, "for ids that are not contiguous (a transpose)"
+        same_tensor(student.value(module, turned, where=where), weight[turned], "The result", where)
     for ids32 in (some_ids((6,), 5).int(), some_ids((2, 3), 5).int()):
         with student.case():
             _look_up(student, ids32, 5, 3, f"for int32 ids of shape {tuple(ids32.shape)}")
@@ -356,6 +359,11 @@ all_instead_of_any: Ids are refused only if all of them are out of range (or onl
 not_a_module (missed): The class is no nn.Module: write `class Embedding(nn.Module)`, and call super().__init__() first.
 - class Embedding(nn.Module) => class Embedding
   super().__init__() =>
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or index with ids as they are.
+- return self.weight[ids] => return self.weight[ids.view(-1)].view(*ids.shape, self.weight.shape[1])
+other_signature (slip): The arguments have other names: keep Embedding(num_embeddings, embedding_dim), so that they may be given by name.
+- num_embeddings => vocab_size
+  embedding_dim => embed_dim
 """,
     right=r"""
 functional:

@@ -127,6 +127,11 @@ def _analogy_manners(student: Student) -> None:
             unchanged(answer["inputs"], [weight], "weight")
     with student.case():
         a, b, c, weight = _analogy_case(8, 3)
+        given, where = {"a": a, "b": b, "c": c, "weight": weight.T.contiguous().T}, "with arguments given by name"
+        if _an_id(student.call("analogy", [], given, where=where)["value"], where) != analogy(a, b, c, weight):
+            raise ValuesDiffer(f"The id {where}, of a transpose, is wrong.")
+    with student.case():
+        a, b, c, weight = _analogy_case(8, 3)
         where = "when weight is a parameter that is being trained"
         got = student.call("analogy", [a, b, c, weight], where=where, upstream=[None])["value"]
         if _an_id(got, where) != analogy(a, b, c, weight):
@@ -236,6 +241,8 @@ zeroed_rows: a, b and c get similarity 0 instead of −inf, so that one of them 
   scores = cosine_similarity(weight[b] - weight[a] + weight[c], weight).detach().clone()
   scores[[a, b, c]] = 0
   return scores.argmax().item()
+other_signature (slip): The arguments have other names: keep the signature analogy(a, b, c, weight), so that they may be given by name.
+- weight => table
 """,
     right=r"""
 by_hand:

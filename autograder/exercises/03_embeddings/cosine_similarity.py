@@ -122,6 +122,18 @@ def _cosine_manners(student: Student) -> None:
             answer = student.call("cosine_similarity", [a, b], where=where)
             same_tensor(answer["value"], cosine_similarity(a, b), "The result", where)
             unchanged(answer["inputs"], [a, b], "a, b")
+    a, b = vectors(3, 5).T, vectors(3, 2, 5).transpose(0, 2)  # (5, 3), (5, 2, 3)
+    for left, right, where in (
+        (a, b[:, 0], "for a transpose and a slice (not contiguous)"),
+        (a[:, None], b, "for transposes (not contiguous) that broadcast"),
+    ):
+        with student.case():
+            got = student.value("cosine_similarity", left, right, where=where)
+            same_tensor(got, cosine_similarity(left, right), "The result", where)
+    with student.case():
+        where = "with arguments given by name"
+        got = student.call("cosine_similarity", [], {"a": a, "b": a[1]}, where=where)["value"]
+        same_tensor(got, cosine_similarity(a, a[1]), "The result", where)
     with student.case():
         stays_on_device(student, "cosine_similarity", [vectors(5, 3), vectors(5, 3)])
 
@@ -458,6 +470,15 @@ input_changed:
           a /= a.norm(dim=-1, keepdim=True).clamp(min=1e-8)
           b /= b.norm(dim=-1, keepdim=True).clamp(min=1e-8)
       return result
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or name the dimension, `dim=-1`.
+- dots = =>
+      a, b = (t.view(-1, t.shape[-1]).view(t.shape) for t in (a, b))
+      dots =
+other_signature (slip): The arguments have other names: keep the signature cosine_similarity(a, b), so that they may be given by name.
+- cosine_similarity(a, b): => cosine_similarity(x, y):
+  dots = =>
+      a, b = x, y
+      dots =
 """,
     right=r"""
 unit_vectors:

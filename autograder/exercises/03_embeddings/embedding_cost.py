@@ -8,6 +8,7 @@ from autograder.asked.student import Student
 
 from .common import an_int
 
+NAMED = "with arguments given by name"
 TABLES = ((32100, 512), (32100, 128), (50257, 64), (1000, 300), (30522, 768))
 
 
@@ -24,6 +25,10 @@ def _cost_parameters(student: Student) -> None:
                 raise ValuesDiffer(
                     f"The number of parameters {where} is wrong: how many numbers are in a table of V rows of C?"
                 )
+    with student.case():
+        got = student.call("embedding_cost", [], {"vocab_size": 30, "embed_dim": 2}, where=NAMED)["value"]
+        if a_pair(got, "(parameters, mebibytes)")[0] != 60:
+            raise ValuesDiffer(f"The number of parameters {NAMED} is wrong.")
 
 
 def _cost_mebibytes(student: Student) -> None:
@@ -111,6 +116,9 @@ sum: The sizes are added: a table of V rows of C numbers has V · C of them.
       parameters = vocab_size + embed_dim
 fixed (missed): The numbers of the example are returned: compute them from vocab_size and embed_dim.
 - parameters, parameters * 4 / 2**20 => 16435200, 62.70 || 16435200, 62.6953125
+other_signature (slip): The arguments have other names: keep the signature embedding_cost(vocab_size, embed_dim), so that they may be given by name.
+- vocab_size => V
+  embed_dim => C
 """,
     right=r"""
 rounded:

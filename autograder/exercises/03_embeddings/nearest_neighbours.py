@@ -106,6 +106,11 @@ def _neighbours_manners(student: Student) -> None:
         got = student.value("nearest_neighbours", wide, table, 3, where=where)
         same_tensor(got, nearest_neighbours(wide, table, 3), "The result", where)
     with student.case():
+        turned = torch.stack([weight, weight.flip(0)], dim=-1)[..., 0]
+        given, where = {"query": query, "weight": turned, "k": 3}, "with arguments given by name, of a slice"
+        got = student.call("nearest_neighbours", [], given, where=where)["value"]
+        same_tensor(got, nearest_neighbours(query, weight, 3), "The result", where)
+    with student.case():
         where = "when weight is a parameter that is being trained"
         answer = student.call("nearest_neighbours", [query, weight, 3, (1,)], where=where, upstream=[None])
         same_tensor(answer["value"], nearest_neighbours(query, weight, 3, (1,)), "The result", where)
@@ -185,14 +190,15 @@ empty_exclude_fails (slip): With nothing to exclude (the default), torch.tensor(
   similarity[id] = float("-inf") =>
 - for id in exclude: => similarity[torch.tensor(list(exclude))] = float("-inf")
   similarity[id] = float("-inf") =>
-sets_fail: It works for a list or tuple only: `exclude` may be any iterable of ids, a set too.
+sets_fail: It works for a list or tuple only: `exclude` may be a set, too.
 - for id in exclude: => for n in range(len(exclude)):
   similarity[id] = float("-inf") => similarity[exclude[n]] = float("-inf")
 - for id in exclude: => if len(exclude):
   similarity[id] = float("-inf") => similarity[torch.tensor(exclude)] = float("-inf")
 - for id in exclude: => similarity[torch.tensor(exclude, dtype=torch.long, device=weight.device)] = float("-inf")
   similarity[id] = float("-inf") =>
-lists_fail: `exclude` is taken for a tuple or set of one kind (`exclude + (…)`, `exclude | …`): it may be any iterable of ids.
+lists_fail: `exclude` is taken for a tuple or set of one kind (`exclude + (…)`, `exclude | …`): it may be a
+    list, tuple or set.
 - for id in exclude => for id in exclude + () || for id in exclude | set() || for id in exclude + []
 only_one_excluded: Only one of the excluded ids is left out: `exclude` may hold several.
 - for id in exclude => for id in list(exclude)[:1] || for id in list(exclude)[-1:]
@@ -298,6 +304,10 @@ array_returned:
       order = similarity.numpy().argsort()[::-1]
       return torch.tensor(order[:k].copy())
 rounded (missed):
+other_signature (slip): The arguments have other names: keep the signature nearest_neighbours(query, weight, k, exclude=()), so that they may be given
+    by name.
+- weight => table
+- exclude => without
 """,
     right=r"""
 filtered_order:

@@ -37,7 +37,7 @@ PRODUCTS = {
 def _lookup_values(student: Student) -> None:
     for shape, V, C in (
         *(((5,), 7, 3), ((2, 3), 4, 6), ((2, 3, 4), 5, 2), ((), 6, 4), ((1,), 3, 5), ((3, 1), 2, 1)),
-        *(((4,), 4, 4), ((1, 1), 1, 3), ((30,), 6, 5), ((3,), 10, 2), ((2, 2), 100, 3)),
+        *(((4,), 4, 4), ((1, 1), 1, 3), ((30,), 6, 5), ((3,), 10, 2), ((2, 2), 100, 3), ((3, 2), 2000, 2)),
     ):
         with student.case():
             weight, ids = normal(V, C), some_ids(shape, V)
@@ -82,6 +82,13 @@ def _lookup_manners(student: Student) -> None:
             answer = student.call("one_hot_lookup", [ids, weight], where=where)
             same_tensor(answer["value"], weight[ids], "The result", where)
             unchanged(answer["inputs"], [ids, weight], "ids, weight")
+    with student.case():
+        turned, weight, where = some_ids((3, 2), 5).T, normal(4, 5).T, "for transposes (not contiguous)"
+        same_tensor(student.value("one_hot_lookup", turned, weight, where=where), weight[turned], "The result", where)
+    with student.case():
+        given, where = {"ids": turned, "weight": weight}, "with arguments given by name"
+        got = student.call("one_hot_lookup", [], given, where=where)["value"]
+        same_tensor(got, weight[turned], "The result", where)
     for shape, V, C in (((0,), 3, 2), ((2, 0), 4, 3)):
         with student.case():
             weight, ids = normal(V, C), some_ids(shape, V)
@@ -140,6 +147,7 @@ classes_guessed: F.one_hot is left to guess the number of classes, and takes the
 - , num_classes=weight.shape[0] =>
 fixed_vocabulary (missed): The number of ids is a fixed number in the code: it is weight.shape[0], whatever table comes.
 - weight.shape[0] => 10 || 100 || 7
+- weight.shape[0]) => 1000)[..., : len(weight)]
 width_for_classes: The one-hot rows are as wide as a vector (C). They need one place for each id: V = weight.shape[0].
 - weight.shape[0] => weight.shape[1]
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => eye = torch.eye(weight.shape[1], dtype=weight.dtype, device=weight.device)
@@ -242,6 +250,12 @@ array_returned:
   return one_hot.to(weight.dtype) @ weight => return torch.tensor(one_hot @ weight.numpy())
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => one_hot = F.one_hot(ids, len(weight)).to(weight.dtype).numpy()
   return one_hot.to(weight.dtype) @ weight => return torch.from_numpy(one_hot @ weight.detach().numpy())
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape` or `flatten`.
+- |
+  rows = F.one_hot(ids.view(-1), weight.shape[0]).to(weight.dtype) @ weight
+  return rows.view(*ids.shape, weight.shape[1])
+other_signature (slip): The arguments have other names: keep the signature one_hot_lookup(ids, weight), so that they may be given by name.
+- weight => table
 """,
     right=r"""
 eye:

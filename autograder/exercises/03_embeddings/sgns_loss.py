@@ -90,6 +90,14 @@ def _sgns_manners(student: Student) -> None:
             same_tensor(answer["value"], sgns_loss(*args), "The loss", where)
             unchanged(answer["inputs"], args, "centre, context, negatives")
     with student.case():
+        args = [normal(5, 3).T, normal(5, 3).T, normal(4, 3, 5).transpose(0, 1)]
+        where = "for transposes (not contiguous)"
+        same_tensor(student.value("sgns_loss", *args, where=where), sgns_loss(*args), "The loss", where)
+    with student.case():
+        given, where = dict(zip(SGNS_NAMES, args, strict=True)), "with arguments given by name"
+        got = student.call("sgns_loss", [], given, where=where)["value"]
+        same_tensor(got, sgns_loss(*args), "The loss", where)
+    with student.case():
         stays_on_device(student, "sgns_loss", _sgns_inputs(3, 4, 5))
 
 
@@ -272,6 +280,11 @@ input_changed:
           negatives.neg_()
       return result
   return right_sgns_loss(centre, context, negatives) =>
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape` or `flatten`.
+- (negatives * centre[:, None, :]).sum(dim=-1) => (negatives.view(-1, negatives.shape[-1]) * centre.repeat_interleave(negatives.shape[1], 0)).sum(-1).view(len(centre), -1)
+other_signature (slip): The arguments have other names: keep the signature sgns_loss(centre, context, negatives), so that they may be given by name.
+- centre => center
+- negatives => noise
 """,
     right=r"""
 softplus_and_einsum:

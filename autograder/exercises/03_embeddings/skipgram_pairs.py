@@ -88,13 +88,17 @@ def _pairs_edges(student: Student) -> None:
 
 
 def _pairs_manners(student: Student) -> None:
-    for ids, window in (([3, 1, 2, 0], 2), ([9, 8], 1)):
+    for ids, window in (([3, 1, 2, 0], 2), ([9, 8], 1), ([50256, 2**40, 32768], 1)):
         with student.case():
             where = f"for ids {ids} and window = {window}"
             answer = student.call("skipgram_pairs", [ids, window], where=where, after=True)
             _same_pairs(answer["value"], ids, window, where, exact=True)
             if len(answer["after"]) == 2 and answer["after"][0] != ids:
                 raise Wrong("Your code changes the caller's list `ids`: make a list of your own.", "input_changed")
+    with student.case():
+        given, where = {"ids": [4, 2, 6], "window": 1}, "with arguments given by name"
+        got = student.call("skipgram_pairs", [], given, where=where)["value"]
+        _same_pairs(got, [4, 2, 6], 1, where, exact=True)
 
 
 EXERCISE = Exercise(
@@ -321,6 +325,15 @@ padded: The text is padded, and the padding turns up in the pairs: the window si
 - in wraps_around
   min(len(ids), i + window + 1) => i + window + 1
   [j])) => [j] if 0 <= j < len(ids) else 0))
+other_signature (slip): The arguments have other names: keep the signature skipgram_pairs(ids, window), so that they may be given by name.
+- window => size
+small_integers (slip): The ids go through a small integer type, in which large ones become others or fail: ids are ints of any size.
+- pairs = [] =>
+      ids = torch.tensor(ids).to(torch.int16).tolist()
+      pairs = []
+- pairs = [] =>
+      ids = torch.tensor(ids).int().tolist()
+      pairs = []
 """,
     right=r"""
 slices:

@@ -17,6 +17,7 @@ from autograder.asked.student import Student
 
 from .common import some_ids, stays_on_device
 
+ARGUMENTS = ("vectors", "contexts", "centre", "context", "negatives", "learning_rate")
 NAMES = ("The new `vectors`", "The new `contexts`")
 INPUTS = "`vectors`, `contexts`, `centre`, `context`, `negatives`"
 
@@ -93,6 +94,11 @@ def kept(tensor):
     return tensor.clone()
 """
 
+_TRAINED = """
+def trained(tensor):
+    return tensor.requires_grad
+"""
+
 
 def _step_again(student: Student) -> None:
     """The very same tables, as a training loop or a careful reader would pass them twice."""
@@ -109,6 +115,12 @@ def _step_again(student: Student) -> None:
                     "thousand of them fill the memory. Return both tables detached.",
                     "graph_kept",
                 )
+            if any(student.value(student.probe("trained", _TRAINED), table) for table in theirs):
+                raise Wrong(
+                    "The tables that were given ask for gradients now (`requires_grad_`): they should stay as they "
+                    "were. Work with copies.",
+                    "input_changed",
+                )
 
 
 def _step_manners(student: Student) -> None:
@@ -119,6 +131,14 @@ def _step_manners(student: Student) -> None:
             _two(answer["value"], _stepped(args), "in float64" if dtype == torch.float64 else "")
             unchanged(answer["inputs"], args[:5], INPUTS)
             quietly_called(answer)
+    *_, centre, context, negatives, _ = args
+    turned = [normal(3, 13).T, normal(3, 13).T, centre, context, negatives.T.contiguous().T]
+    with student.case():
+        where = "for transposes (not contiguous)"
+        _two(student.value("skipgram_step", *turned, 1.5, where=where), _stepped([*turned, 1.5]), where)
+    with student.case():
+        given, where = dict(zip(ARGUMENTS, [*turned, 1.5], strict=True)), "with arguments given by name"
+        _two(student.call("skipgram_step", [], given, where=where)["value"], _stepped([*turned, 1.5]), where)
     with student.case():
         stays_on_device(student, "skipgram_step", [*_tables(10, 3), *_different(10, B=2, K=3), 1.5])
 
@@ -330,6 +350,19 @@ input_changed:
   contexts.index_add(0, context => contexts.index_add_(0, context
 device_not_kept: A tensor is made without `device=…`: on a GPU the call fails, or the result comes back on the CPU.
 - return new_vectors, new_contexts => return new_vectors + torch.zeros(vectors.shape, dtype=vectors.dtype), new_contexts
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape` or `flatten`.
+- negatives.flatten() => negatives.view(-1)
+other_signature (slip): The arguments have other names: keep the signature skipgram_step(vectors, contexts, centre, context, negatives, learning_rate), so
+    that they may be given by name.
+- learning_rate => lr
+tables_ask_for_gradients (slip): The caller's own tables are asked for gradients (`requires_grad_`), and stay so: begin with copies.
+- |
+  vectors.requires_grad_(True)
+  contexts.requires_grad_(True)
+  c, o, n = vectors[centre], contexts[context], contexts[negatives]
+  loss = (-F.logsigmoid((c * o).sum(-1)) - F.logsigmoid(-(n * c[:, None]).sum(-1)).sum(-1)).mean()
+  at_vectors, at_contexts = torch.autograd.grad(loss, [vectors, contexts])
+  return vectors.detach() - learning_rate * at_vectors, contexts.detach() - learning_rate * at_contexts
 """,
     right=r"""
 autograd:

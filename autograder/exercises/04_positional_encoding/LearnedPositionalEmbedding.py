@@ -127,7 +127,7 @@ def _learned_parameters(student: Student) -> None:
 def _learned_values(student: Student) -> None:
     for max_len, B, T, C in (
         *((9, 2, 5, 4), (6, 3, 6, 4), (8, 1, 3, 2), (5, 4, 1, 3), (4, 4, 4, 4), (12, 2, 7, 1), (1, 2, 1, 5)),
-        *((3, 6, 2, 3), (40, 2, 33, 3)),
+        *((3, 6, 2, 3), (40, 2, 33, 3), (1200, 1, 1100, 2)),
     ):
         with student.case():
             module, table, _ = _learned(student, max_len, C)
@@ -151,7 +151,15 @@ def _learned_too_long(student: Student) -> None:
     same_tensor(student.value(module, full), full + table, "The result", "for T = max_len")
     for T in (7, 9, 60):
         with student.case(), refused(f"T = {T} with max_len = 6"):
-            student.value(module, normal(2, T, 3))
+            try:
+                student.value(module, normal(2, T, 3))
+            except Problem as problem:
+                if problem.error == "ValueError" and not problem.text.strip():
+                    student.note("an error without words")
+                    raise Wrong(
+                        f"The ValueError for T = {T} with max_len = 6 says nothing: say what is wrong."
+                    ) from None
+                raise
 
 
 def _learned_gradient(student: Student) -> None:
@@ -184,6 +192,14 @@ def _learned_manners(student: Student) -> None:
     after = _state(student, module)["parameters"].get(name)
     if isinstance(after, torch.Tensor) and not torch.equal(after.reshape(6, 3), table):
         raise Wrong("A call changes the table: only training may do that.")
+    for length in (2, 6):
+        with student.case():
+            where, other_x = f"in a later call with T = {length}", normal(3, length, 3)
+            same_tensor(student.value(module, other_x, where=where), other_x + table[:length], "The result", where)
+    with student.case():
+        turned, where = normal(2, 3, 4).mT, "for a transpose (not contiguous), given by name"
+        got = student.call(module, [], {"x": turned}, where=where)["value"]
+        same_tensor(got, turned + table[:4], "The result", where)
     with student.case():
         module, table, _ = _learned(student, 5, 3, "float64")
         x = normal(2, 4, 3, dtype=torch.float64)
@@ -370,6 +386,27 @@ device_dropped: The positions are made without `device=x.device`: on a GPU the l
 not_a_module (missed): The class is no nn.Module: write `class LearnedPositionalEmbedding(nn.Module)`, and call super().__init__() first.
 - (nn.Module) =>
   super().__init__() =>
+length_limited (slip): The number of tokens is limited by a fixed maximum: any T up to max_len is allowed.
+- x.shape[1], self.table.shape[0] => x.shape[1], min(self.table.shape[0], 512) || x.shape[1], min(self.table.shape[0], 1024)
+first_length_kept: The positions of the first call are kept (a cache), so that a later x of another length fails: make them anew from x.shape[1].
+- in embedding_layer
+  T = x.shape[1] =>
+      T = x.shape[1]
+      if not hasattr(self, 'positions'):
+          self.positions = torch.arange(T).to(x.device)
+  torch.arange(T, device=x.device) => self.positions
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or let the rows broadcast.
+- return x + self.table[:T] => return (x.view(x.shape[0], -1) + self.table[:T].flatten()).view(x.shape)
+other_signature (slip): The arguments have other names: keep LearnedPositionalEmbedding(max_len, embed_dim) and forward(x), so that they may be given
+    by name.
+- max_len, embed_dim): => max_length, embed_dim):
+  torch.randn(max_len, => torch.randn(max_length,
+- forward(self, x): => forward(self, tokens):
+  T, max_len = =>
+      x = tokens
+      T, max_len =
+error_without_words (slip): The ValueError says nothing: tell the caller what is wrong, how long x is and how long it may be.
+- ValueError(f"x has {T} positions, more than max_len = {max_len}") => ValueError || ValueError('')
 """,
     right=r"""
 embedding_layer:

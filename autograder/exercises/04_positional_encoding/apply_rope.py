@@ -127,6 +127,16 @@ def _rope_manners(student: Student) -> None:
             answer = student.call("apply_rope", [x, positions], where=where)
             same_tensor(answer["value"], _rotated(x, positions).float(), "The result", where)
             unchanged(answer["inputs"], [x, positions], "x, positions")
+    for turned, where in (
+        (normal(2, 4, 3, 6).transpose(1, 2), "for heads cut out with `.transpose(1, 2)` (not contiguous)"),
+        (normal(2, 4, 18)[..., 6:12], "for a slice (not contiguous)"),
+    ):
+        _rope(student, turned, torch.arange(4) + 1, where)
+    with student.case():
+        x, where = normal(2, 4, 6), "with arguments given by name"
+        given = {"x": x, "positions": positions, "base": 100.0}
+        got = student.call("apply_rope", [], given, where=where)["value"]
+        same_tensor(got, _rotated(x, positions, 100.0).float(), "The result", where)
     with student.case():
         device_is_kept(student, "apply_rope", [normal(2, 4, 6), torch.arange(4)])
 
@@ -335,6 +345,14 @@ always_float64: The result is always float64: it keeps the dtype of x (`.to(x.dt
   ).transpose(-2, -3) => )
 device_dropped: The rates are made without `device=x.device`: on a GPU the product fails.
 - , device=x.device =>
+view_needed (slip): `view` refuses tensors that are not contiguous, such as heads cut out with `.transpose(1, 2)`: use `reshape`, or count dimensions
+    from the end.
+- d_k = x.shape[-1] =>
+      x = x.view(-1, *x.shape[-2:]).view(x.shape)
+      d_k = x.shape[-1]
+other_signature (slip): The arguments have other names: keep the signature apply_rope(x, positions, base=10000.0), so that they may be given by name.
+- base => theta
+- positions => pos
 """,
     right=r"""
 angles_in_float32:

@@ -329,6 +329,10 @@ not_a_tensor (slip): A list is returned: a tensor is asked for.
 - return matrix => return matrix.tolist()
 array_returned:
 - return matrix => return matrix.numpy()
+other_signature (slip): The arguments have other names: keep the signature shift_matrix(k, d_model), so that they may be given by name.
+- d_model => width
+- k, d_model): => steps, d_model):
+  angles = k * => angles = steps *
 """,
     right=r"""
 block_diag:

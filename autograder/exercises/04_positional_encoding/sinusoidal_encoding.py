@@ -29,7 +29,7 @@ def _sinusoidal_values(student: Student) -> None:
 
 
 def _sinusoidal_lengths(student: Student) -> None:
-    for max_len, d_model in ((1, 4), (5000, 6), (1200, 16), (1, 2)):
+    for max_len, d_model in ((1, 4), (5000, 6), (1200, 16), (1, 2), (6000, 2), (30, 512)):
         _table(student, max_len, d_model)
 
 
@@ -241,6 +241,12 @@ returned_too_early: `return` stands inside a loop, so that only one row or pair 
 - return table =>
       table[:, 2:] = 0
       return table
+length_limited (slip): The table has a fixed maximum of rows (a long one that is cut): max_len rows are asked for, however many.
+- torch.arange(max_len) => torch.arange(1000)[:max_len] || torch.arange(5000)[:max_len]
+  torch.empty(max_len, => torch.empty(len(positions),
+other_signature (slip): The arguments have other names: keep the signature sinusoidal_encoding(max_len, d_model), so that they may be given by name.
+- d_model => width
+- max_len => length
 """,
     right=r"""
 loops:

@@ -74,7 +74,7 @@ def _self_parameters(student: Student) -> None:
 def _self_values(student: Student) -> None:
     for B, T, embed_dim, head_dim in (
         *((2, 5, 6, 4), (1, 3, 2, 7), (3, 1, 4, 3), (1, 1, 3, 2), (2, 4, 4, 4)),
-        *((3, 3, 5, 2), (2, 12, 3, 5), (1, 40, 4, 3), (9, 2, 8, 2)),
+        *((3, 3, 5, 2), (2, 12, 3, 5), (1, 40, 4, 3), (9, 2, 8, 2), (1, 150, 2, 3)),
     ):
         with student.case():
             module, state = _built(student, embed_dim, head_dim)
@@ -158,6 +158,11 @@ def _self_manners(student: Student) -> None:
         with student.case():
             answer = student.call(module, [x], training=training)
             same_pair(answer["value"], _expected(state, x), "in training mode" if training else "in evaluation mode")
+    with student.case():
+        turned, mask = normal(2, 7, 5).mT, striped_mask(5, 5)
+        where = "for x that is not contiguous (a transpose), with arguments given by name"
+        got = student.call(module, [], {"x": turned, "mask": mask}, where=where)["value"]
+        same_pair(got, _expected(state, turned, mask), where)
     wide, wide_state = _built(student, 5, 4, "float64")
     x = normal(2, 4, 5, dtype=torch.float64)
     same_pair(student.value(wide, x, where="in float64"), _expected(wide_state, x), "in float64")
@@ -175,9 +180,23 @@ def _self_device(student: Student) -> None:
     device_is_kept(student, module, [normal(2, 5, 6), striped_mask(5, 5)])
 
 
+def _spread(numbers: Any, bound: float) -> bool:
+    """Different numbers up to `bound`; none at all is marked elsewhere."""
+    if not isinstance(numbers, torch.Tensor):
+        return True
+    return bool(numbers.abs().max() <= 1.001 * bound and numbers.double().std() > bound / 10)
+
+
+def _as_linear(numbers: torch.Tensor, bound: float) -> bool:
+    return _spread(numbers, bound) and abs(numbers.double().std().item() * 3**0.5 / bound - 1) < 0.08
+
+
 def _self_fresh(student: Student) -> None:
-    """Layers start as nn.Linear does: not all zero, not all alike."""
-    module = student.build("SelfAttention", 6, 4)
+    """Layers start as nn.Linear does: uniform up to 1/√embed_dim, each number drawn by itself.
+
+    A standard deviation of 2,048 such draws is known to 1 %: a right layer fails one time in 10^12.
+    """
+    module = student.build("SelfAttention", 64, 32)
     parameters = student.state(module)["parameters"]
     weights = [parameters.get(f"{name}.weight") for name in PROJECTIONS]
     if not all(isinstance(w, torch.Tensor) for w in weights):
@@ -187,6 +206,11 @@ def _self_fresh(student: Student) -> None:
             raise Wrong("A projection starts with all its weights alike: every feature would learn the same.")
         if any(torch.equal(weights[i], weights[j]) for i, j in ((0, 1), (1, 2), (0, 2))):
             raise Wrong("Two projections start with the same weights: use three separate nn.Linear layers.")
+        biases = [parameters.get(f"{name}.bias") for name in PROJECTIONS]
+        bound = 64**-0.5
+        student.note([_as_linear(w, bound) for w in weights] + [_spread(b, bound) for b in biases])
+        if not all(_as_linear(w, bound) for w in weights) or not all(_spread(b, bound) for b in biases):
+            raise Wrong("A projection does not start as nn.Linear starts by itself: leave its initialisation alone.")
 
 
 EXERCISE = Exercise(
@@ -336,6 +360,12 @@ length_limited (slip): The number of tokens is limited by a fixed maximum (a buf
       Q = self.q_proj(x)
 - Q = self.q_proj(x) =>
       x = x[:, :32]
+      Q = self.q_proj(x)
+- Q = self.q_proj(x) =>
+      x = x[:, :64]
+      Q = self.q_proj(x)
+- Q = self.q_proj(x) =>
+      x = x[:, :128]
       Q = self.q_proj(x)
 - Q = self.q_proj(x) =>
       if x.shape[1] > 16:
@@ -604,6 +634,33 @@ input_changed:
 - Q = self.q_proj(x) =>
       x *= x.shape[-1] ** 0.5
       Q = self.q_proj(x)
+own_initialisation: The layers are initialised in another way (xavier_uniform_, normal_, biases of zero): they start as nn.Linear starts by itself.
+- self.v_proj = nn.Linear(embed_dim, head_dim) =>
+      self.v_proj = nn.Linear(embed_dim, head_dim)
+      for layer in (self.q_proj, self.k_proj, self.v_proj):
+          nn.init.xavier_uniform_(layer.weight)
+- self.v_proj = nn.Linear(embed_dim, head_dim) =>
+      self.v_proj = nn.Linear(embed_dim, head_dim)
+      for layer in (self.q_proj, self.k_proj, self.v_proj):
+          nn.init.normal_(layer.weight, std=0.02)
+- self.v_proj = nn.Linear(embed_dim, head_dim) =>
+      self.v_proj = nn.Linear(embed_dim, head_dim)
+      for layer in (self.q_proj, self.k_proj, self.v_proj):
+          nn.init.xavier_uniform_(layer.weight)
+          nn.init.zeros_(layer.bias)
+- self.v_proj = nn.Linear(embed_dim, head_dim) =>
+      self.v_proj = nn.Linear(embed_dim, head_dim)
+      for layer in (self.q_proj, self.k_proj, self.v_proj):
+          nn.init.zeros_(layer.bias)
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or give x to the layers as it comes.
+- self.q_proj(x) => self.q_proj(x.view(-1, x.shape[-1])).view(*x.shape[:-1], -1)
+other_signature (slip): The arguments have other names: keep SelfAttention(embed_dim, head_dim) and forward(x, mask=None), so that they may be given
+    by name.
+- def forward(self, x, mask=None): =>
+      def forward(self, tokens, mask=None):
+          x = tokens
+- embed_dim => d_model
+  head_dim => d_k
 """,
     right=r"""
 written_out:

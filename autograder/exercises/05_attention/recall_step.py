@@ -79,6 +79,7 @@ class _Run:
     stale: float = 0.0
     dtype: torch.dtype = torch.float32
     training: bool = True
+    turned: bool = False  # answers that are not contiguous, and arguments given by name
 
 
 def _trained(student: Student, run: _Run, where: str, values: bool = True, notes: bool = False) -> list[Any]:
@@ -97,7 +98,12 @@ def _trained(student: Student, run: _Run, where: str, values: bool = True, notes
         pages = (normal(*run.shape, 2).abs() * 2.3).long() % 6
         right = (normal(*run.shape).abs() * 2.3).long() % run.V
         expected = recall_step(mine, my_optimiser, pages, right)
-        answer = student.call("recall_step", [model, optimiser, pages, right], where=where)
+        given = {"model": model, "optimizer": optimiser, "pages": pages, "answers": right}
+        if run.turned:
+            given |= {"pages": pages.transpose(0, 1).contiguous().transpose(0, 1), "answers": right.T.contiguous().T}
+            answer = student.call("recall_step", [], given, where=where)
+        else:
+            answer = student.call("recall_step", list(given.values()), where=where)
         note_rounded(student, answer["value"])
         answers.append((answer, expected, (pages, right)))
         if notes:  # mostly for the record: it tells mistakes apart that leave the same numbers behind
@@ -167,6 +173,9 @@ def _manners(student: Student) -> None:
             for answer, _, given in _trained(student, run, where, notes=True):
                 unchanged(answer["inputs"], list(given), "pages or answers")
                 quietly_called(answer)
+    with student.case():
+        where = "for transposed pages and answers (not contiguous), with arguments given by name"
+        _trained(student, _Run(turned=True), where)
 
 
 EXERCISE = Exercise(
@@ -251,6 +260,8 @@ by_hand: The parameters are changed by hand (or with an optimiser of its own): t
 - optimizer.step() => torch.optim.AdamW(model.parameters(), lr=optimizer.param_groups[0]['lr']).step()
 uphill: The step goes uphill: the loss is to become smaller, so backward() starts from the loss itself, not from its negative.
 - loss.backward() => (-loss).backward()
+class_0_ignored: Class 0 is left out of the loss (`ignore_index=0`, as for padding): here it is a class like the others.
+- answers.flatten()) => answers.flatten(), ignore_index=0)
 sum (slip): The loss is a sum over the questions: a mean is asked for, so that its size does not depend on the batch.
 - answers.flatten()) => answers.flatten(), reduction='sum')
 divided_by_pages: The sum over the questions is divided by the number of pages only: the mean is over all B · S questions.
@@ -320,6 +331,12 @@ input_changed (slip): `pages` or `answers` is changed in place: the caller's own
 - return loss.item() =>
       pages.zero_()
       return loss.item()
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape` or `flatten`.
+- answers.flatten() => answers.view(-1)
+other_signature (slip): The arguments have other names: keep the signature recall_step(model, optimizer, pages, answers), so that they may be given by
+    name.
+- optimizer => optimiser
+- answers => targets
 """,
     right=r"""
 transposed_for_cross_entropy:

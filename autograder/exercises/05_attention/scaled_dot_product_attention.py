@@ -33,6 +33,7 @@ SIZES = (  # (batch dimensions, T, S, d_k, d_v): all different, then the corners
     ((), 4, 4, 3, 3),
     ((2, 1, 3), 2, 4, 3, 5),
     ((2,), 33, 17, 8, 6),
+    ((1,), 70, 140, 64, 3),
 )
 
 
@@ -78,6 +79,12 @@ def _sdpa_mask(student: Student) -> None:
                 own = own.reshape(batch[0], *[1] * (len(batch) - 1), T, S)
                 where = f"with a mask of its own for each sequence, {_sizes(*sizes)}"
                 same_pair(_attend(student, args, where, own)["value"], scaled_dot_product_attention(*args, own), where)
+    for batch in ((4, 2), (2, 2)):  # sequences, heads
+        with student.case():
+            args = _qkv(batch, 3, 5, 4, 2)
+            mask = torch.stack([striped_mask(3, 5), striped_mask(3, 5).roll(1, 0)])
+            where = f"with a mask of its own for each head, batch {batch}"
+            same_pair(_attend(student, args, where, mask)["value"], scaled_dot_product_attention(*args, mask), where)
     args = _qkv((2,), 3, 4, 5, 2)
     keys = torch.tensor([[[False, False, True, True]], [[False, True, False, False]]])
     for mask, where in (
@@ -153,6 +160,10 @@ def _sdpa_manners(student: Student) -> None:
             quietly_called(answer)
     again = "when called a second time"
     same_pair(_attend(student, args, again)["value"], scaled_dot_product_attention(*args), again)
+    with student.case():
+        where, named = "with arguments given by name", dict(zip(("Q", "K", "V", "mask"), [*args, mask], strict=True))
+        got = student.call("scaled_dot_product_attention", [], named, where=where)["value"]
+        same_pair(got, scaled_dot_product_attention(*args, mask), where)
     heads = [normal(2, n, 3, width).transpose(1, 2) for n, width in ((4, 5), (6, 5), (6, 2))]
     for turned, where in (
         ([t.mT.contiguous().mT for t in args], "for tensors that are not contiguous"),
@@ -355,6 +366,7 @@ mask_unsqueezed: The mask is given a further dimension (unsqueeze), so the resul
 - scores.masked_fill(mask, float("-inf")) => scores.masked_fill(mask.unsqueeze(0) if mask.dim() == 2 else mask, float("-inf"))
 - scores.masked_fill(mask, float("-inf")) => scores.masked_fill(mask.unsqueeze(1) if mask.dim() == 3 else mask, float("-inf"))
 - scores.masked_fill(mask, float("-inf")) => scores.masked_fill(mask.unsqueeze(1), float("-inf"))
+- scores.masked_fill(mask, float("-inf")) => scores.masked_fill(mask.unsqueeze(1) if mask.dim() == 3 and scores.dim() == 4 else mask, float("-inf"))
 mask_sometimes: The mask is used for one number of dimensions only and ignored for the others. Let it broadcast, whatever its shape.
 - if mask is not None: => if mask is not None and scores.dim() == 3: || if mask is not None and scores.dim() == 2:
 - if mask is not None: => if mask is not None and scores.dim() == 4: || if mask is not None and mask.dim() == 2:
@@ -585,6 +597,19 @@ squeezed:
 - return weights @ V, weights => return (weights @ V).squeeze(), weights
 - return weights @ V, weights => return weights @ V, weights.squeeze() || return (weights @ V).squeeze(0), weights.squeeze(0)
 - return weights @ V, weights => return (weights @ V).squeeze(-2), weights.squeeze(-2)
+length_limited (slip): The number of queries or keys is limited by a fixed maximum: any T and S are allowed.
+- d_k = =>
+      K, V = K[..., :64, :], V[..., :64, :]
+      d_k =
+- d_k = =>
+      K, V = K[..., :128, :], V[..., :128, :]
+      d_k =
+other_signature (slip): The arguments have other names: keep the signature scaled_dot_product_attention(Q, K, V, mask=None), so that they may be given
+    by name.
+- (Q, K, V, mask=None): => (q, k, v, mask=None):
+  d_k = =>
+      Q, K, V = q, k, v
+      d_k =
 """,
     right=r"""
 einsum:

@@ -26,6 +26,7 @@ def _simple_values(student: Student) -> None:
         (2, 3, 4, 5),
         (1, 1),
         (3, 33, 4),
+        (150, 2),
         (2, 1, 3, 4, 2),
         (5, 5, 5),
     ):
@@ -73,6 +74,10 @@ def _simple_manners(student: Student) -> None:
         same_tensor(
             student.value("simple_attention", turned, where=where), simple_attention(turned), "The result", where
         )
+    where = "with x given by name"
+    same_tensor(
+        student.call("simple_attention", [], {"x": x}, where=where)["value"], simple_attention(x), "The result", where
+    )
     device_is_kept(student, "simple_attention", [normal(2, 4, 3)])
 
 
@@ -232,6 +237,21 @@ distances: Distances between tokens are used as scores. The dot products x xᵀ 
 - x @ x.transpose(-2, -1) => -torch.cdist(x, x) || -torch.cdist(x, x) ** 2
 uniform (missed): Every token gets the plain mean of all tokens: the similarities are not used.
 - torch.softmax(scores, dim=-1) => torch.softmax(scores * 0, dim=-1)
+length_limited (slip): The number of tokens is limited by a fixed maximum: any T is allowed.
+- scores = =>
+      x = x[..., :32, :]
+      scores =
+- scores = =>
+      x = x[..., :64, :]
+      scores =
+- scores = =>
+      x = x[..., :128, :]
+      scores =
+other_signature (slip): The argument has another name: keep the signature simple_attention(x), so that it may be given by name.
+- x @ => tokens @
+  x.transpose => tokens.transpose
+  simple_attention(x): => simple_attention(tokens):
+  weights @ x => weights @ tokens
 """,
     right=r"""
 einsum:

@@ -52,6 +52,9 @@ def _softmax_dim(student: Student) -> None:
     scores = normal(3, 4)
     got = student.value("softmax", scores, 0, where="with dim given by position")
     same_tensor(got, torch.softmax(scores, 0), "The result", "with dim given by position")
+    where = "with both arguments given by name"
+    got = student.call("softmax", [], {"scores": scores, "dim": 0}, where=where)["value"]
+    same_tensor(got, torch.softmax(scores, 0), "The result", where)
 
 
 def _softmax_stable(student: Student) -> None:
@@ -336,7 +339,8 @@ finite_blocked: −inf was replaced by a finite number or the weights were given
   -scores => scores.nan_to_num(neginf=-1e9)
 - in sign_changed
   -scores => scores.nan_to_num(neginf=-100.0)
-other_signature (slip): `dim` cannot be given by that name: keep the signature softmax(scores, dim=-1).
+other_signature (slip): An argument cannot be given by its name: keep the signature softmax(scores, dim=-1).
+- scores => x
 - |
   def softmax(scores, axis=-1):
       e = torch.exp(scores - scores.amax(axis, True))
@@ -349,6 +353,12 @@ dim_required (slip): `dim` has no default: keep the signature softmax(scores, di
 - dim=-1): => dim):
 array_returned:
 - return exps / exps.sum(dim=dim, keepdim=True) => return (exps / exps.sum(dim=dim, keepdim=True)).detach().numpy()
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or `dim` with keepdim=True.
+- |
+  moved = scores.movedim(dim, -1)
+  rows = moved.view(-1, moved.shape[-1])
+  exps = torch.exp(rows - rows.amax(dim=-1, keepdim=True))
+  return (exps / exps.sum(dim=-1, keepdim=True)).view(moved.shape).movedim(-1, dim)
 """,
     right=r"""
 logsumexp:

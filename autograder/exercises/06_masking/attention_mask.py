@@ -20,7 +20,7 @@ causal_mask = reference("causal_mask")
 def _attention(student: Student) -> None:
     for lengths, max_len in (
         *(([3, 2], 3), ([3, 5, 1], 5), ([4, 0, 2, 3], 4), ([2], 4), ([1, 1, 1], 1), ([6, 2], 7)),
-        *(([2, 1, 2], 2), ([0, 0], 2), ([7, 20, 13], 20)),
+        *(([2, 1, 2], 2), ([0, 0], 2), ([7, 20, 13], 20), ([140, 100], 140)),
     ):
         with student.case():
             where = f"for lengths {lengths} and max_len = {max_len}"
@@ -44,6 +44,10 @@ def _attention_manners(student: Student) -> None:
             answer = student.call("attention_mask", [given, 4], where=where)
             same_tensor(answer["value"], attention_mask(given, 4), "The mask", where)
             unchanged(answer["inputs"], [given], "lengths")
+    with student.case():
+        named, where = {"lengths": torch.tensor([2, 1]), "max_len": 3}, "with arguments given by name"
+        got = student.call("attention_mask", [], named, where=where)["value"]
+        same_tensor(got, attention_mask(**named), "The mask", where)
     device_is_kept(student, "attention_mask", [torch.tensor([3, 1]), 4])
 
 
@@ -184,6 +188,19 @@ first_key_always_open: The first key is always left open, even in an empty seque
       mask[..., 0] = False
       return mask
 rounded (missed):
+size_limited: The number of tokens has a fixed maximum: the mask must be max_len high and wide.
+- future = =>
+      max_len = min(max_len, 16)
+      future =
+- future = =>
+      max_len = min(max_len, 128)
+      future =
+other_signature (slip): The arguments have other names: keep the signature attention_mask(lengths, max_len), so that they may be given by name.
+- max_len => width
+- attention_mask(lengths, max_len): => attention_mask(sizes, max_len):
+  future = =>
+      lengths = sizes
+      future =
 """,
     right=r"""
 positions_only:

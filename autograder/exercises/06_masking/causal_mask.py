@@ -13,7 +13,7 @@ causal_mask = reference("causal_mask")
 
 
 def _causal(student: Student) -> None:
-    for T in (4, 1, 2, 3, 7, 40, 130):
+    for T in (4, 1, 2, 3, 7, 40, 130, 520):
         with student.case():
             where = f"for T = {T}"
             same_tensor(student.value("causal_mask", T, where=where), causal_mask(T), "The mask", where)
@@ -29,6 +29,9 @@ def _causal_device(student: Student) -> None:
     with student.case():
         got = student.value("causal_mask", 3, "cpu", where="with device given by position")
         same_tensor(got, causal_mask(3), "The mask", "with device given by position")
+    with student.case():
+        got = student.call("causal_mask", [], {"T": 3}, where="with T given by name")["value"]
+        same_tensor(got, causal_mask(3), "The mask", "with T given by name")
 
 
 EXERCISE = Exercise(
@@ -139,9 +142,23 @@ fixed_size: The size is fixed, or has a fixed maximum (a buffer that is sliced):
   ones.triu(diagonal=1) => ones.triu(diagonal=1)[:T, :T]
 - ones = torch.ones(T, T, => ones = torch.ones(128, 128,
   ones.triu(diagonal=1) => ones.triu(diagonal=1)[:T, :T]
+- ones = torch.ones(T, T, => ones = torch.ones(256, 256,
+  ones.triu(diagonal=1) => ones.triu(diagonal=1)[:T, :T]
+- ones = torch.ones(T, T, => ones = torch.ones(512, 512,
+  ones.triu(diagonal=1) => ones.triu(diagonal=1)[:T, :T]
 device_ignored: `device` is ignored: the mask is always made on the CPU.
 - , device=device =>
 rounded (missed):
+mask_remembered: The mask of the first call is kept and returned for every T: a call uses the T that it is given.
+- |
+  if not hasattr(causal_mask, 'kept'):
+      causal_mask.kept = torch.ones(T, T, dtype=torch.bool, device=device).triu(diagonal=1)
+  return causal_mask.kept
+other_signature (slip): The arguments have other names: keep the signature causal_mask(T, device=None), so that they may be given by name.
+- def causal_mask(T, => def causal_mask(n,
+  ones = =>
+      T = n
+      ones =
 """,
     right=r"""
 compare_positions:

@@ -27,6 +27,7 @@ def _packed(student: Student) -> None:
     for ids in ([0, 0, 0, 1, 1], [0, 1, 1, 1, 2, 2], [5, 5, 2, 2, 2, 9, 9], [1, 1, 1], [4], [0, 1, 2, 3]):
         _compared(student, torch.tensor(ids), f"for ids {ids}")
     _compared(student, torch.arange(40) // 7, "for 40 tokens in documents of 7")
+    _compared(student, torch.arange(140) // 50, "for 140 tokens in documents of 50")
 
 
 def _batches(student: Student) -> None:
@@ -44,6 +45,7 @@ def _any_order(student: Student) -> None:
     _compared(student, MIXED, "for ids in another order in each row")
     large = torch.tensor([2**40 + 1, 2**40, 1, 2**40 + 1, 0])
     _compared(student, large, "for large ids")
+    _compared(student, torch.tensor([2**62 + 1, 2**62, 2**62 + 1, -(2**62)]), "for ids of 63 bits")
 
 
 def _manners(student: Student) -> None:
@@ -54,6 +56,10 @@ def _manners(student: Student) -> None:
             same_tensor(answer["value"], document_mask(ids), "The mask", where)
             unchanged(answer["inputs"], [ids], "document_ids")
     _compared(student, MIXED.T, "for ids that are not contiguous (a transpose)")
+    with student.case():
+        where = "with document_ids given by name"
+        got = student.call("document_mask", [], {"document_ids": MIXED}, where=where)["value"]
+        same_tensor(got, document_mask(MIXED), "The mask", where)
     with student.case():
         device_is_kept(student, "document_mask", [MIXED])
 
@@ -138,6 +144,7 @@ one_hot: The ids are used as positions of one-hot vectors or in a table: ids are
       same = hot @ hot.transpose(-2, -1) > 0
 floats_compared: The ids are turned into floats before they are compared: large ids that differ become equal.
 - same = document_ids[..., :, None] == document_ids[..., None, :] => same = document_ids[..., :, None].float() == document_ids[..., None, :].float()
+- same = document_ids[..., :, None] == document_ids[..., None, :] => same = document_ids[..., :, None].double() == document_ids[..., None, :].double()
 small_integers (slip): The ids are cast to a smaller integer type: large ids that differ become equal.
 - same = =>
       document_ids = document_ids.int()
@@ -195,6 +202,19 @@ nothing_blocked (missed): The mask blocks nothing: all entries are False.
 everything_blocked (missed): The mask blocks everything: all entries are True.
 - future | ~same => future | ~same | True
 rounded (missed):
+size_limited: The number of tokens has a fixed maximum: the mask must be (..., T, T) for every T.
+- same = =>
+      document_ids = document_ids[..., :32]
+      same =
+- same = =>
+      document_ids = document_ids[..., :128]
+      same =
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or count dimensions from the end.
+- same = =>
+      document_ids = document_ids.view(-1).view(document_ids.shape)
+      same =
+other_signature (slip): The argument has another name: keep the signature document_mask(document_ids), so that it may be given by name.
+- document_ids => ids
 """,
     right=r"""
 positions:

@@ -49,6 +49,8 @@ def _masked_broadcast(student: Student) -> None:
         ((2, 4, 5), (4, 5)),
         ((2, 3, 4, 5), (2, 1, 4, 5)),
         ((2, 3, 4, 5), (2, 1, 1, 5)),
+        ((2, 3, 4, 5), (3, 4, 5)),
+        ((2, 2, 3, 4), (2, 3, 4)),
         ((2, 3, 4, 4), (4, 4)),
         ((3, 5), (5,)),
         ((2, 3, 4), (4,)),
@@ -137,6 +139,10 @@ def _masked_manners(student: Student) -> None:
     with student.case():
         turned = normal(2, 5, 4).mT
         _masked_case(student, turned, mask, "for scores that are not contiguous")
+    with student.case():
+        named, where = {"scores": normal(2, 4, 5), "mask": mask}, "with arguments given by name"
+        got = student.call("masked_softmax", [], named, where=where)["value"]
+        same_tensor(got, masked_softmax(**named), "The result", where)
     with student.case():
         device_is_kept(student, "masked_softmax", [normal(2, 4, 5), mask])
 
@@ -443,6 +449,25 @@ no_broadcast: The mask is indexed as if it had the shape of the scores; it may b
   return weights
 dropout (slip): Chance plays a part (dropout or random numbers): the result must depend on scores and mask only.
 - return weights.masked_fill(mask, 0.0) => return torch.dropout(weights, 0.1, True).masked_fill(mask, 0.0)
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or count dimensions from the end.
+- empty = =>
+      scores = scores.view(-1, scores.shape[-1]).view(scores.shape)
+      empty =
+other_signature (slip): The arguments have other names: keep the signature masked_softmax(scores, mask), so that they may be given by name.
+- scores, mask): => logits, mask):
+  empty = =>
+      scores = logits
+      empty =
+mask_unsqueezed: The mask is given a further dimension (unsqueeze), so that one for each head is taken for one for each sequence, or no longer fits. Use
+    the mask as it comes: it broadcasts by itself.
+- empty = =>
+      if mask.dim() == 3 and scores.dim() == 4:
+          mask = mask.unsqueeze(1)
+      empty =
+- empty = =>
+      if mask.dim() == 2 and scores.dim() == 4:
+          mask = mask[:, None, None, :]
+      empty =
 """,
     right=r"""
 where:

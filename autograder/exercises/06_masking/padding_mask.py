@@ -14,7 +14,7 @@ padding_mask = reference("padding_mask")
 
 RAGGED = (
     *(([3, 5, 1], 5), ([0, 4], 4), ([2], 6), ([4, 1, 3, 2], 4), ([1, 1], 1), ([2, 3, 1, 5, 6], 7)),
-    *(([3, 3, 3], 3), ([0, 0], 3), ([12, 33, 0, 40], 40), ([1], 1)),
+    *(([3, 3, 3], 3), ([0, 0], 3), ([12, 33, 0, 40], 40), ([1], 1), ([300, 513, 77], 520)),
 )
 
 
@@ -34,6 +34,14 @@ def _padding_manners(student: Student) -> None:
             answer = student.call("padding_mask", [given, 4], where=where)
             same_tensor(answer["value"], padding_mask(given, 4), "The mask", where)
             unchanged(answer["inputs"], [given], "lengths")
+    with student.case():
+        given, where = torch.tensor([3, 0, 200], dtype=torch.uint8), "for uint8 lengths and max_len = 300"
+        got = student.value("padding_mask", given, 300, where=where)
+        same_tensor(got, padding_mask(given, 300), "The mask", where)
+    with student.case():
+        named, where = {"lengths": torch.tensor([2, 1]), "max_len": 3}, "with arguments given by name"
+        got = student.call("padding_mask", [], named, where=where)["value"]
+        same_tensor(got, padding_mask(**named), "The mask", where)
     device_is_kept(student, "padding_mask", [torch.tensor([3, 1]), 4])
 
 
@@ -106,6 +114,7 @@ square: The mask is square: (B, max_len) is asked for, one number for each posit
       return mask[:, None, :].expand(-1, max_len, -1)
 size_limited: The number of positions is fixed or has a fixed maximum: the mask must be max_len wide.
 - torch.arange(max_len => torch.arange(min(max_len, 16) || torch.arange(min(max_len, 32) || torch.arange(16
+- torch.arange(max_len => torch.arange(min(max_len, 64) || torch.arange(min(max_len, 512)
 ids_expected: `lengths` is taken for the ids themselves (`== 0`): it holds how many real tokens each sequence has.
 - positions >= lengths[:, None] => (lengths == 0)[:, None].expand(-1, max_len) || lengths == 0
 nothing_blocked (missed): Nothing is blocked: all entries are False.
@@ -148,6 +157,12 @@ input_changed:
   positions = torch.arange(max_len, device=lengths.device)  # (max_len,)
   return positions > lengths[:, None]  # (max_len,) against (B, 1) gives (B, max_len)
 rounded (missed):
+small_integers (slip): The positions are counted in the type of the lengths, or one is taken from them: in uint8, 256 is 0 and 0 − 1 is 255. Lengths may
+    be integers of any type.
+- positions >= lengths[:, None] => positions.to(lengths.dtype) >= lengths[:, None] || positions > lengths[:, None] - 1
+other_signature (slip): The arguments have other names: keep the signature padding_mask(lengths, max_len), so that they may be given by name.
+- max_len => width
+- lengths => sizes
 """,
     right=r"""
 loop:

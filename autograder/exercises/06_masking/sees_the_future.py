@@ -177,6 +177,10 @@ def _future_manners(student: Student) -> None:
                 f"It should be {expected} for the function that returns {body}, however often it is asked."
             )
         quietly_called(answer)
+    attend = student.probe("attend", "def attend(x):\n    return x.flip(1)\n")
+    answer = student.call("sees_the_future", [], {"attend": attend}, where="with `attend` given by name")
+    if answer["value"] is not True:
+        raise ValuesDiffer("It should be True for the function that returns x.flip(1), given by name, too.")
 
 
 EXERCISE = Exercise(
@@ -546,6 +550,31 @@ past_changed_inverted: Earlier tokens are changed and later outputs compared, an
 past_changed (missed): Earlier tokens are changed and later outputs compared: that finds functions that see the *past*, which is allowed.
 - for t in range(1, T) => for t in range(T - 1)
   before[:, :t], after[:, :t] => before[:, t + 1 :], after[:, t + 1 :]
+answer_remembered: The answer of the first call is kept and given again for another function: keep no state.
+- |
+  def leaks(attend, T, C):
+      g = torch.Generator().manual_seed(0)
+      for scale in (1.0, 10.0, 1.0, 10.0):
+          x = torch.randn(1, T, C, generator=g) * scale
+          before = attend(x.clone()).detach().clone()
+          for t in range(1, T):
+              y = x.clone()
+              y[:, t] = torch.randn(C, generator=g) * scale
+              if not torch.allclose(before[:, :t], attend(y).detach()[:, :t], atol=1e-6):
+                  return True
+      return False
+
+
+  def sees_the_future(attend, T=6, C=8, known={}):
+      if (T, C) not in known:
+          known[T, C] = leaks(attend, T, C)
+      return known[T, C]
+other_signature (slip): The arguments have other names: keep the signature sees_the_future(attend, T=6, C=8), so that they may be given by name.
+- attend => model
+- T=6, C=8 => length=6, width=8
+  generator = =>
+      T, C = length, width
+      generator =
 """,
     right=r"""
 replace_the_rest:

@@ -19,7 +19,7 @@ def _same_shift(got: Any, ids: torch.Tensor, where: str) -> None:
 
 
 def _shift(student: Student) -> None:
-    for B, T in ((2, 5), (1, 4), (3, 2), (4, 4), (2, 7), (1, 2), (2, 40)):
+    for B, T in ((2, 5), (1, 4), (3, 2), (4, 4), (2, 7), (1, 2), (2, 40), (3, 1), (1, 1)):
         with student.case():
             ids = (torch.arange(B * T) * 37 % 101).reshape(B, T)
             _same_shift(
@@ -41,6 +41,9 @@ def _shift_manners(student: Student) -> None:
             answer = student.call("shift_targets", [ids], where=where)
             _same_shift(answer["value"], ids, where)
             unchanged(answer["inputs"], [ids], "ids")
+    with student.case():
+        where = "with ids given by name"
+        _same_shift(student.call("shift_targets", [], {"ids": ids}, where=where)["value"], ids, where)
     device_is_kept(student, "shift_targets", [ids])
 
 
@@ -143,6 +146,19 @@ input_changed:
       ids[:, :-1] = ids[:, 1:].clone()
       return inputs, ids[:, :-1]
 rounded (missed):
+one_token_refused (slip): T = 1 is refused or fails: one token makes no pair, and both results are (B, 0).
+- return ids[:, :-1], ids[:, 1:] =>
+      cols = ids.unbind(1)
+      return torch.stack(cols[:-1], 1), torch.stack(cols[1:], 1)
+- return ids[:, :-1], ids[:, 1:] =>
+      assert ids.shape[1] > 1
+      return ids[:, :-1], ids[:, 1:]
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or slice ids as they are.
+- return ids[:, :-1], ids[:, 1:] =>
+      ids = ids.view(-1).view(ids.shape)
+      return ids[:, :-1], ids[:, 1:]
+other_signature (slip): The argument has another name: keep the signature shift_targets(ids), so that it may be given by name.
+- ids => tokens
 """,
     right=r"""
 clones:
@@ -151,10 +167,6 @@ clones:
   inputs = ids[:, 0 : T - 1].clone()
   targets = ids[:, 1:T].contiguous()
   return inputs, targets
-unbound:
-- return ids[:, :-1], ids[:, 1:] =>
-      cols = ids.unbind(1)
-      return torch.stack(cols[:-1], 1), torch.stack(cols[1:], 1)
 rolled_right:
 - :, :-1], ids[:, 1: => ..., :-1], torch.roll(ids, -1, dims=-1)[..., :-1
 """,

@@ -21,13 +21,17 @@ def _compared(student: Student, T: int, window: int) -> None:
 
 
 def _slides(student: Student) -> None:
-    for T, window in ((5, 2), (6, 3), (8, 3), (7, 4), (9, 5), (3, 2), (40, 7), (130, 33)):
+    for T, window in ((5, 2), (6, 3), (8, 3), (7, 4), (9, 5), (3, 2), (40, 7), (130, 33), (520, 129)):
         _compared(student, T, window)
 
 
 def _edges(student: Student) -> None:
     for T, window in ((6, 1), (5, 4), (5, 5), (5, 6), (4, 9), (7, 200), (1, 1), (1, 3), (2, 1), (2, 2)):
         _compared(student, T, window)
+    with student.case():
+        named, where = {"T": 4, "window": 2}, "with arguments given by name"
+        got = student.call("sliding_window_mask", [], named, where=where)["value"]
+        same_tensor(got, sliding_window_mask(4, 2), "The mask", where)
 
 
 EXERCISE = Exercise(
@@ -148,6 +152,14 @@ python_or (missed): `or` and `and` ask a whole tensor for one truth value, which
 everything_blocked (missed): The mask blocks everything: all entries are True.
 - (behind < 0) | (behind >= window) => behind < T
 rounded (missed):
+size_limited: The number of tokens, or the window, has a fixed maximum: the mask must be (T, T) for every T.
+- torch.arange(T) => torch.arange(min(T, 64)) || torch.arange(min(T, 128)) || torch.arange(min(T, 512))
+- >= window => >= min(window, 64)
+other_signature (slip): The arguments have other names: keep the signature sliding_window_mask(T, window), so that they may be given by name.
+- window): => width):
+  >= window) => >= width)
+- mask(T, => mask(n,
+  torch.arange(T) => torch.arange(n)
 """,
     right=r"""
 two_triangles:
