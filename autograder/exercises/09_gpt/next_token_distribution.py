@@ -200,6 +200,12 @@ def _next_manners(student: Student) -> None:
                 unchanged(answer["inputs"], [logits], "logits")
                 quietly_called(answer)
     with student.case():
+        turned, where = (
+            _apart(4, 3, 6).transpose(0, 1),
+            "for logits that are not contiguous (a transpose), with top_k = 4 and top_p = 0.8",
+        )
+        _distribution(student, turned, where, top_k=4, top_p=0.8)
+    with student.case():
         by_position = student.value("next_token_distribution", logits, 0.5, 4, 0.9, where="with arguments by position")
         _is_distribution(by_position, next_token_distribution(logits, 0.5, 4, 0.9), "with arguments by position")
 
@@ -489,6 +495,12 @@ squeezed:
 - V = logits =>
       logits = logits.flatten(0, -2) if logits.dim() > 1 else logits
       V = logits
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes. Use `reshape`, or leave all dimensions as they are.
+- V = logits.shape[-1] =>
+      shape, V = logits.shape, logits.shape[-1]
+      logits = logits.view(-1, V)
+  return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) => return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype).view(shape)
+  return torch.softmax(logits, dim=-1) => return torch.softmax(logits, dim=-1).view(shape)
 unstable: Large logits overflow: torch.softmax subtracts the largest first; exp(logits) / sum on its own does not.
 - return torch.softmax(logits, dim=-1) => return logits.exp() / logits.exp().sum(dim=-1, keepdim=True)
 epsilon_added: A small number is added, so that excluded tokens get a chance or the rows do not sum to 1.
