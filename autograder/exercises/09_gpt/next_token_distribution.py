@@ -137,8 +137,6 @@ def _next_top_p(student: Student) -> None:
         with student.case():
             _distribution(student, _apart(3, 6), where, top_p=p)
     with student.case():
-        _distribution(student, _as_in_gpt2(), "for GPT-2's 50,257 tokens with top_p = 1, where all stay", top_p=1.0)
-    with student.case():
         skewed = torch.tensor([[0.02, 0.9, 0.05, 0.03], [0.3, 0.25, 0.24, 0.21]]).log()
         _distribution(student, skewed, "where one row keeps one token and the other keeps more", top_p=0.6)
 
@@ -169,6 +167,8 @@ def _next_extreme(student: Student) -> None:
         with student.case():
             said = " and ".join(f"{name} = {value}" for name, value in kwargs.items())
             _distribution(student, blocked, f"where logits are −∞{', with ' + said if said else ''}", **kwargs)
+    with student.case():
+        _distribution(student, _as_in_gpt2(), "for GPT-2's 50,257 tokens with top_p = 1, where all stay", top_p=1.0)
     for logits, where in (
         (_apart(3, 6) * 1e4, "for logits of 10,000"),
         (_apart(3, 6) * 2 - 2e4, "for logits that are all near −20,000"),
