@@ -943,7 +943,7 @@ by_module:
               raise ValueError("hf_model: shapes differ")
           own.data[...] = value
   tr = hf_model.transformer
-  if model.config.n_layer != hf_model.config.n_layer or model.config.n_positions != hf_model.config.n_positions:
+  if any(getattr(model.config, size) != getattr(hf_model.config, size) for size in ("n_layer", "n_positions", "vocab_size")):
       raise ValueError("hf_model has another configuration")
   model.token_embedding.weight.data.copy_(tr.wte.weight.data)
   model.position_embedding.weight.data.copy_(tr.wpe.weight.data)
