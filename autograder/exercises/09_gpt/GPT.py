@@ -694,6 +694,18 @@ def _gpt_loss(student: Student) -> None:
                 raise Wrong(
                     "The loss cannot be differentiated (`.item()`, `.detach()`, `no_grad`?).", "gradient_cut_off"
                 )
+    with student.case():
+        where = "for ids and targets that are not contiguous (transposes)"
+        model, _ = _loaded(student, config, 36)
+        ids, targets = _some_ids(config, 5, 3).T, _some_ids(config, 5, 3).T
+        answer = student.call(model, [ids, targets], where=where)
+        logits = _logits(answer, where)
+        if logits.shape != (3, 5, config.vocab_size):
+            raise Wrong(
+                f"The logits should have shape (3, 5, {config.vocab_size}) {where}; yours {shape_name(logits)}."
+            )
+        expected = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        same_tensor(answer["value"][1], expected, "The loss", where)
 
 
 def _gpt_lengths(student: Student) -> None:
@@ -706,6 +718,13 @@ def _gpt_lengths(student: Student) -> None:
             where = f"for T = {T} with block_size = 6"
             got = _logits(student.call(model, [whole[:, :T]], where=where, training=False), where)
             same_tensor(got, full[:, :T], "The logits", f"{where}, against those of the whole text,")
+    with student.case():  # longer than GPT-2's block: the causal mask has no size of its own
+        long = GPTConfig(5, 1030, 1, 1, 4)
+        ids = _some_ids(long, 1, 1030)
+        where = "for T = block_size = 1,030"
+        got = _logits(student.call(_loaded(student, long, 41)[0], [ids], where=where, training=False), where)
+        if got.shape != (1, 1030, 5):
+            raise Wrong(f"The logits should have shape (1, 1030, 5) {where}; yours have {shape_name(got)}.")
     for T in (7, 9):
         with student.case(), refused(f"T = {T} with block_size = 6"):
             student.call(model, [_some_ids(config, 2, T)])
@@ -963,6 +982,8 @@ mask_inverted: The mask is the wrong way round: True = blocked, so True belongs 
 - torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => torch.ones(T, T, dtype=torch.bool, device=ids.device).tril(diagonal=-1)
 - in own_blocks
   triu( => tril(-
+mask_of_a_fixed_size (slip): The mask has a fixed size, and fails where the text is longer: [T, T], or block_size cut to [:T, :T].
+- torch.ones(T, T, dtype=torch.bool, device=ids.device).triu(diagonal=1) => torch.ones(1024, 1024, dtype=torch.bool, device=ids.device).triu(diagonal=1)[:T, :T]
 one_token_ahead (slip): The mask leaves the next token open, which is the one to predict: True strictly above the diagonal, diagonal=1.
 - triu(diagonal=1) => triu(diagonal=2)
 - in own_blocks
@@ -1124,6 +1145,9 @@ token_zero_ignored: Token 0 is left out of the loss (ignore_index=0), as if it w
 label_smoothing: The loss is changed (label smoothing, a factor, base 2): the plain mean cross-entropy is asked for.
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=0.1)
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) / math.log(2)
+view_needed (slip): `view` refuses tensors that are not contiguous, such as targets that were cut out of a batch. Use `flatten` or `reshape`.
+- targets.flatten() => targets.view(-1)
+- targets.flatten() => targets.view(targets.shape[0] * T)
 own_input_as_target: The loss compares with the input instead of the targets.
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), ids.flatten())
 classes_in_the_wrong_place: F.cross_entropy takes the second dimension for the classes: flatten the logits to (B · T, V), or transpose them to (B, V,

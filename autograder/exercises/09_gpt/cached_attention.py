@@ -11,10 +11,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.asked.compare import a_pair, a_tensor, same_tensor, unchanged
+from autograder.asked.compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
+from autograder.asked.course import reference
 from autograder.asked.declare import Check, Exercise, Wrong
-from autograder.asked.inputs import device_is_kept, normal
+from autograder.asked.inputs import device_is_kept, gradients_of, here, normal
 from autograder.asked.student import Student
+
+cached_attention = reference("cached_attention")
 
 Tensors = tuple[torch.Tensor, ...]
 
@@ -108,6 +111,7 @@ def _one_token(student: Student) -> None:
 def _several_tokens(student: Student) -> None:
     text = _Text(2, 9, 12, 4)
     _outputs(student, [(text, 4, 3), (text, 2, 7), (_Text(3, 6, 10, 2), 3, 2), (_Text(1, 7, 6, 3, loud=3.0), 1, 5)])
+    _outputs(student, [(_Text(1, 1030, 4, 2), 1027, 3)])  # as long as real texts are
 
 
 def _what_is_kept(student: Student) -> None:
@@ -141,6 +145,23 @@ def _work(student: Student) -> None:
                     "again, which is what the cache is there to save.",
                     "computed_again",
                 )
+    _gradients(student)
+
+
+def _gradients(student: Student) -> None:
+    text = _Text(2, 6, 8, 2)
+    mine = here(_ATTENTION, "make")(text.weights, text.biases)
+    for S, T in ((0, 4), (3, 2)):
+        with student.case():
+            arguments = text.arguments(student, S, T)
+            inputs = [arguments[1], *(arguments[3] if S else ())]
+            expected, upstream = gradients_of(
+                lambda x, *cache: cached_attention(mine, x, text.H, cache or None)[0], inputs
+            )
+            where = _words(S, T)
+            gradients = student.call("cached_attention", arguments, where=where, upstream=upstream)["gradients"]
+            names = ["x", "the kept keys", "the kept values"]
+            same_gradients(gradients.get("inputs", []), expected, names, where)
 
 
 def _double(student: Student) -> None:
@@ -188,7 +209,7 @@ def cached_attention(attention, x, num_heads, cache=None):
     return attention.out_proj(y), (k, v)
 """,
     gives="pair",
-    slips=("nothing_returned",),
+    slips=("nothing_returned", "gradient_cut_off"),
     wrong=r"""
 no_mask (missed): There is no mask, so a new token sees the new ones after it: each sees the kept ones, and the new ones up to itself.
 - , attn_mask=allowed =>
@@ -196,6 +217,8 @@ mask_from_the_top_left: The mask starts at the first key, as if nothing were kep
     keys: the new tokens stand behind the S kept ones, and the diagonal moves S to the right.
 - .tril(S) => .tril()
 - attn_mask=allowed => is_causal=True
+mask_of_a_fixed_size (slip): The mask is made for a fixed number of tokens, and fails where the text is longer: make it [T, S + T].
+- torch.ones(T, S + T, dtype=torch.bool, device=x.device).tril(S) => torch.ones(512, 512, dtype=torch.bool, device=x.device).tril()[S : S + T, : S + T]
 one_token_ahead (slip): The mask leaves one token too many open: the diagonal is that of the last kept token and no further.
 - .tril(S) => .tril(S + 1)
 not_itself (slip): A new token may not see itself: it sees everything up to and including itself.
@@ -255,6 +278,9 @@ wrong_projection (slip): A projection is used for something else than its name s
 - (attention.q_proj, attention.k_proj, attention.v_proj) => (attention.k_proj, attention.q_proj, attention.v_proj) || (attention.q_proj, attention.k_proj, attention.k_proj) || (attention.q_proj, attention.v_proj, attention.k_proj)
 residual_added: x is added to the result: that is the block's business.
 - return attention.out_proj( => return x + attention.out_proj(
+gradient_cut_off:
+- return attention.out_proj(heads.transpose(1, 2).flatten(2)), (k, v) => return attention.out_proj(heads.transpose(1, 2).flatten(2)).detach(), (k, v)
+- torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2) => torch.cat([cache[0].detach(), k], dim=2), torch.cat([cache[1].detach(), v], dim=2)
 computed_again: The kept tokens, or the new ones, go through the projections a second time: the cache is there to save that.
 - heads = F => attention.k_proj(x); attention.v_proj(x); heads = F
 cache_changed: The cache that is passed in is changed in place: make new tensors (torch.cat does).

@@ -167,6 +167,7 @@ width_fixed (missed): A size is fixed in the code (768, 1024 or 50257, say): tak
 not_an_int (slip): A float is returned (from `/`, or from powers with a float): parameters come in whole numbers, and large counts lose their last digits as
     floats.
 - norm + head => norm + head + 0.0
+- return embeddings + config.n_layer * block + norm + head => return int(embeddings + config.n_layer * block + norm + head + 0.0)
 text_returned:
 - return embeddings + config.n_layer * block + norm + head => return f'{embeddings + config.n_layer * block + norm + head:,}'
 model_built: A model (or a layer) is built in order to count: a closed form is asked for, from the numbers of the configuration alone. Otherwise a

@@ -99,6 +99,22 @@ def _generated(
     return answer
 
 
+def _by_default(student: Student, model: Any, ids: torch.Tensor, new: int, where: str) -> torch.Tensor:
+    """The ids of a call that names no option, no generator either: then torch's global one is the source of chance."""
+    try:
+        answer = student.call("generate", [model, ids, new], where=where)
+    finally:
+        student.value(student.probe("gradients_back", _GRADIENTS_BACK))
+    got = ids_of_shape(answer["value"], "The result", (ids.shape[0], ids.shape[1] + new), where)
+    if not answer["rng_moved"]:
+        raise Wrong(
+            f"Chance does not come from torch's global generator {where}: with generator=None it should, so that two calls "
+            "give two texts.",
+            "own_seed_without_generator",
+        )
+    return got.long()
+
+
 def _continuation(rule: tuple[int, ...], ids: torch.Tensor, new: int) -> torch.Tensor:
     """What Follows makes certain."""
     V, block_size, first, last, offset = rule
@@ -158,18 +174,20 @@ def _generate_cropped(student: Student) -> None:
         ((13, 6, 3, 1, 2), 1, 6, 3),  # the prompt just fits
         ((9, 1, 0, 2, 1), 2, 2, 6),  # a model that sees one token
         ((11, 40, 2, 3, 1), 2, 33, 12),
+        ((11, 1024, 2, 3, 1), 1, 1030, 2),  # GPT-2's block
     ):
         with student.case():
             _certain(student, rule, B, T, new)
 
 
 def _generate_drawn(student: Student) -> None:
-    """Each transition of 1,200 rows as often as it should be, up to six standard deviations and a little.
+    """Each transition of 1,200 rows or more as often as it should be, up to six standard deviations and a little.
 
     A right answer fails with a probability below 1e-6, whatever its way of sampling.
     """
     table = torch.tensor(_TABLE)
     for how, said, symptom in (
+        (None, "without options", "other_defaults"),
         ({}, "with temperature = 1", "wrong_frequencies"),
         ({"temperature": 0.5}, "with temperature = 0.5", "temperature_ignored"),
         ({"temperature": 3.0}, "with temperature = 3", "temperature_ignored"),
@@ -184,12 +202,15 @@ def _generate_drawn(student: Student) -> None:
         with student.case():
             model = student.call(student.probe("draws", _MODELS), [table, 8], keep=True)["value"]
             ids = (torch.arange(1200) % 5)[:, None]
-            got = _generated(student, model, ids, 2, 17, f"{said}, for 1,200 rows", **how)["value"].long()
+            if how is None:
+                got = _by_default(student, model, ids.repeat(5, 1), 2, f"{said}, for 6,000 rows")
+            else:
+                got = _generated(student, model, ids, 2, 17, f"{said}, for 1,200 rows", **how)["value"].long()
             if not ((got >= 0) & (got < 5)).all():
                 raise Wrong("There are ids outside the vocabulary.")
             pairs = torch.stack([got[:, :-1].flatten(), got[:, 1:].flatten()])
             counts = torch.bincount(pairs[0] * 5 + pairs[1], minlength=25).view(5, 5)
-            probs = next_token_distribution(table, **how)
+            probs = next_token_distribution(table, **(how or {}))
             if counts[probs == 0].any():
                 raise Wrong(f"Tokens are drawn {said} that this excludes.", symptom)
             expected = counts.sum(1, keepdim=True) * probs
@@ -364,6 +385,7 @@ cropped_too_short (slip): The context is shorter than it could be: the model can
 - context = ids[:, -model.config.block_size :] => context = ids[:, -(model.config.block_size // 2 + 1) :]
 - context = ids[:, -model.config.block_size :] => context = ids[:, -8:] if model.config.block_size > 8 else ids[:, -model.config.block_size :]
 - context = ids[:, -model.config.block_size :] => context = ids[:, 1 - model.config.block_size :]
+- context = ids[:, -model.config.block_size :] => context = ids[:, -min(model.config.block_size, 256) :]
 text_cropped (slip): The text itself is cropped: only the model's context is, the result keeps the whole prompt and all new tokens.
 - return ids => return ids[:, -model.config.block_size :]
 - context = ids[:, -model.config.block_size :] => ids = ids[:, -model.config.block_size :]
@@ -500,6 +522,17 @@ gradients_off_for_good: torch.set_grad_enabled(False) stays in force after the c
   @torch.no_grad() =>
   T = ids.shape[1] => torch.set_grad_enabled(False)
   return ids[:, T:] => return ids
+defaults_left_out (slip): The options have no defaults any more, so `generate(model, ids, 20)` fails: leave the signature as it is.
+- temperature=1.0, top_k=None, top_p=None, generator=None => temperature, top_k, top_p, generator
+other_defaults (slip): Without options something else is drawn from than the model's own distribution: the defaults are temperature 1, and no top_k and
+    no top_p.
+- temperature=1.0, => temperature=0.7,
+- top_k=None, => top_k=3,
+own_seed_without_generator: Without a generator one is made with a fixed seed, so that every call gives the same text: hand on None, and torch draws from
+    its global one.
+- model.eval()  # no dropout =>
+      model.eval()
+      generator = torch.Generator().manual_seed(0) if generator is None else generator
 other_source: Chance comes from elsewhere (`random`, NumPy), so the generator decides nothing: torch.multinomial with generator=generator.
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.tensor([__import__('random').choices(range(probs.shape[1]), p)[0] for p in probs.tolist()])[:, None]
 - next_ids = torch.multinomial(probs, num_samples=1, generator=generator) => next_ids = torch.tensor([__import__('numpy').random.choice(probs.shape[1], p=[q / sum(p) for q in p]) for p in probs.tolist()])[:, None]
@@ -578,7 +611,7 @@ rounded (missed):
     right=r"""
 context_manager:
 - |
-  def generate(model, ids, max_new_tokens, temperature, top_k, top_p, generator):
+  def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None, generator=None):
       mode = model.training
       model.eval()
       try:
@@ -623,7 +656,7 @@ recursion:
 - |
   import torch
 
-  def generate(model, ids, max_new_tokens, temperature, top_k, top_p, generator):
+  def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None, generator=None):
       if max_new_tokens == 0:
           return ids
       training = model.training

@@ -96,6 +96,34 @@ def _batch_reach(student: Student) -> None:
     mean = sum(counts) / places
     if max(abs(count - mean) for count in counts) > 6 * math.sqrt(mean) + 5:
         raise Wrong("Some windows come more often than others: every start should be equally likely.", "not_uniform")
+    _batch_in_a_long_text(student)
+
+
+_LONG = """
+def long_text(n):
+    return torch.tensor([0, 1], dtype=torch.int16).repeat(n // 2)
+"""
+
+
+def _batch_in_a_long_text(student: Student) -> None:
+    """In 2 ** 25 tokens some starts are odd numbers, of which float32 has none that large.
+
+    Sixty starts are all even by chance once in 2 ** 60.
+    """
+    text = student.call(student.probe("long_text", _LONG), [2**25], keep=True, record=False)["value"]
+    where = "in a text of 33 million tokens"
+    answer = student.call("get_batch", [text, 1, 60, their_generator(student, 7)], where=where)
+    x, y = (
+        ids_of_shape(got, name, (60, 1), where)
+        for got, name in zip(a_pair(answer["value"], "(x, y)"), "xy", strict=True)
+    )
+    if not torch.equal(x + y, torch.ones_like(x)):
+        raise ValuesDiffer(f"y is not x moved on by one token of the text {where}.")
+    if x.unique().numel() == 1:
+        raise Wrong(
+            f"Only every other start is drawn {where}: float32 numbers have 24 bits, so draw whole ones (torch.randint).",
+            "starts_too_coarse",
+        )
 
 
 def _batch_chance(student: Student) -> None:
@@ -256,6 +284,9 @@ first_window_never: The first window, which starts at token 0, is never drawn.
 - torch.randint(len(data) - block_size, => torch.randint(1, len(data) - block_size,
 windows_side_by_side: Only windows that start at a multiple of block_size are drawn: every start from 0 on is allowed, windows may overlap.
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.randint((len(data) - block_size - 1) // block_size + 1, (batch_size,), generator=generator) * block_size
+starts_too_coarse (slip): The starts are made from float32 numbers: these have 24 bits, so in a text of more than 16.8 million tokens only some starts
+    can occur. Draw whole numbers, with torch.randint.
+- torch.randint(len(data) - block_size, (batch_size,), generator=generator) => (torch.rand(batch_size, generator=generator) * (len(data) - block_size)).long()
 same_start: All rows of a batch are the same window: draw batch_size starts, one for each row.
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.randint(len(data) - block_size, (1,), generator=generator).expand(batch_size)
 rows_in_a_row: The rows follow each other in the text: each has a random start of its own.
@@ -298,6 +329,10 @@ generator_ignored: The seed is fixed inside, so every call gives the same batch:
   starts = torch.randint(len(data) - block_size - 1, (batch_size,), generator=generator) =>
       generator.manual_seed(1337)
       starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator)  # (B,), the end excluded
+device_not_kept: x and y do not lie where data does (a tensor made without `device=…`, or a way through the CPU): the model would not take them.
+- windows = data[places] => windows = torch.zeros(batch_size, block_size + 1, dtype=data.dtype).copy_(data[places]) || windows = data.cpu()[places.cpu()]
+drawn_on_the_device (slip): The starts are drawn on the device of data, where a CPU generator cannot draw: draw on the CPU, then move them.
+- (batch_size,), generator=generator) => (batch_size,), generator=generator, device=data.device)
 bad_input_accepted: A text without a single window is not refused with a clear message: if N is not greater than block_size raise a ValueError that
     says so.
 - if len(data) <= block_size: =>

@@ -18,7 +18,8 @@ from .common import a_number
 
 learning_rate = reference("learning_rate")
 
-_SCHEDULES = ((30, 10, 1.0, 0.2), (47, 9, 6e-4, 6e-5), (100, 3, 3e-3, 0.0))  # max_steps, warmup, peak, floor
+# max_steps, warmup, peak, floor: the last as GPT-2's size is trained
+_SCHEDULES = ((30, 10, 1.0, 0.2), (47, 9, 6e-4, 6e-5), (100, 3, 3e-3, 0.0), (600_000, 2_000, 6e-4, 6e-5))
 
 
 def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float, floor: float) -> Any:
@@ -33,14 +34,14 @@ def _rate(student: Student, step: int, max_steps: int, warmup: int, peak: float,
 
 def _rate_warmup(student: Student) -> None:
     for max_steps, warmup, peak, floor in _SCHEDULES:
-        for step in range(warmup + 1):
+        for step in range(0, warmup + 1, max(1, warmup // 10)):
             with student.case():
                 _rate(student, step, max_steps, warmup, peak, floor)
 
 
 def _rate_cosine(student: Student) -> None:
     for max_steps, warmup, peak, floor in (*_SCHEDULES, (20, 0, 2.0, 0.5)):
-        for step in (*range(warmup + 1, max_steps, 3), max_steps - 1, max_steps):
+        for step in (*range(warmup + 1, max_steps, max(3, max_steps // 30)), max_steps - 1, max_steps):
             with student.case():
                 _rate(student, step, max_steps, warmup, peak, floor)
 
@@ -195,6 +196,12 @@ division_by_zero (slip): With warmup = 0 the warm-up divides by zero: step 0 is 
       return floor
   progress = (step - warmup) / (max_steps - warmup)  # from 0 to 1
   return floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2
+peak_missed_without_warmup (slip): With warmup = 0 the first step has rate 0: step 0 has the peak then (`<`, not `<=`).
+- step < warmup => step <= warmup
+  peak * step / warmup => peak * step / max(1, warmup)
+recursive (slip): Each rate is found from that of the step before, by a call for every step: Python gives up at a depth of 1,000, and runs have
+    more steps. The rate of a step follows from its number alone.
+- return peak * step / warmup => return learning_rate(step - 1, max_steps, warmup, peak, floor) + peak / warmup if step else 0.0
 only_warmup_fails: With warmup equal to max_steps the cosine has no length, and its share divides by zero: from max_steps on return the floor first.
 - step >= max_steps => step > max_steps
 - |

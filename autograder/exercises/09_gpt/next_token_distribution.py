@@ -25,6 +25,12 @@ def _apart(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return steps.cumsum(-1).gather(-1, normal(*shape).argsort(-1)).sub(steps.sum(-1, keepdim=True) / 2).to(dtype)
 
 
+def _as_in_gpt2() -> torch.Tensor:
+    """Logits for a real vocabulary: all different, and none so unlikely that float32 makes it 0."""
+    V = 50_257
+    return torch.linspace(-12, 12, V)[torch.randperm(V, generator=torch.Generator().manual_seed(9))]
+
+
 def _p_between(logits: torch.Tensor, near: float, temperature: float = 1.0, top_k: int | None = None) -> float:
     """A top_p close to `near` that no row reaches by a hair: between two sums of the likeliest, away from both."""
     sums = next_token_distribution(logits.double(), temperature, top_k).sort(-1, descending=True).values.cumsum(-1)
@@ -47,7 +53,7 @@ def _is_distribution(got: Any, expected: torch.Tensor, where: str, rough: bool =
         if (got < 0).any():
             raise Wrong(f"There are negative numbers {where}: these are no probabilities (logits, or logarithms?).")
         kept, wanted = (got > 0).sum(-1), (expected > 0).sum(-1)
-        if not torch.equal(kept, wanted) and (expected == 0).any():
+        if not torch.equal(kept, wanted) and ((expected == 0).any() or (expected > 1e-20).all()):
             many = "many" if (kept - wanted).abs().max() and (kept > wanted).any() else "few"
             raise ValuesDiffer(f"Too {many} tokens have a probability above 0 {where}.")
         if not close(got.sum(-1), expected.sum(-1)):
@@ -72,6 +78,23 @@ def _next_temperature(student: Student) -> None:
             _distribution(student, _apart(*shape), where, temperature=temperature)
 
 
+def _next_tied(student: Student) -> None:
+    """Several tokens are the likeliest: nobody says which of them it is, but the row sums to 1, and no other has any."""
+    logits = torch.tensor([[2.0, 5.0, -1.0, 5.0], [3.0, 3.0, 3.0, 3.0], [0.5, 0.25, -1.0, 0.0]])
+    where = "where several tokens are the likeliest, with temperature = 0"
+    got = a_tensor(student.value("next_token_distribution", logits, temperature=0, where=where), "The result")
+    _same_kind(got, logits, where)
+    likeliest = logits == logits.amax(-1, keepdim=True)
+    if not close(got.sum(-1), torch.ones(3)) or got[~likeliest].any():
+        raise ValuesDiffer(f"A row should sum to 1, all of it on the likeliest, {where}.")
+
+
+def _same_kind(got: torch.Tensor, logits: torch.Tensor, where: str) -> None:
+    """Shape and dtype of the logits, device and values aside."""
+    if got.shape != logits.shape or got.dtype != logits.dtype:
+        same_tensor(got, torch.zeros_like(logits), "The result", where)  # raises, with a hint
+
+
 def _next_greedy(student: Student) -> None:
     for shape in ((6,), (3, 5), (2, 3, 4), (1, 1), (4, 4)):
         with student.case():
@@ -85,6 +108,8 @@ def _next_greedy(student: Student) -> None:
     with student.case():
         where = "with temperature = 0, top_k = 3 and top_p = 0.9"
         _distribution(student, _apart(3, 5), where, temperature=0, top_k=3, top_p=0.9)
+    with student.case():
+        _next_tied(student)
 
 
 def _next_top_k(student: Student) -> None:
@@ -95,6 +120,8 @@ def _next_top_k(student: Student) -> None:
         with student.case():
             where = f"for logits of shape {shape} with top_k = {top_k}"
             _distribution(student, _apart(*shape), where, top_k=top_k)
+    with student.case():
+        _distribution(student, _as_in_gpt2(), "for GPT-2's 50,257 tokens with top_k = 40", top_k=40)
 
 
 def _next_top_p(student: Student) -> None:
@@ -123,6 +150,8 @@ def _next_together(student: Student) -> None:
         ({"top_k": 4, "top_p": 1.0}, "with top_k = 4 and top_p = 1"),
         ({"temperature": 0.5, "top_p": 0.65}, "with temperature = 0.5 and top_p = 0.65"),
         ({"temperature": 3.0, "top_p": 0.65}, "with temperature = 3 and top_p = 0.65"),
+        ({"top_k": 5, "top_p": 0.65}, "with top_k = 5, which is all of them, and top_p = 0.65"),
+        ({"top_k": 9, "top_p": 0.65}, "with top_k = 9, more than there are, and top_p = 0.65"),
         ({"temperature": 2.0, "top_k": 2}, "with temperature = 2 and top_k = 2"),
         ({"temperature": 0.4, "top_k": 4, "top_p": 0.93}, "with temperature = 0.4, top_k = 4 and top_p = 0.93"),
     )
@@ -138,6 +167,8 @@ def _next_extreme(student: Student) -> None:
         with student.case():
             said = " and ".join(f"{name} = {value}" for name, value in kwargs.items())
             _distribution(student, blocked, f"where logits are −∞{', with ' + said if said else ''}", **kwargs)
+    with student.case():
+        _distribution(student, _as_in_gpt2(), "for GPT-2's 50,257 tokens with top_p = 1, where all stay", top_p=1.0)
     for logits, where in (
         (_apart(3, 6) * 1e4, "for logits of 10,000"),
         (_apart(3, 6) * 2 - 2e4, "for logits that are all near −20,000"),
@@ -168,6 +199,12 @@ def _next_manners(student: Student) -> None:
                 _is_distribution(answer["value"], next_token_distribution(logits, **kwargs), where)
                 unchanged(answer["inputs"], [logits], "logits")
                 quietly_called(answer)
+    with student.case():
+        turned, where = (
+            _apart(4, 3, 6).transpose(0, 1),
+            "for logits that are not contiguous (a transpose), with top_k = 4 and top_p = 0.8",
+        )
+        _distribution(student, turned, where, top_k=4, top_p=0.8)
     with student.case():
         by_position = student.value("next_token_distribution", logits, 0.5, 4, 0.9, where="with arguments by position")
         _is_distribution(by_position, next_token_distribution(logits, 0.5, 4, 0.9), "with arguments by position")
@@ -305,6 +342,8 @@ one_hot_integers: With temperature 0 the result holds integers: F.one_hot gives 
 one_hot_of_everything: With temperature 0 one maximum is taken over the whole tensor: each row has its own (dim=-1).
 - return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) => return (logits == logits.max()).to(logits.dtype)
 - return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) => return F.one_hot(logits.argmax(), V).to(logits.dtype).expand(logits.shape)
+all_the_likeliest: With temperature 0 each of several equally likely tokens gets probability 1, so the row sums to more: take one of them (argmax).
+- F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) => (logits == logits.amax(dim=-1, keepdim=True)).to(logits.dtype)
 least_likely: With temperature 0 the smallest logit wins: take the largest (argmax).
 - logits.argmax => logits.argmin
 logits_kept_at_zero: With temperature 0 the largest logit stays as it is: its probability is 1.
@@ -409,6 +448,9 @@ complement (slip): top_p is taken for the share that is dropped: it is the share
 share_of_tokens: top_p is taken for a share of the vocabulary: it is a share of the probability.
 - beyond = likelier >= top_p => beyond = (torch.arange(V, device=logits.device) >= max(1, round(top_p * V))).expand(logits.shape)
 - beyond = likelier >= top_p => beyond = (torch.arange(V, device=logits.device) >= math.ceil(top_p * V)).expand(logits.shape)
+tail_cut_at_one (slip): top_p = 1 keeps every token: in a long row the sum of the likelier ones is rounded to 1 before the last ones are reached,
+    so they are dropped. Cut only where top_p < 1.
+- if top_p is not None and top_p < 1: => if top_p is not None:
 top_p_per_batch: One decision is made for all rows: each row has a set of its own.
 - beyond = likelier >= top_p => beyond = (likelier.flatten(0, -2).mean(0) if logits.dim() > 1 else likelier).expand(logits.shape) >= top_p
 - beyond = likelier >= top_p => beyond = (likelier.flatten(0, -2)[0] if logits.dim() > 1 else likelier).expand(logits.shape) >= top_p
@@ -426,6 +468,11 @@ either_or: top_p is not looked at when top_k is given (`elif`, or an early retur
 - if top_p is not None and => if top_k is None and top_p is not None and
 either_or_other: top_k is not looked at when top_p is given: both may be given.
 - if top_k is not None and top_k < V => if top_p is None and top_k is not None and top_k < V
+large_k_ends_it: A top_k of V or more ends the work, and top_p is not looked at any more: all tokens pass top_k, and top_p comes next.
+- logits = logits / temperature =>
+      logits = logits / temperature
+      if top_k is not None and top_k >= V:
+          return torch.softmax(logits, dim=-1)
 temperature_or_top_k: The temperature is not applied when top_k or top_p is given: all of them may be given.
 - logits = logits / temperature =>
       if top_k is None and top_p is None:
@@ -448,6 +495,12 @@ squeezed:
 - V = logits =>
       logits = logits.flatten(0, -2) if logits.dim() > 1 else logits
       V = logits
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes. Use `reshape`, or leave all dimensions as they are.
+- V = logits.shape[-1] =>
+      shape, V = logits.shape, logits.shape[-1]
+      logits = logits.view(-1, V)
+  return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype) => return F.one_hot(logits.argmax(dim=-1), V).to(logits.dtype).view(shape)
+  return torch.softmax(logits, dim=-1) => return torch.softmax(logits, dim=-1).view(shape)
 unstable: Large logits overflow: torch.softmax subtracts the largest first; exp(logits) / sum on its own does not.
 - return torch.softmax(logits, dim=-1) => return logits.exp() / logits.exp().sum(dim=-1, keepdim=True)
 epsilon_added: A small number is added, so that excluded tokens get a chance or the rows do not sum to 1.

@@ -33,6 +33,17 @@ def make(kind):
     elif kind == "nested":
         inner = nn.ModuleList(nn.Sequential(nn.Embedding(5, 2), nn.Linear(2, 2), nn.RMSNorm(2)) for _ in range(2))
         model.deep = nn.ModuleDict({"first": inner, "bias_of_a_kind": nn.Linear(3, 2)})
+    elif kind == "a table alone":
+        model = nn.Embedding(5, 2)
+    elif kind == "vectors alone":
+        model = nn.LayerNorm(4)
+    elif kind == "a matrix alone":
+        model = nn.Linear(3, 2, bias=False)
+    elif kind == "a table of its own kind":
+        class Words(nn.Embedding):
+            pass
+
+        model.words, model.mix = Words(6, 3), nn.Linear(3, 3)
     elif kind == "names":
         model.embedding_mixer, model.norm_head = nn.Linear(3, 4), nn.Linear(4, 3)
         model.lm_head, model.weights = nn.Linear(3, 8, bias=False), nn.Embedding(8, 3)
@@ -134,6 +145,10 @@ def _what_decays(student: Student) -> None:
             "bare": "in a model with parameters of its own, of zero to two dimensions, and a convolution",
             "nested": "in a model whose layers lie inside others",
             "names": "in a model whose names mislead",
+            "a table alone": "in a model that is an nn.Embedding itself, so that nothing decays",
+            "vectors alone": "in a model that is a norm, so that nothing decays",
+            "a matrix alone": "in a model that is one matrix, so that everything decays",
+            "a table of its own kind": "in a model with a class that inherits from nn.Embedding",
         },
     )
 
@@ -241,6 +256,12 @@ tied_head_decays: A tied matrix decays because a linear layer uses it as well: i
   return [{"params": decay, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
 top_level_only (slip): Only layers at the top are looked at: `model.modules()` reaches those inside others, `model.children()` does not.
 - model.modules() => model.children()
+exact_type (slip): `type(module) is nn.Embedding` passes over classes that inherit from nn.Embedding, and their tables decay: ask with isinstance.
+- isinstance(module, nn.Embedding) => type(module) is nn.Embedding
+root_forgotten (slip): The model itself is not looked at, only what is inside it: model.modules() begins with the model, which may be a table.
+- model.modules() => list(model.modules())[1:]
+empty_group_dropped (slip): A group without parameters is left out: two are asked for, and an empty list is one as well.
+- return [{"params": decay, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}] => return [group for group in ({"params": decay, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}) if group["params"]]
 frozen_included (slip): Parameters with requires_grad=False are in a group: they are not trained, so they stand in none.
 - if parameter.requires_grad: => if True:
 counted_twice: A shared parameter stands there twice, and AdamW refuses that: each once, whatever the number of its names.

@@ -145,6 +145,8 @@ checkpoint_emptied (slip): The checkpoint is emptied or changed: somebody may wa
 - return checkpoint["step"] => return checkpoint.pop("step")
 step_plus_one (slip): The step is another number than the one in the checkpoint.
 - return checkpoint["step"] => return checkpoint["step"] + 1 || return checkpoint["step"] - 1
+not_an_int (slip): The step comes as another kind of number: an int is asked for, as the caller counts on from it.
+- return checkpoint["step"] => return float(checkpoint["step"]) || return torch.tensor(checkpoint["step"])
 zero_returned (missed): A fixed number is returned: the caller goes on counting from the checkpoint's step.
 - return checkpoint["step"] => return 0 || return 1
 rate_returned: Something else than the step is returned: the step alone is asked for.

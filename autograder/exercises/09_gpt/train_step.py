@@ -256,6 +256,8 @@ always_normalised: The gradients are scaled to max_norm even when they are small
 max_norm_ignored (slip): max_norm is ignored: pass it on instead of a fixed number.
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(model.parameters(), 1.0)
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+other_default (slip): Without max_norm the gradients are not clipped to 1: that is its default.
+- max_norm=1.0 => max_norm=float("inf") || max_norm=0.5
 other_norm (slip): The norm is not the Euclidean one: leave norm_type at its default, 2.
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=float('inf'))
 - nn.utils.clip_grad_norm_(model.parameters(), max_norm) => nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)

@@ -190,6 +190,9 @@ keys_of_the_config (slip): The keys are Hugging Face's own names; the task names
 - "vocab_size" => "vocab"
 - |
   return model.config.to_dict() | {'parameters': sum(p.numel() for p in model.parameters())}
+not_an_int (slip): A number is a float or a tensor: each value is an int, as sizes are whole.
+- sum(p.numel() for p in model.parameters()) => float(sum(p.numel() for p in model.parameters()))
+- sum(p.numel() for p in model.parameters()) => torch.tensor([p.numel() for p in model.parameters()]).sum()
 numbers_as_text (slip): The numbers are strings: return ints, and put in the commas when you print.
 - sum(p.numel() for p in model.parameters()) => f"{sum(p.numel() for p in model.parameters()):,}"
 - sum(p.numel() for p in model.parameters()) => str(sum(p.numel() for p in model.parameters()))

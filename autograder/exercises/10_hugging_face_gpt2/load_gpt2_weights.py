@@ -270,12 +270,18 @@ def _load_double(student: Student) -> None:
 
 
 def _load_refused(student: Student) -> None:
-    sizes = _LOADED[0]
-    for more, what in (
-        ({"n_layer": 3}, "An hf_model with fewer layers than the model"),
-        ({"n_layer": 1}, "An hf_model with more layers than the model"),
-        ({"n_inner": 20}, "An hf_model with a narrower feed-forward network than the model"),
-        ({"n_positions": 12}, "An hf_model with fewer positions than the model"),
+    usual, short = _LOADED[0], replace(_LOADED[0], context=1, seed=37)
+    for sizes, more, what in (
+        (usual, {"n_layer": 3}, "An hf_model with fewer layers than the model"),
+        (usual, {"n_layer": 1}, "An hf_model with more layers than the model"),
+        (usual, {"n_inner": 20}, "An hf_model with a narrower feed-forward network than the model"),
+        (usual, {"n_positions": 12}, "An hf_model with fewer positions than the model"),
+        (usual, {"vocab_size": 14}, "An hf_model with fewer tokens than the model"),
+        (
+            short,
+            {"n_positions": 9},
+            "An hf_model with a single position, which copy_ would spread over all the model's,",
+        ),
     ):
         with student.case():
             model, hf_model = _pair(student, sizes)
@@ -878,6 +884,15 @@ layers_not_compared: An hf_model with another number of layers is loaded in part
 - if len(theirs.h) != len(model.blocks): =>
   raise ValueError(f"hf_model has {len(theirs.h)} layers, model has {len(model.blocks)}") =>
   for block, source in zip(model.blocks, theirs.h, strict=True): => for block, source in zip(model.blocks, theirs.h):
+spread_by_broadcasting (slip): Only where PyTorch cannot copy is there a ValueError: `copy_` spreads a single row over all rows without a word. Compare the
+    shapes.
+- if mine.shape != other.shape: =>
+  raise ValueError(f"hf_model has a weight {tuple(other.shape)} where model has one {tuple(mine.shape)}") => pass
+  mine.copy_(other) =>
+                  try:
+                      mine.copy_(other)
+                  except RuntimeError as error:
+                      raise ValueError("the sizes do not fit") from error
 shapes_not_compared: Other sizes should be a ValueError that says what does not fit: here PyTorch's own error appears, after half of the model has
     been overwritten.
 - in reshaped
@@ -928,7 +943,7 @@ by_module:
               raise ValueError("hf_model: shapes differ")
           own.data[...] = value
   tr = hf_model.transformer
-  if model.config.n_layer != hf_model.config.n_layer or model.config.n_positions != hf_model.config.n_positions:
+  if any(getattr(model.config, size) != getattr(hf_model.config, size) for size in ("n_layer", "n_positions", "vocab_size")):
       raise ValueError("hf_model has another configuration")
   model.token_embedding.weight.data.copy_(tr.wte.weight.data)
   model.position_embedding.weight.data.copy_(tr.wpe.weight.data)

@@ -64,6 +64,14 @@ def _lens_shapes(student: Student) -> None:
         with student.case():
             hidden = normal(*shape, sizes.width)
             _read(student, sizes, hidden, f"for a stream of shape {tuple(hidden.shape)}")
+    _lens_layout(student)
+
+
+def _lens_layout(student: Student) -> None:
+    with student.case():
+        sizes = _READ[1]
+        hidden = normal(4, 3, sizes.width).transpose(0, 1)
+        _read(student, sizes, hidden, "for a stream that is not contiguous (a transpose)")
 
 
 def _lens_lengths(student: Student) -> None:
@@ -191,6 +199,11 @@ flattened (slip): The leading dimensions are run together: [..., C] becomes [...
 - normed @ model.lm_head.weight.T => model.lm_head(normed).flatten(0, -2)
 divided_by_the_root_of_C: The logits are divided by √C: that belongs to attention scores.
 - normed @ model.lm_head.weight.T => model.lm_head(normed) / math.sqrt(hidden.shape[-1])
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes. Leave the leading dimensions as they are.
+- normed = model.transformer.ln_f(hidden) =>
+      shape, hidden = hidden.shape, hidden.view(-1, hidden.shape[-1])
+      normed = model.transformer.ln_f(hidden)
+  return normed @ model.lm_head.weight.T => return (normed @ model.lm_head.weight.T).view(*shape[:-1], -1)
 blocks_run_again (missed): The stream is sent through the blocks once more: the lens reads it as it is.
 - |
   return model(inputs_embeds=hidden).logits

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.asked.compare import kind
-from autograder.asked.declare import Check, Exercise, Problem, ValuesDiffer, Wrong
+from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import refused
 from autograder.asked.student import Student
 
@@ -84,6 +84,11 @@ def _perplexity(student: Student, sizes: Sizes, text: str, where: str = "", rela
     return got
 
 
+def _text_of(tokens: int) -> str:
+    """A text of so many tokens."""
+    return "." * tokens
+
+
 def _perplexity_values(student: Student) -> None:
     for number, text in enumerate(_TEXTS):
         with student.case():
@@ -128,16 +133,12 @@ def _perplexity_refused(student: Student) -> None:
             with refused(what):
                 asked(student, "text_perplexity", [their_model(student, sizes), tokenizer, text])
     with student.case():
-        args = [their_model(student, sizes), tokenizer, 3 * DOG]
-        try:  # whoever reads a long text in pieces is right too
-            got = asked(student, "text_perplexity", args)
-        except Problem:
+        fitting = sizes.context
+        long = _text_of(fitting + 1)
+        _perplexity(student, sizes, _text_of(fitting), "for a text of as many tokens as the context has positions")
+        for text in (long, 3 * DOG):
             with refused("A text longer than the model's context"):
-                asked(student, "text_perplexity", args)
-        else:
-            number = number_of(got)
-            if number is None or not math.isfinite(number):
-                raise Wrong(f"For a text longer than the context the result is {kind(got)}, not a number.")
+                asked(student, "text_perplexity", [their_model(student, sizes), tokenizer, text])
 
 
 EXERCISE = Exercise(
@@ -308,6 +309,35 @@ not_an_error: A text that is too short should raise a ValueError, not return som
   raise ValueError(f"text has {N} tokens; from 2 to {context} are needed") =>
 too_long_crashes: A text longer than the context crashes inside the model, which has no position for it: refuse it with a ValueError.
 - if not 2 <= N <= context: => if N < 2:
+long_text_cut_off: A text longer than the context is cut off without a word, so the perplexity is that of another text: refuse it with a ValueError.
+- if not 2 <= N <= context: =>
+      ids = ids[:, :context]
+      N = ids.shape[1]
+      if N < 2:
+- if not 2 <= N <= context: =>
+      ids = ids[:, -context:]
+      N = ids.shape[1]
+      if N < 2:
+long_text_read_in_pieces (slip): A text longer than the context is read in pieces: a perplexity of another kind, since tokens are predicted from less than
+    stands before them. Refuse it with a ValueError.
+- |
+  ids = tokenizer(text, return_tensors="pt")["input_ids"].to(model.device)
+  if ids.size(1) < 2:
+      raise ValueError("text must have two tokens or more")
+  mode = model.training
+  model.eval()
+  losses = []
+  for start in range(0, ids.size(1) - 1, model.config.n_positions - 1):
+      window = ids[:, start : start + model.config.n_positions]
+      with torch.no_grad():
+          out = model(input_ids=window, attention_mask=torch.ones_like(window))
+      losses.append(F.cross_entropy(out.logits[:, :-1].transpose(1, 2), window[:, 1:], reduction="none").flatten())
+  model.train(mode)
+  return torch.cat(losses).mean().exp().item()
+one_token_too_long (slip): A text of one token more than the context has positions is not refused: N − 1 of them are predicted, but all N are asked for.
+- if not 2 <= N <= context: => if not 2 <= N <= context + 1:
+  logits = model(ids).logits  # (1, N, V) => logits = model(ids[:, :-1]).logits
+  predicted, targets = logits[0, :-1], ids[0, 1:] => predicted, targets = logits[0], ids[0, 1:]
 just_fitting_refused: A text of exactly as many tokens as the context has positions fits.
 - if not 2 <= N <= context: => if not 2 <= N < context:
 dropout_left_on: Dropout is on when the model comes in training mode, so the result is another one each time: call `model.eval()` first.
@@ -359,21 +389,20 @@ gathered:
 - return F.cross_entropy(predicted, targets).exp().item() =>
       logp = F.log_softmax(predicted, dim=-1).gather(-1, targets[:, None]).squeeze(-1)
       return float(torch.exp(-logp.sum() / (N - 1)))
-long_texts_in_windows:
+by_dictionary:
 - |
-  ids = tokenizer(text, return_tensors="pt")["input_ids"].to(model.device)
+  given = tokenizer(text, return_tensors="pt").to(model.device)
+  ids = given["input_ids"]
   if ids.size(1) < 2:
       raise ValueError("text must have two tokens or more")
+  if ids.size(1) > model.config.n_positions:
+      raise ValueError("text does not fit into the model's context")
   mode = model.training
   model.eval()
-  losses = []
-  for start in range(0, ids.size(1) - 1, model.config.n_positions - 1):
-      window = ids[:, start : start + model.config.n_positions]
-      with torch.no_grad():
-          out = model(input_ids=window, attention_mask=torch.ones_like(window))
-      losses.append(F.cross_entropy(out.logits[:, :-1].transpose(1, 2), window[:, 1:], reduction="none").flatten())
+  with torch.no_grad():
+      out = model(**given)
   model.train(mode)
-  return torch.cat(losses).mean().exp().item()
+  return F.cross_entropy(out.logits[:, :-1].transpose(1, 2), ids[:, 1:]).exp().item()
 base_two_throughout:
 - return F.cross_entropy(predicted, targets).exp().item() =>
       losses = F.cross_entropy(predicted, targets, reduction="none")
