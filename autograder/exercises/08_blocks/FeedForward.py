@@ -216,8 +216,8 @@ def _ff_manners(student: Student) -> None:
         turned, where = normal(3, 2, 6).transpose(0, 1), "for a tensor that is not contiguous"
         same_tensor(student.value(module, turned, where=where), fed(state, turned), OUTPUT, where)
     with student.case():
-        part, where = normal(2, 3, 6), "for a slice of a tensor, given by name"
-        same_tensor(student.value(module, x=sliced(student, part), where=where), fed(state, part), OUTPUT, where)
+        part, where = normal(2, 3, 6), "for a slice of a tensor"
+        same_tensor(student.value(module, sliced(student, part), where=where), fed(state, part), OUTPUT, where)
     device_is_kept(student, module, [normal(2, 5, 6)])
 
 
@@ -451,10 +451,6 @@ beginning_of_memory: The numbers are read from the beginning of the memory that 
 - def forward(self, x): =>
       def forward(self, x):
           x = torch.as_strided(x, x.shape, x.stride(), 0)
-other_signature (slip): A parameter has another name than in the signature: FeedForward(embed_dim, ff_dim, dropout=0.0, activation=F.relu), forward(x).
-- def forward(self, x): =>
-      def forward(self, tokens):
-          x = tokens
 no_super (missed): `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
 - super().__init__() =>
 not_a_module (missed): The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.
