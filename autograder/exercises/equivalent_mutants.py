@@ -199,7 +199,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "for log_prob, place in zip(best.values.tolist(), best.indices.tolist(), strict=True): => for log_prob, place in zip(best.values.tolist(), best.indices.tolist(), strict=False):": AS_LONG,
         "beam, token = divmod(place, logits.shape[-1]) => beam, token = divmod(place, logits.shape[1])": LAST,
         "return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty => return log_prob / ((5 + len(tokens) - 1) * 6) ** length_penalty": "All scores are multiplied by the same positive number: the best stays the best.",
-        "return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty => return log_prob / ((5 + len(tokens) - 2) / 6) ** length_penalty": "Lengths without eos are accepted by decision: right answers in the room count them so.",
         "return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty => return log_prob / ((5 + len(tokens) - 1) / 7) ** length_penalty": "All scores are multiplied by the same positive number: the best stays the best.",
     },
 }

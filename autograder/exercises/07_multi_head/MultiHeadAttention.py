@@ -22,16 +22,19 @@ from autograder.asked.inputs import (
     refused,
     some_mask,
 )
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 from .common import PROJECTIONS, build_loaded, merge, split, torchs, weights_for
 
-SIZES = (  # (B, T, C, H): all different, then one head, heads of width 1, equal sizes, single tokens, long sequences
+SIZES = (  # (B, T, C, H): all different, one head, heads of width 1, equal sizes, single tokens, long, as in real use
     *((2, 5, 12, 3), (3, 4, 8, 2), (1, 3, 6, 1), (2, 4, 5, 5), (4, 1, 6, 2), (3, 3, 9, 3), (4, 4, 16, 4)),
-    *((2, 40, 6, 3), (9, 2, 8, 4)),
+    *((2, 40, 6, 3), (9, 2, 8, 4), (1, 1024, 4, 2), (2, 3, 384, 12)),
 )
 
-LENGTHS = ((2, 5, 3, 12, 3), (3, 4, 7, 8, 2), (4, 1, 3, 6, 2), (2, 3, 1, 4, 4), (1, 6, 40, 6, 3))  # (B, T, S, C, H)
+LENGTHS = (  # (B, T, S, C, H)
+    *((2, 5, 3, 12, 3), (3, 4, 7, 8, 2), (4, 1, 3, 6, 2), (2, 3, 1, 4, 4), (1, 6, 40, 6, 3), (1, 3, 1024, 4, 2)),
+)
 
 
 def _mha_sizes(B: int, T: int, S: int, C: int, H: int) -> str:
@@ -150,6 +153,14 @@ def _mha_context_lengths(student: Student) -> None:
         with student.case():
             got = student.call(module, [x], {"mask": mask, "context": context}, where=where)["value"]
             _same_output(got, _expected(state, 2, x, mask, context), where)
+    longer = normal(2, 7, 6)
+    for mask, where in (
+        (some_mask(4, 7), "with a mask of shape (T, S) and a context that is longer than x"),
+        (some_mask(2, 1, 1, 7), "with a mask of shape (B, 1, 1, S) and a context that is longer than x"),
+    ):
+        with student.case():
+            got = student.call(module, [x], {"mask": mask, "context": longer}, where=where)["value"]
+            _same_output(got, _expected(state, 2, x, mask, longer), where)
 
 
 def _mha_mask(student: Student) -> None:
@@ -178,6 +189,16 @@ def _mha_mask(student: Student) -> None:
     with student.case():
         where = "with the mask given by position"
         _same_output(student.value(module, x, future(3), where=where), _expected(state, 3, x, future(3)), where)
+    module, state = build_loaded(student, 6, 2)
+    for T, S, shape in ((4, 4, (1, 4)), (4, 4, (2, 4, 4)), (4, 4, (1, 4, 4)), (1, 5, (3, 1, 1, 5))):
+        with student.case():
+            x, context, mask = normal(3, T, 6), normal(3, S, 6), some_mask(*shape)
+            where = f"with a mask of shape {shape}, for B = 3, H = 2, T = {T}, S = {S}"
+            got = student.call(module, [x], {"mask": mask, "context": context}, where=where)["value"]
+            _same_output(got, _expected(state, 2, x, mask, context), where)
+    with student.case():
+        x, where = normal(1, 300, 6), "with a causal mask, for T = 300"
+        _same_output(student.value(module, x, future(300), where=where), _expected(state, 2, x, future(300)), where)
 
 
 def _mha_causal(student: Student) -> None:
@@ -300,6 +321,15 @@ def _mha_manners(student: Student) -> None:
     with student.case():
         turned, where = normal(5, 2, 6).transpose(0, 1), "for a tensor that is not contiguous"
         _same_output(student.value(module, turned, where=where), _expected(state, 2, turned), where)
+    x, context, mask = normal(2, 5, 6), normal(2, 4, 6), some_mask(5, 4)
+    expected = _expected(state, 2, x, mask, context)
+    with student.case():
+        where = "with slices of tensors"
+        parts = [sliced(student, tensor) for tensor in (x, mask, context)]
+        _same_output(student.value(module, *parts, where=where), expected, where)
+    with student.case():
+        where = "with the arguments given by name"
+        _same_output(student.value(module, x=x, mask=mask, context=context, where=where), expected, where)
 
 
 def _mha_device(student: Student) -> None:
@@ -503,6 +533,30 @@ mask_unsqueezed: The mask is given further dimensions (`unsqueeze`, `view`), so 
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask.unsqueeze(1)
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask[:, None, None, :]
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask.view(1, 1, x.shape[1], source.shape[1])
+mask_shapes: Some shapes of masks fail or are misread: any that broadcasts to (B, H, T, S) is right, (1, S) and (H, T, S) among them. Broadcasting
+    does it by itself: hand the mask on, or `mask.expand(B, H, T, S)`.
+- allowed = None if mask is None else ~mask =>
+      if mask is not None and mask.dim() not in (2, 4):
+          raise ValueError("a mask has two or four dimensions")
+      allowed = None if mask is None else ~mask
+- allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask.unsqueeze(1) if mask.dim() == 3 else ~mask
+mask_cut_to_tokens: The mask is cut to T x T, as if there were as many keys as queries: with a context it is (T, S).
+- allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask[..., : x.shape[1]]
+- allowed = None if mask is None else ~mask => allowed = None if mask is None else F.pad(~mask[..., : x.shape[1]], (0, max(0, source.shape[1] - x.shape[1])), value=True)
+mask_not_for_one: The mask is not used for a single query (T = 1), as if it had to be a causal one: it may block keys of the context, or padding.
+- allowed = None if mask is None else ~mask => allowed = None if mask is None or x.shape[1] == 1 else ~mask
+other_signature (slip): A parameter has another name than in the signature: MultiHeadAttention(embed_dim, num_heads), forward(x, mask=None, context=None).
+- def forward(self, x, mask=None, context=None): =>
+      def forward(self, query, mask=None, context=None):
+          x = query
+- def forward(self, x, mask=None, context=None): =>
+      def forward(self, x, mask=None, memory=None):
+          context = memory
+- def __init__(self, embed_dim, num_heads): =>
+      def __init__(self, C, H):
+          embed_dim, num_heads = C, H
+beginning_of_memory: The numbers are read from the beginning of the memory that a tensor lies in: a slice lies further on.
+- self.q_proj(x) => self.q_proj(torch.as_strided(x, x.shape, x.stride(), 0))
 mask_of_first: Only one part of the mask is used (that of the first sequence or head): it is broadcast to (B, H, T, S).
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask[:1] if mask.dim() == 4 else ~mask
 - allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask[:, :1] if mask.dim() == 4 else ~mask
@@ -785,6 +839,11 @@ length_limited: The number of tokens is limited by a fixed maximum: any T and S 
 - source = x =>
       assert x.shape[1] <= 16
       source = x
+- source = x =>
+      assert x.shape[1] <= 512
+      source = x
+- source = x if context is None else context => source = x if context is None else context[:, :512]
+- allowed = None if mask is None else ~mask => allowed = None if mask is None else ~mask[..., :128, :128]
 not_refused: embed_dim that is not divisible by num_heads gives no ValueError, or only when the module is called: compare `embed_dim % num_heads` with
     0 in `__init__`, and raise it there.
 - if embed_dim % num_heads != 0: =>
@@ -794,6 +853,8 @@ not_refused: embed_dim that is not divisible by num_heads gives no ValueError, o
 refused_without_reason (missed): Sizes are refused that are right: every num_heads that divides embed_dim is allowed, 1 and embed_dim among them.
 - embed_dim % num_heads != 0 => embed_dim % num_heads == 0 || num_heads % embed_dim != 0 || embed_dim % num_heads != 0 or num_heads == 1
 - embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or embed_dim // num_heads % 2
+- embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or num_heads > 8
+- embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or embed_dim > 256
 device_dropped: A tensor is made without `device=x.device`: on a GPU the call fails.
 - in scale_of_whole_width
   math.sqrt(x.shape[-1] => torch.full((1,), Q.shape[-1] ** 0.5, dtype=x.dtype

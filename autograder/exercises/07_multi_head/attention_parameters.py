@@ -84,6 +84,12 @@ times_heads: The projections are counted once for each head: the heads share the
   return 4 * (weights + biases) => return 4 * num_heads * (weights + biases)
 whole_block: A whole block is counted (12C²): here only the attention, without feed-forward network and norms.
 - return 4 * (weights + biases) => return 12 * weights + 13 * biases || return 12 * weights || return 4 * (weights + biases) + 4 * embed_dim
+other_signature (slip): The parameters have other names than in the signature, attention_parameters(embed_dim, bias=True).
+- def attention_parameters(embed_dim, bias=True): =>
+      def attention_parameters(C, use_bias=True):
+          embed_dim, bias = C, use_bias
+- def attention_parameters(embed_dim, bias=True): =>
+      def attention_parameters(embed_dim, *, bias=True):
 bytes: The result is in bytes or in millions: the number of parameters is asked for.
 - return 4 * (weights + biases) => return 4 * 4 * (weights + biases) || return 4 * (weights + biases) // 1_000_000
 float (slip): The result is not an int (a division, `**` with a float, a tensor): numbers of parameters are whole.

@@ -19,9 +19,10 @@ def merge(x: torch.Tensor) -> torch.Tensor:
     return torch.cat(x.unbind(dim=1), dim=-1)
 
 
-HEADS = (  # (B, T, H, d_k): all different, then equal sizes, one head, heads of width 1, single tokens
+HEADS = (  # (B, T, H, d_k): all different, then equal sizes, one head, heads of width 1, single tokens, as in GPT-2
     *((2, 5, 3, 4), (5, 3, 2, 6), (1, 4, 3, 2), (3, 2, 4, 5), (2, 3, 3, 2), (3, 3, 3, 3), (4, 2, 2, 2), (2, 4, 1, 3)),
     *((2, 3, 5, 1), (3, 1, 4, 2), (1, 1, 2, 3), (1, 1, 1, 1), (2, 33, 8, 3), (2, 10, 2, 64)),
+    *((1, 1024, 12, 2), (16, 9, 12, 64)),
 )
 
 

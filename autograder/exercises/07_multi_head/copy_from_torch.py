@@ -314,6 +314,10 @@ averaged (slip): The numbers are added to those of mine: the old ones must be ov
 - layer.weight.copy_(weight) => layer.weight.add_(weight)
 - layer.weight.copy_(weight) => layer.weight.add_(weight)
   layer.bias.copy_(bias) => layer.bias.add_(bias)
+other_signature (slip): The parameters have other names than in the signature, copy_from_torch(mine, theirs): a call that names them fails.
+- def copy_from_torch(mine, theirs): =>
+      def copy_from_torch(ours, torchs):
+          mine, theirs = ours, torchs
 dtype_changed: The copied numbers are float32 whatever theirs has: copy_ keeps the dtype of the layer, `.float()` does not.
 - layer.weight.copy_(weight) => layer.weight.copy_(weight.float())
 - layer.weight.copy_(weight) => layer.weight.data = weight.detach().float().clone()

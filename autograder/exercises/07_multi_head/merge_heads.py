@@ -7,6 +7,7 @@ import torch
 from autograder.asked.compare import a_tensor, close, same_tensor, unchanged
 from autograder.asked.declare import Check, Exercise, ValuesDiffer
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 from .common import HEADS, counting, heads_sizes, merge
@@ -49,6 +50,9 @@ def _merge_manners(student: Student) -> None:
     with student.case():
         where = "for a tensor that is not contiguous"
         same_tensor(student.value("merge_heads", turned, where=where), merge(turned), "The result", where)
+    with student.case():
+        where = "for a slice of a tensor, given by name"
+        same_tensor(student.value("merge_heads", x=sliced(student, x), where=where), merge(x), "The result", where)
     device_is_kept(student, "merge_heads", [x])
 
 
@@ -122,6 +126,27 @@ list_of_heads (slip): The heads come as a list or a tuple: one tensor (B, T, H Â
 not_any_layout (slip): The code takes the numbers in the order in which they lie in memory, which fails for a tensor that was transposed before.
 - .transpose => .view(B, H * T, d_k).view(B, H, T, d_k).transpose
 - x.transpose(1, 2 => torch.as_strided(x, (B, T, H, d_k), (H * T * d_k, d_k, T * d_k, 1)
+beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape:
+    `transpose`, then `reshape`.
+- x = x.transpose(1, 2) => x = torch.as_strided(x, (B, T, H, d_k), (x.stride(0), x.stride(2), x.stride(1), x.stride(3)), 0)
+size_limited: Sizes of real use are refused or cut off: 12 heads, 1024 tokens, a width of 768 are common, and nothing here depends on how many there are.
+- B, H, T, d_k = x.shape =>
+      B, H, T, d_k = x.shape
+      assert T <= 512
+- B, H, T, d_k = x.shape =>
+      x = x[:, :, :256]
+      B, H, T, d_k = x.shape
+- B, H, T, d_k = x.shape =>
+      B, H, T, d_k = x.shape
+      assert H * d_k <= 512
+- B, H, T, d_k = x.shape =>
+      x = x[:, :8]
+      B, H, T, d_k = x.shape
+other_signature (slip): The parameter has another name than in the signature, merge_heads(x): a call that names it fails.
+- |
+  def merge_heads(heads):
+      B, H, T, d_k = heads.shape
+      return heads.transpose(1, 2).reshape(B, T, H * d_k)
 device_dropped: The result is written into a new tensor that is made without `device=x.device`: on a GPU it comes back on the CPU, or fails.
 - |
   B, H, T, d_k = x.shape

@@ -7,6 +7,7 @@ import torch
 from autograder.asked.compare import same_tensor, unchanged
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import device_is_kept, gradients_agree, normal, refused
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 from .common import HEADS, counting, heads_sizes, split
@@ -47,6 +48,9 @@ def _split_manners(student: Student) -> None:
     ):
         with student.case():
             same_tensor(student.value("split_heads", given, 2, where=where), split(given, 2), "The result", where)
+    with student.case():
+        where = "for a slice of a tensor"
+        same_tensor(student.value("split_heads", sliced(student, x), 2, where=where), split(x, 2), "The result", where)
     with student.case():
         got = student.value("split_heads", x=x, num_heads=2)
         same_tensor(got, split(x, 2), "The result", "with the arguments given by name")
@@ -149,6 +153,22 @@ not_any_layout: The code takes the numbers in the order in which they lie in mem
     before.
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(-1).view(B, T, num_heads, C // num_heads)
 - x = x.view(B, T, num_heads, C // num_heads) => x = torch.as_strided(x, (B, T, num_heads, C // num_heads), (T * C, C, C // num_heads, 1))
+beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on, and its columns need not stand side by
+    side. Cut x itself, with its shape: `view`, `reshape`, slices.
+- x = x.view(B, T, num_heads, C // num_heads) => x = torch.as_strided(x, (B, T, num_heads, C // num_heads), (*x.stride()[:2], C // num_heads * x.stride(2), x.stride(2)), 0)
+size_limited: Sizes of real use are refused or cut off: 12 heads, 1024 tokens, a width of 768 are common, and nothing here depends on how many there are.
+- B, T, C = x.shape =>
+      B, T, C = x.shape
+      assert T <= 512
+- B, T, C = x.shape =>
+      x = x[:, :256]
+      B, T, C = x.shape
+- B, T, C = x.shape =>
+      B, T, C = x.shape
+      assert C <= 512
+- B, T, C = x.shape =>
+      B, T, C = x.shape
+      assert num_heads <= 8
 device_dropped: The result is written into a new tensor that is made without `device=x.device`: on a GPU it comes back on the CPU, or fails.
 - in written_into_a_new_tensor
   x.new_empty(B, num_heads, T, C // num_heads => torch.zeros(B, num_heads, T, C // num_heads, dtype=x.dtype

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from autograder.asked.compare import close, same_gradients, same_tensor, shape_of, unchanged
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_of, normal, outline, parameters_unchanged, quietly_called
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 from .common import LAYERS, OUTPUT, begin, fed, layer_names, layer_weights
@@ -77,6 +78,9 @@ def _ff_values(student: Student) -> None:
         ((1, 1, 4), 16),
         ((3, 3, 3), 1),
         ((2, 40, 2), 5),
+        ((2, 1, 3, 2, 4), 6),
+        ((1, 1024, 4), 16),
+        ((16, 2, 520), 64),
     ):
         with student.case():
             module, state, _ = _ff(student, shape[-1], F_)
@@ -211,6 +215,9 @@ def _ff_manners(student: Student) -> None:
     with student.case():
         turned, where = normal(3, 2, 6).transpose(0, 1), "for a tensor that is not contiguous"
         same_tensor(student.value(module, turned, where=where), fed(state, turned), OUTPUT, where)
+    with student.case():
+        part, where = normal(2, 3, 6), "for a slice of a tensor"
+        same_tensor(student.value(module, sliced(student, part), where=where), fed(state, part), OUTPUT, where)
     device_is_kept(student, module, [normal(2, 5, 6)])
 
 
@@ -359,6 +366,9 @@ three_dimensions_only: x is taken to have three dimensions: any number of them i
       B, T, C = x.shape
       hidden = self.activation(self.linear1(x))
 - return self.dropout(self.linear2(hidden)) => return self.dropout(self.linear2(hidden)).flatten(0, 1).view(x.shape[0], x.shape[1], -1)
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.dim() <= 4
 residual (slip): x is added to the result: the residual connection belongs to the block.
 - return self.dropout(self.linear2(hidden)) => return x + self.dropout(self.linear2(hidden))
 normalised: A layer norm is applied: it belongs to the block.
@@ -424,6 +434,23 @@ input_changed:
 - return self.dropout(self.linear2(hidden)) =>
       x += self.dropout(self.linear2(hidden))
       return x
+size_limited: Sizes of real use are refused or cut off: a width of 768, 1024 tokens, 16 sequences are common, and the network takes any.
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.shape[-1] <= 512
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.dim() < 2 or x.shape[-2] <= 512
+- def forward(self, x): =>
+      def forward(self, x):
+          x = x[..., :512, :] if x.dim() > 1 else x
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.dim() < 3 or len(x) <= 8
+beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape.
+- def forward(self, x): =>
+      def forward(self, x):
+          x = torch.as_strided(x, x.shape, x.stride(), 0)
 no_super (missed): `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
 - super().__init__() =>
 not_a_module (missed): The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.

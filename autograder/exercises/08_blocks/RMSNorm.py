@@ -13,12 +13,14 @@ import torch.nn.functional as F
 from autograder.asked.compare import same_gradients, same_tensor, unchanged
 from autograder.asked.declare import Ban, Check, Exercise, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_of, normal, parameters_unchanged, quietly_called
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 from .common import OUTPUT
 
-SHAPES = (  # several, one and no batch dimensions, equal sizes, vectors of 1 and 2 numbers, a long one, single tokens
+SHAPES = (  # up to four batch dimensions and none, equal sizes, 1 and 2 numbers, single tokens, as in real use
     *((2, 5, 6), (3, 4), (7,), (2, 3, 4, 5), (4, 4), (3, 3, 3), (2, 4, 2), (5, 1), (2, 1, 8), (1, 6), (2, 3, 300)),
+    *((16, 2, 768), (1, 1024, 4), (2, 1, 3, 2, 5)),
 )
 
 
@@ -139,6 +141,9 @@ def _manners(student: Student) -> None:
     with student.case():
         turned, where = normal(6, 4).mT, "for a tensor that is not contiguous"
         same_tensor(student.value(module, turned, where=where), _normed(weight, turned), OUTPUT, where)
+    with student.case():
+        part, where = normal(2, 3, 6), "for a slice of a tensor, given by name"
+        same_tensor(student.value(module, x=sliced(student, part), where=where), _normed(weight, part), OUTPUT, where)
     device_is_kept(student, module, [normal(2, 5, 6)])
 
 
@@ -234,6 +239,9 @@ three_dimensions_only: x is taken to have three dimensions: [..., dim] may have 
       B, T, C = x.shape
       mean_square = x.square().mean(dim=-1, keepdim=True)
 - mean(dim=-1, => mean(dim=2,
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.dim() <= 4
 weight_unused: `weight` is not used: it multiplies what was normalised, feature by feature.
 - return self.weight * normalised => return normalised
 weight_added (slip): `weight` is added: it multiplies.
@@ -293,6 +301,27 @@ input_changed:
 something_else_applied: Something else is applied that does not belong here: RMSNorm is weight · x / √(mean of x² + eps).
 - return self.weight * normalised => return torch.relu(self.weight * normalised) || return torch.tanh(self.weight * normalised)
 - return self.weight * normalised => return x + self.weight * normalised
+size_limited: Sizes of real use are refused or cut off: a width of 768, 1024 tokens, 16 sequences are common, and RMSNorm takes any.
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.shape[-1] <= 512
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.dim() < 2 or x.shape[-2] <= 512
+- def forward(self, x): =>
+      def forward(self, x):
+          x = x[..., :512, :] if x.dim() > 1 else x
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.dim() < 3 or len(x) <= 8
+beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape.
+- def forward(self, x): =>
+      def forward(self, x):
+          x = torch.as_strided(x, x.shape, x.stride(), 0)
+other_signature (slip): A parameter has another name than in the signature: RMSNorm(dim, eps=1e-6), forward(x).
+- def forward(self, x): =>
+      def forward(self, tokens):
+          x = tokens
 no_super (missed): `super().__init__()` is missing: nn.Module must be set up before parameters can be assigned.
 - super().__init__() =>
 not_a_module (missed): The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.

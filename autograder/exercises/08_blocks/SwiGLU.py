@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from autograder.asked.compare import close, same_gradients, same_tensor, shape_of, unchanged
 from autograder.asked.declare import Check, Exercise, Wrong
 from autograder.asked.inputs import device_is_kept, gradients_of, normal, outline, parameters_unchanged, quietly_called
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 from .common import OUTPUT
@@ -95,6 +96,9 @@ def _values(student: Student) -> None:
         ((3, 3, 3), 1),
         ((4, 4), 4),
         ((2, 40, 2), 5),
+        ((2, 1, 3, 2, 4), 6),
+        ((1, 1024, 4), 16),
+        ((16, 2, 520), 64),
     ):
         with student.case():
             module, state = _module(student, shape[-1], F_)
@@ -168,6 +172,9 @@ def _manners(student: Student) -> None:
     with student.case():
         turned, where = normal(3, 2, 6).transpose(0, 1), "for a tensor that is not contiguous"
         same_tensor(student.value(module, turned, where=where), _gated(state, turned), OUTPUT, where)
+    with student.case():
+        part, where = normal(2, 3, 6), "for a slice of a tensor, given by name"
+        same_tensor(student.value(module, x=sliced(student, part), where=where), _gated(state, part), OUTPUT, where)
     device_is_kept(student, module, [normal(2, 5, 6)])
 
 
@@ -353,6 +360,9 @@ three_dimensions_only: x is taken to have three dimensions: any number of them i
 - gate = F.silu(self.gate(x)) =>
       B, T, C = x.shape
       gate = F.silu(self.gate(x))
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.dim() <= 4
 mixes_positions: Positions are mixed: each goes through the three layers on its own.
 - return self.down(gate * self.up(x)) => return self.down((gate * self.up(x)).cumsum(dim=0))
 single_precision:
@@ -365,6 +375,27 @@ input_changed:
       x /= 2
       x += 1
 - return self.down(gate * self.up(x)) => return x.copy_(self.down(gate * self.up(x)))
+size_limited: Sizes of real use are refused or cut off: a width of 768, 1024 tokens, 16 sequences are common, and the network takes any.
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.shape[-1] <= 512
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.dim() < 2 or x.shape[-2] <= 512
+- def forward(self, x): =>
+      def forward(self, x):
+          x = x[..., :512, :] if x.dim() > 1 else x
+- def forward(self, x): =>
+      def forward(self, x):
+          assert x.dim() < 3 or len(x) <= 8
+beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape.
+- def forward(self, x): =>
+      def forward(self, x):
+          x = torch.as_strided(x, x.shape, x.stride(), 0)
+other_signature (slip): A parameter has another name than in the signature: SwiGLU(embed_dim, ff_dim), forward(x).
+- def forward(self, x): =>
+      def forward(self, tokens):
+          x = tokens
 no_super (missed): `super().__init__()` is missing: nn.Module must be set up before layers can be assigned.
 - super().__init__() =>
 not_a_module (missed): The class does not inherit from nn.Module: its layers cannot be found, moved, saved or trained.

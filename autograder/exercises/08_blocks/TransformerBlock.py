@@ -23,16 +23,17 @@ from autograder.asked.inputs import (
     quietly_called,
     some_mask,
 )
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 from .common import OUTPUT, begin, fed, layer_names, layer_weights
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 
-# (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, a longer sequence
+# (B, T, C, H, F): all different, then one head, heads of width 1, equal sizes, a single token, as in real use
 BLOCKS = (
     *((2, 5, 6, 3, 9), (3, 4, 8, 2, 5), (1, 3, 4, 1, 7), (2, 4, 3, 3, 8), (3, 3, 9, 3, 4)),
-    *((2, 1, 4, 2, 6), (1, 24, 4, 2, 16)),
+    *((2, 1, 4, 2, 6), (1, 24, 4, 2, 16), (1, 600, 4, 2, 16), (16, 2, 264, 12, 40)),
 )
 
 
@@ -299,6 +300,13 @@ def _block_masks(student: Student) -> None:
         same_output(
             student.value(module, x, future(3), where=where), _torchs_output(state, 3, True, x, future(3)), where
         )
+    for shape, mask, where in (
+        ((1, 4, 6), some_mask(1, 1, 4, 4), "with a mask (B, 1, T, T) for a single sequence"),
+        ((1, 300, 6), future(300), "with a causal mask for 300 tokens"),
+    ):
+        with student.case():
+            x = normal(*shape)
+            same_output(student.value(module, x, mask, where=where), _torchs_output(state, 3, True, x, mask), where)
 
 
 def _block_causal(student: Student) -> None:
@@ -433,6 +441,16 @@ def _block_manners(student: Student) -> None:
         x = normal(2, 4, 8, dtype=torch.float64)
         got = student.value(wide, x, future(4), where="in float64")
         same_output(got, _torchs_output(wide_state, 2, False, x, future(4)), "in float64")
+    for norm_first in (False, True):
+        with student.case():
+            module, state, _ = _block(student, 6, 2, 9, norm_first=norm_first)
+            x, where = normal(2, 5, 6), f"with slices of tensors, given by name, {_order(norm_first)}"
+            got = student.value(module, mask=sliced(student, mask), x=sliced(student, x), where=where)
+            same_output(got, _torchs_output(state, 2, norm_first, x, mask), where)
+    with student.case():
+        module, state, _ = _block(student, 6, 2, 9, norm_first=True)
+        turned, where = normal(5, 2, 6).transpose(0, 1), "for a tensor that is not contiguous"
+        same_output(student.value(module, turned, where=where), _torchs_output(state, 2, True, turned), where)
     with student.case():
         module = student.build("TransformerBlock", 6, 2, 9)
         device_is_kept(student, module, [normal(2, 5, 6)])
@@ -869,6 +887,35 @@ arguments_reordered: The parameters of `__init__` are not (embed_dim, num_heads,
   self.norm_first = norm_first => self.norm_first = pre_norm
 - embed_dim, num_heads, ff_dim, dropout=0.0, norm_first=False => embed_dim, num_heads, ff_dim, dropout=0.0
   self.norm_first = norm_first => self.norm_first = False
+mask_not_for_one: The mask is not used for a single sequence, or not for many tokens: pass it on as it comes.
+- def forward(self, x, mask=None): =>
+      def forward(self, x, mask=None):
+          mask = mask if len(x) > 1 else None
+- def forward(self, x, mask=None): =>
+      def forward(self, x, mask=None):
+          mask = mask if x.shape[1] <= 256 else None
+size_limited: Sizes of real use are refused or cut off: 600 tokens, 12 heads, 16 sequences are common, and any number is allowed.
+- def forward(self, x, mask=None): =>
+      def forward(self, x, mask=None):
+          assert x.shape[1] <= 512
+- def forward(self, x, mask=None): =>
+      def forward(self, x, mask=None):
+          assert len(x) <= 8
+- def forward(self, x, mask=None): =>
+      def forward(self, x, mask=None):
+          assert x.shape[2] <= 256
+beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape.
+- def forward(self, x, mask=None): =>
+      def forward(self, x, mask=None):
+          x = torch.as_strided(x, x.shape, x.stride(), 0)
+not_any_layout (slip): The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed before.
+- def forward(self, x, mask=None): =>
+      def forward(self, x, mask=None):
+          x = x.view(-1).view(x.shape)
+other_signature (slip): A parameter of forward has another name than in the signature: forward(x, mask=None).
+- def forward(self, x, mask=None): =>
+      def forward(self, tokens, mask=None):
+          x = tokens
 frozen: Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
       self.dropout = nn.Dropout(dropout)

@@ -13,6 +13,7 @@ from autograder.asked.compare import same_tensor, unchanged
 from autograder.asked.course import reference
 from autograder.asked.declare import Ban, Check, Exercise
 from autograder.asked.inputs import device_is_kept, future, gradients_agree, normal, quietly_called, refused, some_mask
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 from .common import OUTPUT
@@ -20,7 +21,7 @@ from .common import OUTPUT
 NAME = "grouped_query_attention"
 grouped_query_attention = reference(NAME)
 
-SIZES = (  # B, H, G, T, S, d_k, d_v: all different, one group, a group for each head, odd sizes, single tokens
+SIZES = (  # B, H, G, T, S, d_k, d_v: all different, one group, a group for each head, odd sizes, one token, as in real use
     *(
         (2, 6, 3, 4, 5, 7, 8),
         (3, 4, 2, 5, 5, 3, 3),
@@ -35,6 +36,7 @@ SIZES = (  # B, H, G, T, S, d_k, d_v: all different, one group, a group for each
         (2, 6, 2, 5, 1, 3, 4),
         (2, 10, 5, 13, 17, 1, 1),
     ),
+    *((1, 32, 8, 5, 6, 128, 128), (1, 4, 2, 600, 520, 4, 4)),
 )
 
 
@@ -81,6 +83,15 @@ def _masks(student: Student) -> None:
         args, where = _qkv(2, 6, 2, 5, 5, 4, 3), "with a causal mask as the fourth argument"
         mask = future(5)
         same_tensor(student.value(NAME, *args, mask, where=where), grouped_query_attention(*args, mask), OUTPUT, where)
+    for sizes, mask, where in (
+        ((3, 4, 2, 1, 6, 4, 3), some_mask(3, 1, 1, 6), "with a mask (B, 1, T, S) for a single query"),
+        ((1, 4, 2, 3, 6, 4, 3), some_mask(1, 1, 3, 6), "with a mask (B, 1, T, S) for a single sequence"),
+        ((1, 4, 2, 300, 300, 4, 3), future(300), "with a causal mask for 300 tokens"),
+    ):
+        with student.case():
+            args = _qkv(*sizes)
+            got = student.value(NAME, *args, mask, where=where)
+            same_tensor(got, grouped_query_attention(*args, mask), OUTPUT, where)
     mask = torch.zeros(3, 5, dtype=torch.bool)
     mask[:, 2] = True
     far = torch.ones(5, 1)
@@ -137,6 +148,11 @@ def _manners(student: Student) -> None:
     with student.case():
         named, where = dict(zip("QKV", args, strict=True)), "with the arguments given by name"
         same_tensor(student.value(NAME, **named, where=where), grouped_query_attention(*args), OUTPUT, where)
+    with student.case():
+        where = "for slices of tensors, and a mask given by name"
+        parts = [sliced(student, tensor) for tensor in args]
+        got = student.value(NAME, *parts, mask=sliced(student, mask), where=where)
+        same_tensor(got, grouped_query_attention(*args, mask), OUTPUT, where)
     device_is_kept(student, NAME, args)
     device_is_kept(student, NAME, [*args, mask])
 
@@ -278,6 +294,31 @@ weights_too (slip): The weights are returned as well: the output alone is asked 
   return weights @ V, weights
 overflows: The softmax is written with exp alone: large scores overflow to inf / inf = NaN. torch.softmax subtracts the largest first.
 - torch.softmax(scores, dim=-1) => (scores.exp() / scores.exp().sum(dim=-1, keepdim=True))
+mask_not_for_one: The mask is not used for a single query (or a single sequence): what it blocks is blocked there, too.
+- if mask is not None: => if mask is not None and Q.shape[2] > 1: || if mask is not None and len(Q) > 1:
+size_limited: Sizes of real use are refused or cut off: 32 heads of 128 features and 600 tokens are common, and any number is allowed.
+- H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1] =>
+      K, V = K[:, :, :512], V[:, :, :512]
+      H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1]
+- H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1] =>
+      assert Q.shape[2] <= 256
+      H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1]
+- if H % G != 0: => if H % G != 0 or H > 16:
+- if mask is not None: => if mask is not None and Q.shape[2] <= 256:
+beginning_of_memory: The numbers are read from the beginning of the memory that a tensor lies in: a slice lies further on. Take the tensor itself.
+- H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1] =>
+      Q = torch.as_strided(Q, Q.shape, Q.stride(), 0)
+      H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1]
+- H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1] =>
+      K, V = (torch.as_strided(t, t.shape, t.stride(), 0) for t in (K, V))
+      H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1]
+other_signature (slip): A parameter has another name than in the signature: grouped_query_attention(Q, K, V, mask=None).
+- def grouped_query_attention(Q, K, V, mask=None): =>
+      def grouped_query_attention(q, k, v, mask=None):
+          Q, K, V = q, k, v
+- def grouped_query_attention(Q, K, V, mask=None): =>
+      def grouped_query_attention(Q, K, V, attn_mask=None):
+          mask = attn_mask
 device_dropped: The result is written into a new tensor that is made without `device=Q.device`: on a GPU it comes back on the CPU, or fails.
 - in a_loop_over_heads
   Q.new_empty(*Q.shape[:-1], V.shape[-1]) => torch.empty(*Q.shape[:-1], V.shape[-1], dtype=Q.dtype)

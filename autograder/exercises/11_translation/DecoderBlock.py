@@ -24,6 +24,7 @@ from autograder.asked.inputs import (
     quietly_called,
     some_mask,
 )
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 for_torch = given("for_torch", __name__)
@@ -44,6 +45,8 @@ BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
     (4, 3, 3, 10, 5, 8),
     (1, 7, 20, 4, 2, 16),
     (5, 6, 2, 12, 4, 1),
+    (1, 300, 520, 4, 2, 16),  # as in real use
+    (16, 2, 3, 264, 12, 40),
 )
 
 
@@ -248,6 +251,9 @@ def _block_masks(student: Student) -> None:
             (some_mask(B, 1, T, T), None, "with a mask (B, 1, T, T), one for each sequence"),
             (None, some_mask(T, S), "with a memory_mask (T, S)"),
             (some_mask(T, T), some_mask(B, 1, T, S), "with a mask (T, T) and a memory_mask (B, 1, T, S)"),
+            (some_mask(B, H, T, T), None, "with a mask (B, H, T, T), one for each head"),
+            (None, some_mask(B, H, T, S), "with a memory_mask (B, H, T, S), one for each head"),
+            (some_mask(1, 1, T, T), some_mask(1, T, S), "with a mask (1, 1, T, T) and a memory_mask (1, T, S)"),
             (torch.zeros(T, T, dtype=torch.bool), torch.zeros(T, S, dtype=torch.bool), "with masks that block nothing"),
             (None, None, "without masks, after calls with some"),
         ):
@@ -257,6 +263,11 @@ def _block_masks(student: Student) -> None:
                 kwargs = {name: value for name, value in named.items() if value is not None}
                 got = student.call(module, [x, memory], kwargs, where=place)["value"]
                 same_output(got, _torchs_output(state, H, x, memory, mask, memory_mask), place)
+    for B, T, S in ((1, 4, 5), (3, 1, 6)):
+        with student.case():
+            given = [normal(B, T, 6), 2 * normal(B, S, 6), some_mask(B, 1, T, T), some_mask(B, 1, 1, S)]
+            where = f"with both masks, for B = {B}, T = {T}, S = {S}"
+            same_output(student.value(module, *given, where=where), _torchs_output(state, 2, *given), where)
     with student.case():
         where, masks = "with both masks given by position", [future(3), padding[:, None, None]]
         same_output(
@@ -375,6 +386,18 @@ def _block_manners(student: Student) -> None:
         same_output(
             student.value(wide, *given, where="in float64"), _torchs_output(wide_state, 2, *given), "in float64"
         )
+    with student.case():
+        module, state, _ = _block(student, 6, 2, 9)
+        where = "with slices of tensors, given by name"
+        names = ("memory_mask", "mask", "memory", "x")
+        named = {name: sliced(student, t) for name, t in zip(names, [*reversed(masks), memory, x], strict=True)}
+        got = student.call(module, [], named, where)["value"]
+        same_output(got, _torchs_output(state, 2, x, memory, *masks), where)
+    with student.case():
+        module, state, _ = _block(student, 6, 2, 9)
+        turned = [normal(5, 2, 6).transpose(0, 1), normal(3, 2, 6).transpose(0, 1)]
+        where = "for tensors that are not contiguous"
+        same_output(student.value(module, *turned, where=where), _torchs_output(state, 2, *turned), where)
     with student.case():
         module = student.build("DecoderBlock", 6, 2, 9)
         device_is_kept(student, module, [x, memory])
@@ -692,6 +715,45 @@ memory_first: The parameters of `forward` are not (x, memory, mask=None, memory_
 - (self, x, memory, mask=None, memory_mask=None) => (self, memory, x, mask=None, memory_mask=None)
 masks_required (slip): mask and memory_mask are required: their default is None.
 - mask=None, memory_mask=None => mask, memory_mask || mask, memory_mask=None
+mask_shapes: Some shapes of masks are cut down or refused: they broadcast to (B, H, T, T) and (B, H, T, S), one for each head among them. Hand them on.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          mask = None if mask is None else mask[:, :1] if mask.dim() == 4 else mask
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          memory_mask = None if memory_mask is None else memory_mask[:, :1] if memory_mask.dim() == 4 else memory_mask
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          assert memory_mask is None or memory_mask.dim() != 3
+mask_not_for_one: The masks are not used for a single sequence, or for a single token: what they block is blocked there, too.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          mask, memory_mask = (mask, memory_mask) if len(x) > 1 else (None, None)
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          mask, memory_mask = (mask, memory_mask) if x.shape[1] > 1 else (None, None)
+size_limited: Sizes of real use are refused or cut off: hundreds of tokens, 12 heads, 16 sequences are common, and any number is allowed.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          memory = memory[:, :512]
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          assert x.shape[1] <= 256
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          assert x.shape[2] <= 256
+beginning_of_memory: The numbers are read from the beginning of the memory that a tensor lies in: a slice lies further on. Take the tensor itself.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          memory = torch.as_strided(memory, memory.shape, memory.stride(), 0)
+not_any_layout (slip): The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed before.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          x, memory = x.view(-1).view(x.shape), memory.view(-1).view(memory.shape)
+other_signature (slip): A parameter of forward has another name than in the signature: forward(x, memory, mask=None, memory_mask=None).
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, tokens, context, mask=None, context_mask=None):
+          x, memory, memory_mask = tokens, context, context_mask
 frozen: Parameters do not train (requires_grad=False).
 - self.dropout = nn.Dropout(dropout) =>
       self.dropout = nn.Dropout(dropout)

@@ -16,7 +16,7 @@ from autograder.asked.declare import Check, Exercise, ValuesDiffer
 from autograder.asked.inputs import here, quietly_called, refused
 from autograder.asked.student import Student
 
-from .common import SCRIPTED, decoded_on_device, id_list, left_in_eval_mode, their_scripted
+from .common import SCRIPTED, asked_in_its_mode, decoded_on_device, id_list, left_in_eval_mode, their_scripted
 
 beam_search = reference("beam_search")
 
@@ -73,7 +73,7 @@ def _rules(text: str) -> list:
 
 
 # Each is so clear-cut that all ways of pruning and stopping agree: finished beams that hold a place, that hold none,
-# that may be pushed out; stopping with the first beam_size of them or at max_len; lengths with eos or without.
+# that may be pushed out; stopping with the first beam_size of them or at max_len.
 _GARDEN_PATH = """
     : a .55 b .45
     a: c .4 d .35 e .25
@@ -160,6 +160,17 @@ _LONG_BY_A_TOKEN = """
     b c: d .72 b .1 e .1 a .08
     b c d: e .72 b .1 c .1 a .08
     b c d e: E .72 c .1 b .1 a .08
+""" + _UNLIKELY.strip("\n")
+
+
+# The long one wins only if eos is not counted.
+_SHORT_BY_A_TOKEN = """
+    : a .55 b .45
+    a: E .85 c .15
+    b: c .68 d .12 e .11 a .09
+    b c: d .68 b .12 e .11 a .09
+    b c d: e .68 b .12 c .11 a .09
+    b c d e: E .68 c .12 b .11 a .09
 """ + _UNLIKELY.strip("\n")
 
 
@@ -307,6 +318,8 @@ def _beam_penalty(student: Student) -> None:
             _beam_tree(student, text, beam_size, words, what, **how)
     with student.case():
         _beam_tree(student, _LONG_BY_A_TOKEN, 2, "bcde", what, max_len=5, length_penalty=3.0)
+    with student.case():
+        _beam_tree(student, _SHORT_BY_A_TOKEN, 2, "a", what, max_len=5, length_penalty=3.0)
 
 
 def _beam_limits(student: Student) -> None:
@@ -339,6 +352,13 @@ def _beam_manners(student: Student) -> None:
         unchanged(answer["inputs"][:1], [torch.tensor([[15, 15, 12, 8]])], "source_ids")
         quietly_called(answer)
         left_in_eval_mode(student, model)
+    with student.case():
+        source, where = torch.tensor([[15, 15, 12, 8]]), "with the arguments given by name"
+        given = {"length_penalty": 0.6, "max_len": 10, "beam_size": 2, "eos_id": 2, "bos_id": 1, "source_ids": source}
+        got = student.call("beam_search", [], given | {"model": their_scripted(student, args)}, where)["value"]
+        _best(got, beam_search(here(SCRIPTED, "Scripted")(*args), source, 1, 2, 2, 10), 1, 2, 10, where)
+    with student.case():
+        asked_in_its_mode(student, "beam_search", args, [torch.tensor([[15, 15, 12, 8]]), 1, 2, 2, 10])
     for beam_size in (0, -1):
         with student.case():
             model = their_scripted(student, args)
@@ -490,6 +510,8 @@ penalty_subtracted: The penalty is subtracted, added, or multiplied by the lengt
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob + length_penalty * len(tokens)
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob / (length_penalty * max(len(tokens) - 1, 1) or 1)
 - return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty  # bos is not counted => return log_prob / ((5 + length_penalty) / 6) ** (len(tokens) - 1)
+length_without_eos (slip): The length does not count eos_id: it is the number of new tokens, eos_id included.
+- return log_prob / ((5 + len(tokens) - 1) / 6) ** length_penalty => return log_prob / ((5 + len(tokens) - 1 - (tokens[-1] == eos_id)) / 6) ** length_penalty
 penalty_at_every_step: The penalty is applied anew at each step to what has been divided already: keep log-probabilities, and divide only to compare.
 - candidates.append(([*beams[beam][0], token], log_prob)) => candidates.append(([*beams[beam][0], token], log_prob / ((5 + len(beams[beam][0])) / 6) ** length_penalty))
 - candidates.append(([*beams[beam][0], token], log_prob)) => candidates.append(([*beams[beam][0], token], log_prob / ((5 + 1) / 6) ** length_penalty / len(beams[beam][0]) ** length_penalty))
@@ -536,6 +558,18 @@ model_arguments_swapped (slip): The model's arguments are the wrong way round: m
 - source_ids.expand(len(beams), -1), target_ids => target_ids, source_ids.expand(len(beams), -1)
 too_many_asked_for: topk is asked for more than there is: with beam_size above V, a beam has only V continuations (`min(beam_size, …)`).
 - places_left = min(beam_size - len(finished), log_probs.numel()) => places_left = beam_size - len(finished)
+eval_mode (slip): The model is put into eval mode (`model.eval()`): it is asked in the mode it is in, and stays in it. Whoever calls decides that.
+- beams, finished = [([bos_id], 0.0)], [] =>
+      model.eval()
+      beams, finished = [([bos_id], 0.0)], []
+other_signature (slip): A parameter has another name than in the signature: beam_search(model, source_ids, bos_id, eos_id, beam_size, max_len,
+    length_penalty=0.6).
+- def beam_search(model, source_ids, bos_id, eos_id, beam_size, max_len, length_penalty=0.6): =>
+      def beam_search(model, source, bos, eos, beam_size, max_len, length_penalty=0.6):
+          source_ids, bos_id, eos_id = source, bos, eos
+- def beam_search(model, source_ids, bos_id, eos_id, beam_size, max_len, length_penalty=0.6): =>
+      def beam_search(model, source_ids, bos_id, eos_id, beam_size, max_len, alpha=0.6):
+          length_penalty = alpha
 score_too (slip): More than the ids is returned: one list of ints is asked for.
 - return [token for token in tokens[1:] if token != eos_id] => return [token for token in tokens[1:] if token != eos_id], _
 - return [token for token in tokens[1:] if token != eos_id] => return _, [token for token in tokens[1:] if token != eos_id]
@@ -571,7 +605,6 @@ wide_until_enough:
 - |
   if beam_size < 1:
       raise ValueError("beam_size must be positive")
-  model.eval()
   alive = torch.full((1, 1), bos_id, device=source_ids.device)
   scores = torch.zeros(1, device=source_ids.device)
   done = []
@@ -606,7 +639,7 @@ ended_beams_compete:
 
       def normalised(entry):
           log_p, tokens = entry
-          return log_p * (6 / (5 + len([t for t in tokens if t != eos_id]))) ** length_penalty
+          return log_p * (6 / (5 + len(tokens))) ** length_penalty
 
       entries = [(0.0, ())]
       for _ in range(max_len):

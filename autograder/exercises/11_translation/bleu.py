@@ -47,6 +47,7 @@ def _bleu_one(student: Student) -> None:
         ("x a b c d e y", "a b c d e f g", "for a phrase in another place"),
         ("The cat sat on it .", "the cat sat on it .", "where a capital letter differs"),
         ("of of the the the the of of", "of the the of", "for words that are repeated too often"),
+        ("to day is a good one", "today is a go odone", "where other tokens have the same letters"),
     ):
         with student.case():
             _scored(student, [hypothesis.split()], [original.split()], what)
@@ -69,6 +70,10 @@ def _bleu_corpus(student: Student) -> None:
         _scored(
             student, [*hypotheses, hypotheses[0], hypotheses[0]], [*references, references[0], references[0]], where
         )
+    with student.case():
+        references = [_sentence(30 + i % 11) for i in range(150)]
+        hypotheses = [_worsened(original, 0.2, i % 3 - 1) for i, original in enumerate(references)]
+        _scored(student, hypotheses, references, "for 150 sentences of some thirty tokens")
     with student.case():
         references = [_sentence(9, 4), _sentence(7, 4)]
         where = "for two sentences that were exchanged"
@@ -129,6 +134,7 @@ def _bleu_nothing(student: Student) -> None:
         (["a b c d e", ""], ["a b c d e", "a b c"], "when one hypothesis of two is empty"),
         (["a b c d e", "a b"], ["a b c d e", ""], "when one reference of two is empty"),
         (["a b c d e", ""], ["a b c d f", ""], "when both sentences of a pair are empty"),
+        ([], [], "for no sentences at all"),
     ):
         with student.case():
             _scored(student, [h.split() for h in hypotheses], [r.split() for r in references], what)
@@ -140,6 +146,11 @@ def _bleu_manners(student: Student) -> None:
         _scored(
             student, [_worsened(long_one, 0.2), long_one], [long_one, _worsened(long_one, 0.1)], "for two sentences"
         )
+    with student.case():
+        named = {"references": [_sentence(6), _sentence(5)], "hypotheses": [_sentence(6), _sentence(7)]}
+        got = student.call("bleu", [], named, "with arguments by name")["value"]
+        if isinstance(got, float) and abs(got - bleu(**named)) > 1e-6 * abs(got):
+            raise Wrong("The arguments by name are mixed up: bleu(hypotheses, references).")
     for hypotheses, references in (
         (["a b c d", "e f"], ["a b c d"]),
         (["a b c d"], ["a b c d", "e f g h"]),
@@ -504,6 +515,26 @@ not_a_float (slip): The result is not a plain float (an int, a tensor, a text).
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return int(100 * brevity * math.exp(sum(log_precisions) / 4))
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return torch.tensor(100 * brevity * math.exp(sum(log_precisions) / 4))
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return str(100 * brevity * math.exp(sum(log_precisions) / 4))
+joined_tokens: The tokens of an n-gram are joined without anything between them, so that `to day` and `today` look alike: compare tuples of tokens.
+- tuple(hypothesis[i : i + n]) => (n > 1, "".join(hypothesis[i : i + n]))
+  tuple(reference[i : i + n]) => (n > 1, "".join(reference[i : i + n]))
+- tuple(hypothesis[i : i + n]) => "".join(hypothesis[i : i + n])
+  tuple(reference[i : i + n]) => "".join(reference[i : i + n])
+no_sentences (slip): Without any sentence it stops with an error: no hypothesis has four tokens then, and the score is 0.
+- matches, totals = [0] * 4, [0] * 4 =>
+      longest = max(map(len, hypotheses))
+      matches, totals = [0] * 4, [0] * 4
+- matches, totals = [0] * 4, [0] * 4 =>
+      if not hypotheses:
+          raise ValueError("there are no sentences")
+      matches, totals = [0] * 4, [0] * 4
+size_limited: Only a number of sentences or tokens counts: all of them do.
+- hypothesis, reference in zip(hypotheses, references, strict=True) => hypothesis, reference in list(zip(hypotheses, references, strict=True))[:100]
+- range(len(hypothesis) - n + 1) => range(min(len(hypothesis), 25) - n + 1)
+other_signature (slip): The parameters have other names than in the signature, bleu(hypotheses, references): a call that names them fails.
+- def bleu(hypotheses, references): =>
+      def bleu(translations, originals):
+          hypotheses, references = translations, originals
 details_too (slip): More than the score is returned: one float is asked for.
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return 100 * brevity * math.exp(sum(log_precisions) / 4), log_precisions
 - return 100 * brevity * math.exp(sum(log_precisions) / 4) => return {'bleu': 100 * brevity * math.exp(sum(log_precisions) / 4)}

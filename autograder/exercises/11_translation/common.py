@@ -71,6 +71,18 @@ class Scripted(nn.Module):
 def scripted(*args):
     return Scripted(*args).eval()
 
+class Moody(Scripted):
+    def forward(self, source_ids, target_ids):
+        if not self.training:
+            raise AssertionError("the model was in training mode, and is asked in another")
+        return super().forward(source_ids, target_ids)
+
+def in_training(*args):
+    return Moody(*args)
+
+def mode(model):
+    return model.training
+
 def calls(model):
     return model.calls
 
@@ -103,6 +115,25 @@ def decoded_on_device(student: Student, name: str, args: list) -> None:
                 "model.",
                 "device_not_kept",
             ) from None
+
+
+def asked_in_its_mode(student: Student, name: str, args: tuple, rest: list) -> None:
+    """A model that is in training mode is asked in that mode, and is in it afterwards."""
+    model = student.call(student.probe("in_training", SCRIPTED), list(args), keep=True)["value"]
+    try:
+        student.call(name, [model, *rest], where="with a model that is in training mode")
+    except Problem as problem:
+        if problem.error == "AssertionError":
+            raise Wrong(_MODE, "mode_changed") from None
+        raise
+    if student.value(student.probe("mode", SCRIPTED), model) is not True:
+        raise Wrong(_MODE, "mode_changed")
+
+
+_MODE = (
+    "The model was in training mode and is put into eval mode: it is asked in the mode it is in. Whoever calls the "
+    "function decides that."
+)
 
 
 def left_in_eval_mode(student: Student, model: Any) -> None:

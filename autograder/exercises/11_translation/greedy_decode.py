@@ -15,7 +15,7 @@ from autograder.asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from autograder.asked.inputs import here, normal, quietly_called
 from autograder.asked.student import Student
 
-from .common import SCRIPTED, decoded_on_device, id_list, left_in_eval_mode, their_scripted
+from .common import SCRIPTED, asked_in_its_mode, decoded_on_device, id_list, left_in_eval_mode, their_scripted
 
 greedy_decode = reference("greedy_decode")
 
@@ -81,6 +81,7 @@ def _greedy_rows(student: Student) -> None:
         ((25, 1, 2, 1.5, 9), 4, 4),
         ((6, 1, 2, 30.0, 6), 3, 3),
         ((9, 1, 2, -40.0, 6), 3, 4),
+        ((1500, 1, 2, 1.0, 6), 40, 4),
     ):
         with student.case():
             ends = {30.0: ", all of which end at once", -40.0: ", none of which ends"}.get(
@@ -94,6 +95,8 @@ def _greedy_max_len(student: Student) -> None:
         with student.case():
             where = f"with max_len = {max_len}, when no row ends before"
             _greedy(student, (9, 1, 2, -40.0, 3), _source(3, 4), max_len, where)
+    with student.case():
+        _greedy(student, (9, 1, 2, -40.0, 3), _source(2, 70), 100, "with max_len = 100, when no row ends before")
     for max_len in (3, 4, 5, 6):
         with student.case():
             where = f"with max_len = {max_len}, when some rows end before"
@@ -130,6 +133,15 @@ def _greedy_manners(student: Student) -> None:
         unchanged(answer["inputs"][:1], [source], "source_ids")
         quietly_called(answer)
         left_in_eval_mode(student, model)
+    with student.case():
+        given = {"max_len": 5, "eos_id": 2, "bos_id": 1, "source_ids": source, "model": their_scripted(student, args)}
+        where = "with the arguments given by name"
+        got = _ids_lists(student.call("greedy_decode", [], given, where)["value"], 4, where)
+        expected = greedy_decode(here(SCRIPTED, "Scripted")(*args), source, 1, 2, 5)
+        for mine, right in zip(got, expected, strict=True):
+            _same_ids(mine, right, 1, 2, 5, where)
+    with student.case():
+        asked_in_its_mode(student, "greedy_decode", args, [source, 1, 2, 5])
     with student.case():
         decoded_on_device(student, "greedy_decode", [their_scripted(student, args), _source(4, 3), 1, 2, 12])
 
@@ -280,6 +292,28 @@ training_mode: The model is put into training mode, so dropout would be at work:
 - target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1) =>
       model.train()
       target_ids = torch.full((B, 1), bos_id, device=source_ids.device)  # (B, 1)
+eval_mode (slip): The model is put into eval mode (`model.eval()`): it is asked in the mode it is in, and stays in it. Whoever calls decides that.
+- B = len(source_ids) =>
+      model.eval()
+      B = len(source_ids)
+- B = len(source_ids) =>
+      was = model.training
+      model.eval()
+      B = len(source_ids)
+  rows = target_ids => model.train(was); rows = target_ids
+other_signature (slip): A parameter has another name than in the signature: greedy_decode(model, source_ids, bos_id, eos_id, max_len).
+- def greedy_decode(model, source_ids, bos_id, eos_id, max_len): =>
+      def greedy_decode(model, source, bos, eos, max_len):
+          source_ids, bos_id, eos_id = source, bos, eos
+size_limited: Sizes of real use are cut off: thousands of tokens in the vocabulary, 40 rows, 70 tokens of source, 100 new tokens are common.
+- for _ in range(max_len): => for _ in range(min(max_len, 50)):
+- logits[:, -1].argmax(dim=-1) => logits[:, -1, :1000].argmax(dim=-1)
+- B = len(source_ids) =>
+      source_ids = source_ids[:32]
+      B = len(source_ids)
+- B = len(source_ids) =>
+      source_ids = source_ids[:, :50]
+      B = len(source_ids)
 padded_rows (slip): All rows come back equally long, filled up: each list ends where its row ends.
 - return [row[: row.index(eos_id)] if eos_id in row else row for row in rows] =>
       rows = [row[: row.index(eos_id)] if eos_id in row else row for row in rows]
@@ -328,7 +362,6 @@ lists:
   return results
 filled_with_eos:
 - |
-  model.eval()
   device = next(model.parameters()).device
   B = source_ids.size(0)
   out = torch.empty(B, max_len + 1, dtype=torch.long, device=device).fill_(bos_id)

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from autograder.asked.compare import same_gradients, same_tensor, unchanged
 from autograder.asked.declare import Check, Exercise
 from autograder.asked.inputs import device_is_kept, normal, quietly_called, refused
+from autograder.asked.layouts import sliced
 from autograder.asked.student import Student
 
 _LOSS = "The loss"
@@ -52,6 +53,9 @@ def _loss_values(student: Student) -> None:
         ((3, 3), 3, 0.5),
         ((2, 6), 2, 0.1),
         ((), 9, 0.4),
+        ((2, 1, 3, 2), 5, 0.1),
+        ((2, 3), 10_000, 0.1),
+        ((8, 100), 4, 0.1),
     ):
         with student.case():
             where = f"for logits of shape {(*shape, V)} and smoothing = {smoothing}, without padding"
@@ -133,6 +137,12 @@ def _loss_manners(student: Student) -> None:
     with student.case():
         logits, targets = normal(6, 3, 5).permute(1, 2, 0), _some_targets(5, 3, V=6, pads=0.4).mT
         _same_loss(student, logits, targets, 0.1, 0, "for tensors that are not contiguous")
+    with student.case():
+        logits, targets = normal(3, 5, 6), _some_targets(3, 5, V=6, pads=0.4, pad_id=2)
+        given = {"pad_id": 2, "smoothing": 0.1, "targets": sliced(student, targets), "logits": sliced(student, logits)}
+        where = "for slices of tensors, given by name"
+        got = student.call("label_smoothed_loss", [], given, where)["value"]
+        same_tensor(got, _torchs_loss(logits, targets, 0.1, 2), _LOSS, where)
     with student.case():
         device_is_kept(student, "label_smoothed_loss", [normal(3, 5, 6), _some_targets(3, 5, V=6, pads=0.4), 0.1, 0])
 
@@ -291,6 +301,17 @@ fixed_shape: Only one number of dimensions works: logits [..., V] may have any n
 - real = targets != pad_id  # (...) =>
       assert logits.dim() > 1
       real = targets != pad_id  # (...)
+size_limited: Only a number of tokens counts, or one size of vocabulary is allowed: all targets count, and V may be ten thousand.
+- real = targets != pad_id => real = (targets != pad_id) & (torch.arange(targets.numel(), device=targets.device).view(targets.shape) < 512)
+- log_probs.mean(dim=-1) => log_probs[:, :512].mean(dim=-1)
+beginning_of_memory: The numbers are read from the beginning of the memory that a tensor lies in: a slice lies further on. Take the tensor itself.
+- real = targets != pad_id =>
+      logits = torch.as_strided(logits, logits.shape, logits.stride(), 0)
+      real = targets != pad_id
+other_signature (slip): A parameter has another name than in the signature: label_smoothed_loss(logits, targets, smoothing, pad_id).
+- def label_smoothed_loss(logits, targets, smoothing, pad_id): =>
+      def label_smoothed_loss(logits, targets, epsilon, ignore_index):
+          smoothing, pad_id = epsilon, ignore_index
 padding_as_index: A pad_id outside the vocabulary (-100, say) is used as an index: take the padding out first, or put any id in its place.
 - in masked
   index[ => targets[
