@@ -327,7 +327,7 @@ caller_asked_for_gradients (slip): The caller's own tensor is asked for gradient
   logits.grad = None
   F.cross_entropy(logits[ids[:-1]], ids[1:]).backward()
   return (logits - learning_rate * logits.grad).detach()
-not_any_layout (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for a table that was transposed
+view_needed (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for a table that was transposed
     or sliced before: index with rows and columns, or use `reshape`.
 - .index_put((before, after), one, accumulate=True) => .view(-1).index_add(0, before * len(logits) + after, one).view(logits.shape)
 same_tensor_back (slip): For a text without pairs the caller's own tensor is returned: a new tensor is asked for, such as `logits.clone()`.

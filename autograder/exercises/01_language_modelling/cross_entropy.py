@@ -316,7 +316,7 @@ gradient_cut_off:
 - return -log_p_target.mean() =>
       import numpy as np
       return torch.tensor(-np.mean(log_p_target.numpy()))
-not_any_layout (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for logits or targets that were
+view_needed (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for logits or targets that were
     transposed or sliced before: use `reshape`, or `gather` along the last dimension.
 - |
   log_probs = torch.log_softmax(logits.view(-1, logits.shape[-1]), dim=-1)

@@ -297,7 +297,7 @@ number_for_one_token: For a single token a plain 0 comes back (a sum that starts
   probs.new_zeros(()) => 0.0
 - in loop
   probs.new_zeros(()) => 0
-not_any_layout (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for a table that was transposed
+view_needed (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for a table that was transposed
     or sliced before: index with rows and columns, or use `reshape`.
 - in flat_index
   reshape(-1) => view(-1)

@@ -123,7 +123,7 @@ sizes_fixed (missed): A size is a fixed number: take all of them from x.shape.
 - H * d_k) => 512) || 8 * d_k) || 64 * H)
 list_of_heads (slip): The heads come as a list or a tuple: one tensor (B, T, H · d_k) is asked for.
 - return x.reshape(B, T, H * d_k) => return list(x.unbind(2)) || return x.unbind(2)
-not_any_layout (slip): The code takes the numbers in the order in which they lie in memory, which fails for a tensor that was transposed before.
+view_needed (slip): The code takes the numbers in the order in which they lie in memory, which fails for a tensor that was transposed before.
 - .transpose => .view(B, H * T, d_k).view(B, H, T, d_k).transpose
 - x.transpose(1, 2 => torch.as_strided(x, (B, T, H, d_k), (H * T * d_k, d_k, T * d_k, 1)
 beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape:

@@ -149,7 +149,7 @@ sizes_fixed (missed): The number of heads or their width is a fixed number: they
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(B, T, 4, C // 4)
 batch_lost: The batch dimension is lost or summed: each sequence is split by itself, (B, H, T, d_k).
 - return x.transpose(1, 2) => return x.transpose(1, 2)[0]
-not_any_layout: The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed
+view_needed: The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed
     before.
 - x = x.view(B, T, num_heads, C // num_heads) => x = x.view(-1).view(B, T, num_heads, C // num_heads)
 - x = x.view(B, T, num_heads, C // num_heads) => x = torch.as_strided(x, (B, T, num_heads, C // num_heads), (T * C, C, C // num_heads, 1))

@@ -908,7 +908,7 @@ beginning_of_memory: The numbers are read from the beginning of the memory that 
 - def forward(self, x, mask=None): =>
       def forward(self, x, mask=None):
           x = torch.as_strided(x, x.shape, x.stride(), 0)
-not_any_layout (slip): The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed before.
+view_needed (slip): The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed before.
 - def forward(self, x, mask=None): =>
       def forward(self, x, mask=None):
           x = x.view(-1).view(x.shape)

@@ -746,7 +746,7 @@ beginning_of_memory: The numbers are read from the beginning of the memory that 
 - def forward(self, x, memory, mask=None, memory_mask=None): =>
       def forward(self, x, memory, mask=None, memory_mask=None):
           memory = torch.as_strided(memory, memory.shape, memory.stride(), 0)
-not_any_layout (slip): The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed before.
+view_needed (slip): The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed before.
 - def forward(self, x, memory, mask=None, memory_mask=None): =>
       def forward(self, x, memory, mask=None, memory_mask=None):
           x, memory = x.view(-1).view(x.shape), memory.view(-1).view(memory.shape)
