@@ -149,7 +149,6 @@ def test_a_class_pays_once_whether_something_is_found_or_not(searches, nothing_k
 def test_what_was_kept_for_another_state_of_the_files_is_not_used(searches, monkeypatch):
     verdict_on(TWO)
     monkeypatch.setattr(tried.signatures, "letter_key", lambda name: "other letters")
-    monkeypatch.setattr(learning, "of", lambda name, known=learning.of("softmax"): known)
     verdict_on(TWO)
     assert len(searches) == 2
 

@@ -21,13 +21,13 @@ def composed(name: str, one: str, other: str) -> str | None:
         if made := _slips(name).get(slip):
             return _slipped(name, first, *made)
     reference = _words(exercise(name).source)
-    changes = _changes(name, one), _changes(name, other)
-    if changes[0] is None or changes[1] is None:
+    mine, theirs = _changes(name, one), _changes(name, other)
+    if mine is None or theirs is None:
         return None
     result: list[str] = []
     place = -1
-    for start, end, words in sorted({*changes[0], *changes[1]}):
-        if start < place or (start == place == end and _inserted_at(place, *changes)):
+    for start, end, words in sorted({*mine, *theirs}):
+        if start < place or (start == place == end and _inserted_at(place, mine, theirs)):
             return None
         result += [*reference[max(place, 0) : start], *words]
         place = end

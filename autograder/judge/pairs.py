@@ -335,7 +335,7 @@ def _in_a_process(work: Callable[[], Any]) -> Any:
 
 
 def _all_of(reading: int) -> bytes:
-    parts = []
+    parts: list[bytes] = []
     deadline = time.monotonic() + PATIENCE
     while (left := deadline - time.monotonic()) > 0:
         if select.select([reading], [], [], left)[0]:

@@ -32,7 +32,7 @@ def explaining(
     exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]] = ()
 ) -> list[Pair]:
     """The pairs that explain these answers, as they were found before, or by a search now."""
-    entry = {
+    entry: dict[str, Any] = {
         "failed": {title: packed(one) for title, one in mine.sketches.items()},
         "passed": sorted(mine.passed),
     }
