@@ -6,6 +6,9 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import torch
 
 from ..asked.course import exercise
 from ..asked.declare import Exercise
@@ -148,6 +151,7 @@ class _Catalogue:
         [pair, *others] = said or found
         common = set.intersection(*({self.known.names[one] for one in each.versions} for each in said or found))
         certain = not others and all(self._alike(title, pair.errors.get(title, [])) for title in failed)
+        certain = certain and _worked(self.record, passed)
         result = []
         for version in pair.versions:
             if self.known.names[version] in common:
@@ -193,6 +197,30 @@ class _Catalogue:
             theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
             return agree(self.record[title], theirs)
         return decided
+
+
+def _worked(record: dict[str, list], passed: Sequence[str]) -> bool:
+    """Whether an answer shows work of its own: two mistakes can come to a constant, or to the input as it came.
+
+    Of tensors that can be seen; of anything else a check that was passed must tell.
+    """
+    answers = [answer for answers in record.values() for answer in answers if isinstance(answer, dict)]
+    values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
+    if not values:
+        return bool(passed)
+    return any(
+        value.device.type != "meta"
+        and value.numel() > 1
+        and bool((value != value.reshape(-1)[0]).any())
+        and not any(torch.equal(value.double(), given.double()) for given in _tensors(answer.get("inputs")))
+        for value, answer in values
+    )
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors in a value, as far as they lie open."""
+    found = value if isinstance(value, (list, tuple)) else [value]
+    return [one for one in found if isinstance(one, torch.Tensor)]
 
 
 @functools.lru_cache(maxsize=256)
