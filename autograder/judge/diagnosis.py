@@ -202,12 +202,12 @@ class _Catalogue:
 def _worked(record: dict[str, list], passed: Sequence[str]) -> bool:
     """Whether an answer shows work of its own: two mistakes can come to a constant, or to the input as it came.
 
-    Of tensors that can be seen; of anything else a check that was passed must tell.
+    Tensors that can be seen tell; where there are none, a check that was passed, or answers that are not all the same.
     """
     answers = [answer for answers in record.values() for answer in answers if isinstance(answer, dict)]
     values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
     if not values:
-        return bool(passed)
+        return bool(passed) or len({repr(answer["value"]) for answer in answers if "value" in answer}) > 1
     return any(
         value.device.type != "meta"
         and value.numel() > 1
