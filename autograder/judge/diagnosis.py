@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import torch
 
 from ..asked.course import exercise
 from ..asked.declare import Exercise
-from . import costs, learning
+from . import costs, learning, tried
 from .asking import answering
+from .pairs import Answered, Errors, errors
 from .signatures import answer_to
 from .sketch import Sketch, sketch, verdict
 from .student import agree
@@ -42,18 +47,42 @@ class Diagnosis:
 def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list]) -> list[Diagnosis]:
     """The catalogued mistakes behind the lines that failed; `record` holds the student's answers by check.
 
+    Where no single one explains all of them, two that do so together, in one program, go before what explains a part.
+    """
+    failed = {line.title: line.weight for line in lines if not line.passed}
+    answered = {title: weight for title, weight in failed.items() if record.get(title)}
+    catalogue = _Catalogue(exercise, record)
+    passed = [title for title in record if title not in failed]
+    alone = _singly(catalogue, answered, passed)
+    found: list[Diagnosis] = []
+    for version, titles in alone:
+        _add(found, catalogue.named(version, titles, catalogue.cost(version, titles)))
+    unexplained = [title for title in answered if not any(title in titles for _, titles in alone)]
+    if unexplained or len(found) > 1:
+        together = catalogue.together(list(answered), passed, [version for version, _ in alone])
+        if together:
+            found = together
+            unexplained = [title for title in answered if not any(title in one.checks for one in together)]
+    for line in lines:
+        if line.title in unexplained and line.symptom and len(found) < MAX_DIAGNOSES:
+            _add(found, Diagnosis(line.symptom, line.message, [line.title]))
+    # A changed input makes other checks fail in its wake, so it is said first.
+    return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
+
+
+def _singly(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """Versions that explain failed checks by themselves, each with those that it explains.
+
     A version is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
     Of the candidates for the heaviest failed check, the one that explains most of the others is named (among equals,
     the one whose errors say the same words); then the same for what it leaves unexplained.
     """
-    failed = {line.title: line.weight for line in lines if not line.passed}
-    unexplained = {title: weight for title, weight in failed.items() if record.get(title)}
-    catalogue = _Catalogue(exercise, record)
-    passed = [title for title in record if title not in failed]
+    unexplained = dict(failed)
     possible = list(catalogue.failing_none_of(passed))
-    found: list[Diagnosis] = []
-    for title in sorted(unexplained, key=lambda title: -failed[title]):
-        if title not in unexplained or len(found) == MAX_DIAGNOSES:
+    found: list[tuple[int, list[str]]] = []
+    names: set[str] = set()
+    for title in sorted(failed, key=lambda title: -failed[title]):
+        if title not in unexplained or len(names) == MAX_DIAGNOSES:
             continue
         explained = {
             version: [other for other in unexplained if catalogue.same(version, other)]
@@ -69,16 +98,11 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
             default=None,
         )
         if best is not None:
-            name = catalogue.known.names[best]
-            share = catalogue.cost(best, explained[best])
-            _add(found, Diagnosis(name, exercise.sentences[name], explained[best], share))
+            found.append((best, explained[best]))
+            names.add(catalogue.known.names[best])
             for other in explained[best]:
                 del unexplained[other]
-    for line in lines:
-        if line.title in unexplained and line.symptom and len(found) < MAX_DIAGNOSES:
-            _add(found, Diagnosis(line.symptom, line.message, [line.title]))
-    # A changed input makes other checks fail in its wake, so it is said first.
-    return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
+    return found
 
 
 def _add(found: list[Diagnosis], new: Diagnosis) -> None:
@@ -107,7 +131,38 @@ class _Catalogue:
 
     def says_the_same(self, version: int, title: str) -> bool:
         """Whether the errors of both, if there are any, have the same messages."""
-        return self._own[title].words == self.known.sketch(version, self.columns[title]).words
+        return self.own(title).words == self.known.sketch(version, self.columns[title]).words
+
+    def named(self, version: int, titles: Sequence[str], share: float) -> Diagnosis:
+        name = self.known.names[version]
+        return Diagnosis(name, self.exercise.sentences[name], list(titles), share)
+
+    def together(self, failed: Sequence[str], passed: Sequence[str], alone: Sequence[int]) -> list[Diagnosis]:
+        """Two mistakes that together answer all these checks as the student did, if a search finds them.
+
+        Each costs what it costs alone. If the errors say something else, they may be others, and cost everything. Where
+        several pairs answer like that, and their errors do not tell, only what they have in common is certain.
+        """
+        mine = Answered({t: self.record[t] for t in failed}, {t: self.own(t) for t in failed}, tuple(passed))
+        found = tried.explaining(self.exercise, self.known, mine, list(itertools.combinations(alone, 2)))
+        if not found:
+            return []
+        said = [pair for pair in found if all(list(errors(self.record[t])) == pair.errors.get(t, []) for t in failed)]
+        [pair, *others] = said or found
+        common = set.intersection(*({self.known.names[one] for one in each.versions} for each in said or found))
+        certain = not others and all(self._alike(title, pair.errors.get(title, [])) for title in failed)
+        certain = certain and _worked(self.record, passed)
+        result = []
+        for version in pair.versions:
+            if self.known.names[version] in common:
+                fails = [title for title in failed if self.known.failed[version, self.columns[title]]]
+                share = costs.cost(self.exercise, self.known, version) if certain else costs.NOTHING_SAVED
+                result.append(self.named(version, fails, share))
+        if not others:
+            for title in failed:
+                if not any(title in one.checks for one in result):  # what neither fails alone
+                    result[0].checks.append(title)
+        return result
 
     def cost(self, version: int, titles: Sequence[str]) -> float:
         """What a version costs; everything where its errors say something else: then it may be another mistake."""
@@ -117,32 +172,55 @@ class _Catalogue:
 
     def refuses_alike(self, version: int, title: str) -> bool:
         """Whether their errors say the same but for what is refused as asked: that is said in everybody's own words."""
-        column = self.columns[title]
-        name = self.exercise.name
-        asked_for = set(_errors(_answers(name, self.exercise.source, column)))
-        mine = list(_errors(self.record[title]))
-        theirs = list(_errors(_answers(name, self.known.versions[version], column)))
+        theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
+        return self._alike(title, list(errors(theirs)))
+
+    def _alike(self, title: str, theirs: Errors) -> bool:
+        mine = list(errors(self.record[title]))
+        if mine == theirs:
+            return True
+        asked_for = set(errors(_answers(self.exercise.name, self.exercise.source, self.columns[title])))
         return len(mine) == len(theirs) and all(
             own == other or (own[0] == other[0] and other in asked_for) for own, other in zip(mine, theirs, strict=True)
         )
 
-    def same(self, version: int, title: str) -> bool:
-        """Whether a version answers a check as the student did."""
+    def own(self, title: str) -> Sketch:
+        """The sketch of what the student answered to a check."""
         if title not in self._own:
             self._own[title] = sketch(self.record[title])
-        decided = verdict(self._own[title], self.known.sketch(version, self.columns[title]))
+        return self._own[title]
+
+    def same(self, version: int, title: str) -> bool:
+        """Whether a version answers a check as the student did."""
+        decided = verdict(self.own(title), self.known.sketch(version, self.columns[title]))
         if decided is None:
             theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
             return agree(self.record[title], theirs)
         return decided
 
 
-def _errors(answers: list) -> Iterator[tuple[str, str]]:
-    """What was raised among these answers, in order: the type, and what was said."""
-    for answer in answers:
-        problem = answer.get("problem") if isinstance(answer, dict) else None
-        if isinstance(problem, dict) and problem.get("kind") == "raised":
-            yield str(problem.get("type")), str(problem.get("text"))
+def _worked(record: dict[str, list], passed: Sequence[str]) -> bool:
+    """Whether an answer shows work of its own: two mistakes can come to a constant, or to the input as it came.
+
+    Tensors that can be seen tell; where there are none, a check that was passed, or answers that are not all the same.
+    """
+    answers = [answer for answers in record.values() for answer in answers if isinstance(answer, dict)]
+    values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
+    if not values:
+        return bool(passed) or len({repr(answer["value"]) for answer in answers if "value" in answer}) > 1
+    return any(
+        value.device.type != "meta"
+        and value.numel() > 1
+        and bool((value != value.reshape(-1)[0]).any())
+        and not any(torch.equal(value.double(), given.double()) for given in _tensors(answer.get("inputs")))
+        for value, answer in values
+    )
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors in a value, as far as they lie open."""
+    found = value if isinstance(value, (list, tuple)) else [value]
+    return [one for one in found if isinstance(one, torch.Tensor)]
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,0 +1,117 @@
+"""Answers with two catalogued mistakes at once: edits of one reference, one after the other, drawn at random."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from autograder.asked.catalogue import _drafts, replaced
+from autograder.asked.declare import Exercise
+from autograder.asked.slips import SLIPS
+from autograder.judge import learning
+from autograder.judge.asking import answering
+from autograder.judge.mark import Verdict, mark
+from autograder.judge.signatures import answers_of
+from autograder.judge.sketch import sketch, verdict
+
+
+@dataclass(frozen=True)
+class Two:
+    """A program with two mistakes, and their names."""
+
+    names: frozenset[str]
+    source: str
+
+
+@dataclass(frozen=True)
+class _Edits:
+    """One catalogued version of the reference: edits of its text, or a slip (by its place among the slip's own)."""
+
+    name: str
+    edits: tuple[tuple[str, str], ...] = ()
+    slip: int = -1
+
+
+def drawn(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Two]:
+    """Up to `count` such answers, each of which loses marks and answers like no single catalogued version."""
+    chance = random.Random(f"{exercise.name} {seed}")
+    versions = list(_versions(exercise))
+    found = 0
+    for _ in range(12 * count):
+        one, other = chance.sample(versions, 2)
+        source = _both(exercise, one, other)
+        if one.name == other.name or source is None or not _is_new(exercise, source):
+            continue
+        yield Two(frozenset((one.name, other.name)), source)
+        found += 1
+        if found == count:
+            return
+
+
+def _versions(exercise: Exercise) -> Iterator[_Edits]:
+    for draft in _drafts(exercise.wrong, exercise.name):
+        for number, version in enumerate(draft.versions):
+            if number not in draft.bases and all(old for old, _ in version):
+                yield _Edits(draft.name, tuple(version))
+    for slip in SLIPS:
+        if slip.name in exercise.slips:
+            made = slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
+            yield from (_Edits(slip.name, slip=number) for number in range(len(made)))
+
+
+def _both(exercise: Exercise, one: _Edits, other: _Edits) -> str | None:
+    """The reference with both, if they touch different places of it: then their order does not matter."""
+    if one.slip >= 0 and other.slip >= 0:
+        return None
+    if other.slip < 0 <= one.slip:
+        one, other = other, one
+    first = _applied(exercise, exercise.source, one)
+    both = None if first is None else _applied(exercise, first, other)
+    if both is None or other.slip >= 0:
+        return both
+    second = _applied(exercise, exercise.source, other)
+    return both if second is not None and _applied(exercise, second, one) == both else None
+
+
+def _applied(exercise: Exercise, source: str, version: _Edits) -> str | None:
+    if version.slip >= 0:
+        [slip] = [slip for slip in SLIPS if slip.name == version.name]
+        try:
+            made = slip.versions(source, exercise.name, exercise.takes, exercise.gives)
+        except SyntaxError:
+            return None
+        return made[version.slip] if version.slip < len(made) else None
+    for old, new in version.edits:
+        if old not in source:
+            return None
+        source = replaced(source, old, new)
+    return source
+
+
+def _is_new(exercise: Exercise, source: str) -> bool:
+    """Whether it loses marks, and no single catalogued version that passes what it passes fails as it does."""
+    try:
+        answers = answers_of(exercise, source)
+    except SyntaxError:
+        return False
+    known, sketches = learning.of(exercise.name), [sketch(line.answers) for line in answers]
+    failed = [column for column, line in enumerate(answers) if line.failed]
+    passed = [column for column, line in enumerate(answers) if not line.failed]
+    return bool(failed) and not any(
+        not known.failed[row, passed].any()
+        and all(verdict(sketches[column], known.sketch(row, column)) is not False for column in failed)
+        for row in range(len(known.versions))
+    )
+
+
+def marked(exercise: Exercise, two: Two) -> Verdict:
+    return mark(exercise.name, answering(exercise, two.source), [two.source])
+
+
+def outcome(exercise: Exercise, two: Two, verdict: Verdict) -> str:
+    """`both`, `one`, `none` or `wrong`: a name of neither; a symptom that shows itself is no name."""
+    named = {one.mistake for one in verdict.diagnoses if one.sentence == exercise.sentences.get(one.mistake)}
+    if named - two.names:
+        return "wrong"
+    return {0: "none", 1: "one", 2: "both"}[len(named)]
