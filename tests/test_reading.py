@@ -51,6 +51,9 @@ REFUSED = {  # by Python's compiler, though most of them not by its parser
     "8,000,000 brackets": "(" * 8_000_000,
     "a null": "x = '\0'",
     "a lone surrogate": "x = '\ud800'",
+    "shell commands without end": "x = !true\n" * 2_000,
+    "questions without end": "x?\n" * 600 + "case x:\n" * 600,
+    "magics in what is no Python": "case x:\n%a\n" * 600,
     "an enormous number": "x = " + "9" * 50_000,
 }
 
