@@ -22,6 +22,9 @@ MAX_REMEMBERED = 50_000  # characters
 MAX_SIGNS = 100_000
 
 SIGNS = re.compile(r"[!%?]")
+CALLS = re.compile(
+    r"[,;/]{2,}|^[ \t]*[,;/]", re.MULTILINE
+)  # `,print a` calls print("a"); each sign of a run is another call
 BRACKETS = re.compile(r"[(\[{}\])]")
 DEEP = "This cell is nested deeper than any cell that is read. It was not run."
 STRANGE = (
@@ -81,7 +84,8 @@ def _parsed(source: str) -> ast.Module:
     try:
         return ast.parse("\n".join(lines))
     except SyntaxError:
-        if len(SIGNS.findall(source)) * len(source) > MAX_SIGNS:
+        signs = len(SIGNS.findall(source)) + sum(map(len, CALLS.findall(source)))
+        if signs * len(source) > MAX_SIGNS:
             raise _TooStrange from None
         return ast.parse(_without_magics(source))  # `files = !ls` is no Python, but it runs
 
