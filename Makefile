@@ -8,7 +8,7 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check prove bench lab students kill-table signatures notebooks corpus model translate say release format lint clean
+.PHONY: help demo test check prove bench fuzz lab students kill-table signatures notebooks corpus model translate say release format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,13 @@ bench: $(READY) ## what marking a notebook or a class, learning merges, training
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/bpe.py $(CORPUS)
 	$(BIN)/python benchmarks/gpt.py $(CORPUS)
+
+# With GUIDED=--guided, Atheris chooses the examples (it is not in the lock: .venv/bin/pip install atheris)
+GUIDED ?=
+
+fuzz: MINUTES = 3
+fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MINUTES, and see that nothing gives way
+	$(BIN)/python tests/fuzz.py --minutes $(MINUTES) $(GUIDED)
 
 lab: $(READY) ## open the course in JupyterLab, as students see it
 	cd course && JUPYTER_CONFIG_PATH=.jupyter:$(CURDIR) ../$(BIN)/jupyter lab

@@ -91,5 +91,13 @@ c.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "grading
 c.GenerateFeedback.preprocessors = [plugins.HideTests, "autograder.grading.page_marks.Marks"]
 
 # Formgrader shows students' notebooks in pages of the Jupyter server. Their outputs were cleaned when they were marked;
-# this cleans their text.
-c.HTMLExporter.filters = {"markdown2html": "autograder.grading.sanitised.markdown2html"}
+# this cleans their text. What may run in those pages is said in autograder/grading/formgrader.py: Formgrader reads this
+# file in the server's process.
+if "jupyter_server.serverapp" in sys.modules:
+    from autograder.grading import formgrader
+
+    formgrader.guard_server()
+c.HTMLExporter.filters = {
+    "markdown2html": "autograder.grading.formgrader.markdown2html",
+    "highlight_code": "autograder.grading.formgrader.highlight_code",
+}

@@ -392,15 +392,20 @@ def test_damaged_and_locked_archives_stop_nobody(course, caplog):
     broken = packed({FILE: book()})[:-30]
     lying = bytearray(packed({FILE: book()}))
     lying[60] ^= 255  # the content is not what the sum says
+    unheard_of = bytearray(packed({FILE: b"\0" * 2**16}))
+    unheard_of[30 + len(FILE)] = 0b111  # a block of a kind that is not known: zlib.error
     download = packed(
         {
             "belloamina_4711_900_hw.zip": broken,
             "okaforngozi_4714_901_hw.zip": bytes(lying),
+            "jonesjo_4715_903_hw.zip": bytes(unheard_of),
             f"strangersam_9999_902_{FILE}": book("stranger"),
         }
     )
     found = collect(course, {"s.zip": download, "also-broken.zip": b"no zip"})
-    assert list(found["amina"]) == list(found["ngozi"]) == ["hw.zip"]  # they handed in something, and will be told
+    assert (
+        list(found["amina"]) == list(found["ngozi"]) == list(found["canvas-4715"]) == ["hw.zip"]
+    )  # they handed in something, and will be told
     assert owner(found["canvas-9999"][FILE]) == "stranger"
     assert "also-broken.zip cannot be unpacked" in caplog.text
 

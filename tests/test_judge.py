@@ -255,3 +255,11 @@ def test_an_error_that_pytorch_calls_not_implemented_is_not_an_unanswered_exerci
     verdict = mark("softmax", in_process(namespace_with(SOFTMAX, source)), [source])
     assert len(verdict.lines) == len(SOFTMAX.checks)
     assert 0 < verdict.earned < verdict.points
+
+
+@pytest.mark.parametrize("forged", [{"dict": []}, {"dict": [["problem", 1]]}, [], {"dict": [["value", {"ref": 7}]]}])
+@pytest.mark.parametrize("name", ["softmax", "q5_1"])
+def test_a_forged_reply_to_the_first_question_is_a_zero_and_no_error(forged, name):
+    verdict = mark(name, Student(lambda question: Packet(forged, [])))
+    assert verdict.earned == 0
+    assert verdict.remark

@@ -175,11 +175,13 @@ def test_a_malformed_cell_is_passed_over(submitted, answered, junk):
         (b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}', "None of the assignment"),
         (b'{"cells": 5, "nbformat": 4}', "None of the assignment"),
         (b'{"cells": [], "nbformat": 97}', "version 97"),
+        (b'{"cells": [], "nbformat": "\\ud800"}', "version ?"),
     ],
 )
 def test_what_cannot_be_read_becomes_a_blank_notebook_with_the_reason(submitted, content, word):
     mended = submitted(content)
     assert word in mended.metadata[KEY]["problem"]
+    assert json.dumps(mended, ensure_ascii=False).encode("utf-8")  # it can be written
     assert [cell.source for cell in mended.cells] == [cell.source for cell in RELEASE.cells]
 
 

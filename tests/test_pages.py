@@ -596,7 +596,7 @@ def test_a_page_has_no_script_and_loads_nothing():
 
 def test_formgrader_cleans_text_cells_too():
     settings = Config()
-    settings.HTMLExporter.filters = {"markdown2html": "autograder.grading.sanitised.markdown2html"}
+    settings.HTMLExporter.filters = {"markdown2html": "autograder.grading.formgrader.markdown2html"}
     for text in EVIL.values():
         made = HTMLExporter(config=settings).from_notebook_node(whole([new_markdown_cell(text)]))[0]
         body = made[made.index("<main") : made.index("</main>")]

@@ -74,7 +74,7 @@ def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> Not
         mended = mend(_read(found), release, notes)
     except Unreadable as reason:
         return blank(release, str(reason))
-    mended.metadata[KEY] = {"notes": [asdict(note) for note in notes]}
+    mended.metadata[KEY] = {"notes": [asdict(note) | {"text": _writable(note.text)} for note in notes]}
     return mended
 
 
@@ -86,8 +86,13 @@ def notes_in(about: dict) -> list[Note]:
 def blank(release: NotebookNode, problem: str) -> NotebookNode:
     """The release as it was handed out, to be given zero for this reason."""
     notebook = copy.deepcopy(release)
-    notebook.metadata[KEY] = {"notes": [], "problem": problem}
+    notebook.metadata[KEY] = {"notes": [], "problem": _writable(problem)}
     return notebook
+
+
+def _writable(sentence: str) -> str:
+    """A sentence that may quote what a stranger wrote: half a surrogate pair cannot be written to a file."""
+    return sentence.encode("utf-8", "replace").decode("utf-8")
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

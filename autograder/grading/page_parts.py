@@ -4,6 +4,7 @@ the notebook, with the course's own unchanged cells folded.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from ..judge.wording import number, prose
 from . import page_text
 from .mend import GIVEN, KEY
 from .notices import ENDINGS, FAILED, NOTICE, PASSED_OVER, verdict_in
+from .page_budget import Budget
 from .ready import CLAIMED, NAME
 from .released import HEADING, Released, Spot, by_headings, squeezed
 
@@ -98,9 +100,10 @@ class Page:
         return [row for row in self.rows if row.state == "unanswered"]
 
 
-def page(notebook: NotebookNode, about: dict[str, Any], released: Released) -> Page:
+def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budget: Budget | None = None) -> Page:
     """`about` is what nbgrader says of the submission, and `page_marks` of its mark."""
-    writer = _Writer(released)
+    budget = budget or Budget()
+    writer = _Writer(released, budget)
     notices = [cell for cell in notebook.cells if cell.metadata.get(KEY) == "notice"]
     writer.write([cell for cell in notebook.cells if cell.metadata.get(KEY) != "notice"])
     order = {name: place for place, name in enumerate(released.spots)}
@@ -115,7 +118,7 @@ def page(notebook: NotebookNode, about: dict[str, Any], released: Released) -> P
         late=about["late_penalty"],
         rows=[_placed(row, writer.anchors) for _, row in rows],
         unread=any(FAILED in cell.source.split("\n")[0] for cell in notices),
-        notice=Markup().join(page_text.markdown(cell.source) for cell in notices),
+        notice=Markup().join(map(page_text.markdown, [*(cell.source for cell in notices), *budget.sentences])),
         parts=writer.parts,
         stopped=writer.stopped,
         passed_over=writer.passed_over,
@@ -175,8 +178,8 @@ def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
 class _Writer:
     """Goes through a notebook once."""
 
-    def __init__(self, released: Released) -> None:
-        self.released = released
+    def __init__(self, released: Released, budget: Budget) -> None:
+        self.released, self.budget = released, budget
         self.parts: list[Part] = []
         self.rows: dict[str, Row] = {}
         self.stopped: list[Stopped] = []
@@ -212,7 +215,7 @@ class _Writer:
         if not self._title.startswith(title):
             self.parts.append(Part("heading", body=Markup("<h4>{}</h4>").format(title)))
             self._title = title
-        part = Part("answer", f"answer-{name}", "Your answer", _shown(cell), comment=comment)
+        part = Part("answer", f"answer-{name}", "Your answer", self._shown(cell), comment=comment)
         if graded.get("grade"):
             self.rows[name] = row = _row(cell, name, self._spot(name), untouched)
             part.mark = f"{number(row.earned)} of {number(row.points)} points"
@@ -230,7 +233,7 @@ class _Writer:
         if not any(part.anchor == row.anchor for part in self.parts):
             row.anchor = f"verdict-{graded['grade_id']}"
         mark = f"{number(row.earned)} of {number(row.points)} points"
-        part = Part("verdict", f"verdict-{graded['grade_id']}", "What was found", _outputs(cell), mark=mark)
+        part = Part("verdict", f"verdict-{graded['grade_id']}", "What was found", self._outputs(cell), mark=mark)
         part.right = row.state == "right"
         if not part.right:
             part.folded, part.fold = page_text.code(cell.source), "The tests that came with the notebook"
@@ -250,14 +253,14 @@ class _Writer:
                 self.anchors[str(self._title)] = anchor[1] if anchor else ""
                 piece = piece[heading.end() :]
             if piece.strip():
-                self._fold(page_text.markdown(piece.strip("\n"), cell.get("attachments")), text=True)
+                self._fold(self._text(piece.strip("\n"), cell.get("attachments")), text=True)
 
     def _given_code(self, cell: NotebookNode) -> None:
         if any(_notice(output) == PASSED_OVER for output in cell.outputs):
             self.passed_over += 1
-            self._fold(page_text.code(cell.source), text=False)
+            self._fold(self._code(cell), text=False)
         else:
-            self._fold(page_text.code(cell.source) + _outputs(cell), text=False)
+            self._fold(self._code(cell) + self._outputs(cell), text=False)
 
     def _fold(self, body: Markup, text: bool) -> None:
         """Put something into the fold that is open, or open one."""
@@ -276,9 +279,37 @@ class _Writer:
         label = "A cell of the course’s" if given else "Your own cell" if cell.cell_type == "code" else "Your own text"
         if not cell.source.strip() and not cell.get("outputs"):
             return
-        part = Part("own", f"cell-{index + 1}", label, _shown(cell))
+        part = Part("own", f"cell-{index + 1}", label, self._shown(cell))
         self.parts.append(part)
         self._note_stop(cell, part.anchor, f"{label}, number {index + 1} of the notebook")
+
+    # What is a student's, or may be, has its part of the page's budget.
+
+    def _shown(self, cell: NotebookNode) -> Markup:
+        if cell.cell_type == "code":
+            return self._code(cell) + self._outputs(cell)
+        if cell.cell_type == "markdown":
+            return Markup('<div class="text">{}</div>').format(self._text(cell.source, cell.get("attachments")))
+        return self.budget.piece(lambda: Markup("<pre>{}</pre>").format(cell.source), "")
+
+    def _text(self, source: str, attachments: Any) -> Markup:
+        return self.budget.piece(lambda: page_text.markdown(source, attachments), source)
+
+    def _code(self, cell: NotebookNode) -> Markup:
+        return self.budget.piece(lambda: page_text.code(cell.source), cell.source)
+
+    def _outputs(self, cell: NotebookNode) -> Markup:
+        return Markup().join(self._each_output(cell))
+
+    def _each_output(self, cell: NotebookNode) -> Iterator[Markup]:
+        for output in cell.get("outputs", []):
+            notice = _notice(output)
+            if notice:
+                yield Markup('<p class="notice">{}</p>').format(notice)
+            elif page_text.is_verdict(output):
+                yield page_text.output(output)
+            else:
+                yield self.budget.piece(functools.partial(page_text.output, output), page_text.plain(output))
 
     def _note_stop(self, cell: NotebookNode, anchor: str, where: str) -> None:
         why = _problem(cell)
@@ -317,21 +348,3 @@ def _problem(cell: NotebookNode) -> str:
         if output.get("output_type") == "error":
             return f"It ended in {output.get('ename')}: {str(output.get('evalue'))[:200]}"
     return ""
-
-
-def _shown(cell: NotebookNode) -> Markup:
-    if cell.cell_type == "code":
-        return page_text.code(cell.source) + _outputs(cell)
-    if cell.cell_type == "markdown":
-        return Markup('<div class="text">{}</div>').format(page_text.markdown(cell.source, cell.get("attachments")))
-    return Markup("<pre>{}</pre>").format(cell.source)
-
-
-def _outputs(cell: NotebookNode) -> Markup:
-    return Markup().join(_each_output(cell))
-
-
-def _each_output(cell: NotebookNode) -> Iterator[Markup]:
-    for output in cell.get("outputs", []):
-        notice = _notice(output)
-        yield Markup('<p class="notice">{}</p>').format(notice) if notice else page_text.output(output)

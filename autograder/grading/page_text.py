@@ -14,10 +14,10 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
 
 from ..judge.wording import MIME
 from . import sanitised
+from .lexer import NotebookLexer
 from .mathematics import mathml
 
 REMEMBERED = 4096  # pieces: some twenty notebooks' worth
@@ -86,7 +86,7 @@ def _remembered_markdown(source: str) -> Markup:
 
 def _markdown(source: str, attachments: dict[str, Any]) -> Markup:
     renderer = _Renderer(attachments)
-    clean = sanitised.html(MarkdownWithMath(renderer=renderer).render(source))
+    clean = sanitised.html(MarkdownWithMath(renderer=renderer).render(sanitised.printable(source)))
     for written, wanted in READABLE.items():
         clean = clean.replace(written, wanted)
 
@@ -110,7 +110,7 @@ def _remembered_code(source: str) -> Markup:
 
 
 def _code(source: str) -> Markup:
-    made = highlight(source, get_lexer_by_name("ipython3"), HtmlFormatter(nowrap=True))
+    made = highlight(source, NotebookLexer(), HtmlFormatter(nowrap=True))
     return Markup(f'<pre class="code"><code>{UNSTYLED.sub(_inside, made).rstrip()}</code></pre>')
 
 
@@ -125,7 +125,7 @@ def output(one: NotebookNode) -> Markup:
     if one.output_type == "error":
         return _terminal("\n".join(map(str, one.traceback)), "error")
     data = one.get("data", {})
-    if MIME in data:  # what has it, the grader wrote
+    if is_verdict(one):
         return Markup(f'<div class="rubric">{TITLE.sub("", data["text/html"], count=1)}</div>')
     shown = sanitised.bundle(data)
     if "text/html" in shown:
@@ -141,6 +141,20 @@ def output(one: NotebookNode) -> Markup:
             words = escape(about.get("alt") or NO_WORDS)
             return Markup(f'<img src="data:{kind};base64,{"".join(shown[kind].split())}" alt="{words}"{sizes}>')
     return _terminal(shown.get("text/plain", ""), "stream")
+
+
+def is_verdict(one: NotebookNode) -> bool:
+    """Whether an output is the grader's own."""
+    return MIME in one.get("data", {})
+
+
+def plain(one: NotebookNode) -> str:
+    """What a cell showed, without any markup."""
+    if one.output_type == "stream":
+        return str(one.text)
+    if one.output_type == "error":
+        return f"{one.ename}: {one.evalue}"
+    return str(one.get("data", {}).get("text/plain", ""))
 
 
 def _terminal(text: str, kind: str) -> Markup:

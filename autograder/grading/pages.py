@@ -12,11 +12,12 @@ from typing import Any
 from markupsafe import Markup
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
-from traitlets import Bool
+from traitlets import Bool, Float, Integer
 
 from ..judge.wording import number
 from . import page_parts, page_text, released
 from .handed_in import students_in
+from .page_budget import SECONDS, SIZE, Budget
 
 POLICY = (  # no scripts at all, and nothing from anywhere else
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
@@ -26,6 +27,8 @@ POLICY = (  # no scripts at all, and nothing from anywhere else
 class FeedbackExporter(HTMLExporter):
     """Writes the template `feedback_page` for a notebook whose cells have marks (see `page_marks`)."""
 
+    work_timeout = Float(SECONDS, help="Seconds of a processor that making one page may take").tag(config=True)
+    max_size = Integer(SIZE, help="Characters of a page that are a student's notebook").tag(config=True)
     optimistic_validation = Bool(True, help="Validate once, after all preprocessors").tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
@@ -54,7 +57,8 @@ class FeedbackExporter(HTMLExporter):
 
     def _preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super()._preprocess(nb, resources)
-        resources["page"] = page_parts.page(nb, resources["nbgrader"], self._released(resources["nbgrader"]))
+        budget = Budget(self.work_timeout, self.max_size)
+        resources["page"] = page_parts.page(nb, resources["nbgrader"], self._released(resources["nbgrader"]), budget)
         resources["number"], resources["policy"] = number, POLICY
         resources["style"] = Markup((Path(__file__).parent / "feedback_page" / "style.css").read_text("utf-8"))
         return nb, resources

@@ -9,10 +9,9 @@ from __future__ import annotations
 import base64
 import re
 from typing import Any
+from urllib.parse import unquote
 
 import nh3
-from jinja2 import pass_context
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 MAX_HTML = 300_000  # characters of one output
 MAX_TAGS = 10_000  # in one output: nested, each costs as much as all above it
@@ -70,6 +69,7 @@ CLASSES = re.compile(r"[a-z]{1,2}\d?|highlight|hl-\w+|dataframe|anchor-link|task
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*", re.IGNORECASE)
 ADDRESS = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
+UNREAD = re.compile(r"[\x00-\x20]")
 SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*:|//|\\)", re.IGNORECASE)
 
 
@@ -80,14 +80,24 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "id":
         return value if tag in HEADINGS else None
     if name == "src":
-        return value if PICTURE.fullmatch(value) or not SCHEME.match(value) else None
+        return value if PICTURE.fullmatch(value) or _is_beside(value) else None
     if name == "href":
-        return value if ADDRESS.match(value) or not SCHEME.match(value) else None
+        return value if ADDRESS.match(UNREAD.sub("", value)) or _is_beside(value) else None
     if tag == "input" and name == "type":
         return value if value == "checkbox" else None
     if name == "style" and "(" in value:
         return None  # url(…), expression(…)
     return value
+
+
+def _is_beside(address: str) -> bool:
+    """Whether an address, as a browser reads it, is that of a file beside the notebook, or in a folder there.
+
+    Formgrader's pages are part of a server that does things when it is asked for other addresses.
+    """
+    read = unquote(UNREAD.sub("", address)).replace("\\", "/")
+    path = re.split(r"[?#]", read, maxsplit=1)[0]
+    return not SCHEME.match(read) and not path.startswith("/") and ".." not in path.split("/")
 
 
 _CONTROL = {n: 0xFFFD for n in (*range(32), *range(127, 160)) if chr(n) not in "\n\r\t\x1b\b"}
@@ -175,13 +185,6 @@ def about(metadata: Any, data: dict[str, str]) -> dict[str, Any]:
 
 def _is_base64(text: str) -> bool:
     return re.fullmatch(r"[A-Za-z0-9+/=\s]*", text) is not None
-
-
-@pass_context
-def markdown2html(context: Any, source: str) -> str:
-    """nbconvert's filter of this name, with a cleaned result: for formgrader, whose exporter is nbconvert's own."""
-    attachments = pictures_of(context.get("cell", {}).get("attachments"))
-    return html(MarkdownWithMath(renderer=IPythonRenderer(escape=False, attachments=attachments)).render(source))
 
 
 def pictures_of(attachments: Any) -> dict[str, dict[str, str]]:

@@ -22,6 +22,7 @@ from .student import UNDEFINED, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
+UNREADABLE = "The judge could not read the answer (malformed data)."
 
 
 @dataclass
@@ -76,6 +77,8 @@ def mark(
             student.bind(others)
     except Problem as problem:
         return zero(name, str(problem))
+    except KeyError:  # a forged reply, without the part that was asked for; within a check, `asking` sees to it
+        return zero(name, UNREADABLE)
     if declared.ban is None:
         return _run_checks(declared, student)
     with watching(student) as used:
@@ -206,6 +209,8 @@ def _mark_question(question: Question, student: Student) -> Verdict:
         return mark_choice(question, student.read(question.name))
     except Problem as problem:
         return zero(question.name, str(problem))
+    except KeyError:
+        return zero(question.name, UNREADABLE)
 
 
 def mark_choice(question: Question, answer: Any) -> Verdict:

@@ -18,8 +18,22 @@ MAX_NESTING = 60  # brackets, wherever they stand; Python's own limit is 200
 MAX_DEPTH = 120  # levels of a syntax tree; walks over it call themselves for each
 MAX_REMEMBERED = 50_000  # characters
 
+# Signs of IPython's own times characters, of a cell that is no Python without them: for each, IPython reads all of it.
+MAX_SIGNS = 100_000
+
+SIGNS = re.compile(r"[!%?]")
+CALLS = re.compile(
+    r"[,;/]{2,}|^[ \t]*[,;/]", re.MULTILINE
+)  # `,print a` calls print("a"); each sign of a run is another call
 BRACKETS = re.compile(r"[(\[{}\])]")
 DEEP = "This cell is nested deeper than any cell that is read. It was not run."
+STRANGE = (
+    "This cell has more magics, questions or shell commands than are read in a cell of its length. It was not run."
+)
+
+
+class _TooStrange(Exception):
+    """There are more signs of IPython's own than are read."""
 
 
 def remembering(work: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -58,6 +72,8 @@ def _read(source: str) -> tuple[ast.Module | None, str | None]:
             tree = _parsed(source)
     except (RecursionError, MemoryError):
         return None, DEEP
+    except _TooStrange:
+        return None, STRANGE
     except (SyntaxError, ValueError, OverflowError):
         return None, None
     return (None, DEEP) if _is_deep(tree) else (tree, None)
@@ -68,9 +84,22 @@ def _parsed(source: str) -> ast.Module:
     try:
         return ast.parse("\n".join(lines))
     except SyntaxError:
-        from IPython.core.inputtransformer2 import TransformerManager
+        signs = len(SIGNS.findall(source)) + sum(map(len, CALLS.findall(source)))
+        if signs * len(source) > MAX_SIGNS:
+            raise _TooStrange from None
+        return ast.parse(_without_magics(source))  # `files = !ls` is no Python, but it runs
 
-        return ast.parse(TransformerManager().transform_cell(source))  # `files = !ls` is no Python, but it runs
+
+def _without_magics(source: str) -> str:
+    """The Python that IPython makes of a cell. What it stumbles over it does not run either, whatever the error is."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    try:
+        return TransformerManager().transform_cell(source)
+    except (RecursionError, MemoryError):
+        raise
+    except Exception as error:
+        raise SyntaxError(str(error)) from error
 
 
 def _brackets(source: str) -> int:

@@ -1,0 +1,194 @@
+"""Fuzzing for as long as one likes: the properties of `test_fuzz` and `test_wire_fuzz`, with new examples each round.
+
+make fuzz MINUTES=60, or python tests/fuzz.py --minutes 60 [NAME …]
+
+Every property has the same share of the time. What is found is printed with the smallest example that shows it, and
+kept in `.hypothesis`, from where the next run tries it first. With `--guided`, Atheris (pip install atheris) chooses
+the examples by the code that they reach. The last lines are a table; the exit status is 1 if anything was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import logging
+import resource
+import signal
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = ("test_fuzz", "test_wire_fuzz")
+LOOKED_INTO = [
+    "autograder.grading",
+    "autograder.judge",
+    "autograder.inside.wire",
+    "mistune",
+    "latex2mathml",
+    "nbconvert",
+]
+MEMORY = 12 * 2**30  # bytes of address space: what takes more ends in an error, not in the machine's
+SHOWN = 3_000  # characters of an example
+
+settings.register_profile("fuzz", deadline=None, print_blob=True)
+settings.load_profile("fuzz")  # before the properties are imported
+
+
+@dataclass
+class Property:
+    """A test that Hypothesis gives examples, and what came of it."""
+
+    name: str
+    test: Callable[[], None]
+    examples: int = 0
+    rounds: int = 0
+    seconds: float = 0.0
+    found: dict[str, str] = field(default_factory=dict)  # by where: the report
+
+
+def properties(names: list[str]) -> list[Property]:
+    sys.path.insert(0, str(ROOT / "tests"))
+    found = []
+    for module in MODULES:
+        for name, test in vars(__import__(module)).items():
+            wanted = not names or any(part in name for part in names)
+            if name.startswith("test_") and hasattr(test, "hypothesis") and test.__module__ == module and wanted:
+                found.append(Property(name.removeprefix("test_"), test))
+                _count(found[-1])
+    return found
+
+
+def _count(one: Property) -> None:
+    """Count the examples that it gets."""
+    inner: Callable[..., None] = one.test.hypothesis.inner_test  # type: ignore[attr-defined]
+
+    def counted(*args: Any, **kwargs: Any) -> None:
+        one.examples += 1
+        inner(*args, **kwargs)
+
+    one.test.hypothesis.inner_test = counted  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def _timed(one: Property) -> Iterator[None]:
+    """By the clock: what notebooks' own processes take, nobody sees until they have ended."""
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        one.seconds += time.monotonic() - started
+
+
+def one_round(one: Property) -> None:
+    one.rounds += 1
+    with _timed(one):
+        try:
+            one.test()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # of several, Hypothesis raises a group
+            for single in _singles(error):
+                _report(one, single)
+
+
+def _singles(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _singles(inner)
+    else:
+        yield error
+
+
+def _report(one: Property, error: BaseException) -> None:
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if str(ROOT) in frame.filename and ".venv" not in frame.filename] or frames
+    where = f"{type(error).__name__} at {Path(ours[-1].filename).name}:{ours[-1].lineno}"
+    if where in one.found:
+        return
+    notes = "\n".join(getattr(error, "__notes__", []))
+    one.found[where] = f"{where}: {str(error)[:500]}\n{notes[:SHOWN]}"
+    print(f"\n=== {one.name}\n{''.join(traceback.format_tb(error.__traceback__)[-4:])}{one.found[where]}\n", flush=True)
+
+
+def run(chosen: list[Property], seconds: float) -> None:
+    """Rounds, of whichever property has had the least time, until the time is up."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        one_round(min(chosen, key=lambda one: one.seconds))
+
+
+def guided(chosen: list[Property], seconds: float) -> None:
+    """The same, each in a process of its own, with Atheris in the place of chance."""
+    for one in chosen:
+        corpus = ROOT / ".hypothesis" / "guided" / one.name
+        corpus.mkdir(parents=True, exist_ok=True)
+        options = [f"-max_total_time={max(1, int(seconds / len(chosen)))}", "-max_len=65536", "-rss_limit_mb=8192"]
+        command = [sys.executable, __file__, "--inside", one.name, *options, f"-artifact_prefix={corpus}/", str(corpus)]
+        with _timed(one):
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        one.rounds += 1
+        said = done.stdout + done.stderr
+        runs = [line.split()[1] for line in said.splitlines() if line.startswith("Done ")]
+        one.examples += int(runs[-1]) if runs else 0
+        if done.returncode:
+            one.found["guided"] = said[-SHOWN:]
+            print(f"\n=== {one.name}\n{said[-2 * SHOWN :]}\n", flush=True)
+
+
+def inside(name: str, options: list[str]) -> None:
+    """One property, driven by Atheris; does not come back."""
+    import atheris  # type: ignore[import-not-found]
+
+    with atheris.instrument_imports(include=LOOKED_INTO):
+        [one] = [one for one in properties([name]) if one.name == name]
+    atheris.Setup([sys.argv[0], *options], one.test.hypothesis.fuzz_one_input)  # type: ignore[attr-defined]
+    atheris.Fuzz()
+
+
+def table(chosen: list[Property]) -> str:
+    width = max(len(one.name) for one in chosen)
+    lines = [f"{'property':{width}}  examples  rounds  seconds  found"]
+    for one in chosen:
+        found = "; ".join(one.found) or "nothing"
+        lines.append(f"{one.name:{width}}  {one.examples:8,}  {one.rounds:6}  {one.seconds:7.0f}  {found}")
+    total = f"{sum(one.examples for one in chosen):8,}  {'':6}  {sum(one.seconds for one in chosen):7.0f}"
+    spent = time.process_time()
+    lines.append(f"{'processor time of this process: ' + format(spent, '.0f') + ' s'}")
+    return "\n".join([*lines, f"{'together':{width}}  {total}  {sum(len(one.found) for one in chosen)}"])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="parts of the names of those properties that are meant")
+    parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--guided", action="store_true", help="let Atheris choose the examples")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    logging.disable(logging.CRITICAL)  # what is passed over is said there, thousands of times
+    warnings.simplefilter("ignore")
+    chosen = properties(options.names)
+    if not chosen:
+        sys.exit("There is no property of this name.")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the table is printed whoever ends it
+    gc.collect()
+    gc.freeze()  # torch and all that is imported is no litter: to look through it takes longer than most examples
+    with contextlib.suppress(KeyboardInterrupt):
+        (guided if options.guided else run)(chosen, 60 * options.minutes)
+    print(table(chosen), flush=True)
+    return int(any(one.found for one in chosen))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--inside"]:
+        inside(sys.argv[2], sys.argv[3:])
+    sys.exit(main())

@@ -1,0 +1,252 @@
+"""What students hand in runs nothing and asks for nothing in Formgrader's pages, and Formgrader itself works as before.
+
+A server as an instructor starts it, on a gradebook with a student who tried everything; a real browser looks at it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import nbformat
+import pytest
+from conftest import ROOT, read
+from nbgrader.api import Gradebook
+from playwright.sync_api import expect
+from test_browser import BROWSER, browser, page, pytestmark  # noqa: F401 (fixtures, and where there is a browser)
+from test_pages import EVIL, PIXEL
+
+from autograder.asked.course import exercises
+from autograder.grading.formgrader import FILES_POLICY, HEADER
+from autograder.grading.mend import grade_id
+from autograder.grading.sanitised import html
+from autograder.sample_class import filled_in
+
+NAME = "05-attention"
+DOES = "window.hacked = 1; fetch('/hacked')"
+RUNNING = [
+    f"<script>{DOES}</script>",
+    f"<script src='evil.js'></script><script src='/hacked.js'></script><script nonce=''>{DOES}</script>",
+    f'<img src="nowhere.png" onerror="{DOES}"><body onload="{DOES}"><details open ontoggle="{DOES}">x</details>',
+    f'<svg onload="{DOES}"><script>{DOES}</script><image href="/hacked.png"/></svg>',
+    '<iframe srcdoc="<script>parent.hacked = 1</script>"></iframe><iframe src="/hacked"></iframe>',
+    '<iframe src="javascript:parent.hacked = 1"></iframe><object data="/hacked"></object><embed src="/hacked">',
+    f'<a id="link" href="javascript:{DOES}">x</a><input autofocus onfocus="{DOES}">',
+    "<link rel=stylesheet href='/hacked.css'><style>@import '/hacked.css'; p { background: url(/hacked.png) }</style>",
+    "<img src='/hacked.png'><img src='https://evil.example/hacked.png'><video src='/hacked' poster='/hacked.png'>",
+    "<form id=form action='https://evil.example/hacked'><button>ok</button></form><base href='/hacked/'>",
+    f"<script type='text/x-mathjax-config'>{DOES}</script><math href='javascript:{DOES}'>x</math>",
+]
+AWAY = "<meta http-equiv=refresh content='0; url=/hacked'>"
+CONFIGURATION = "import pathlib\npathlib.Path('hacked').touch()\nc = get_config()\n"
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory):
+    """A course's folder with a gradebook, in which two were marked: as it came in, and with nothing cleaned."""
+    place = tmp_path_factory.mktemp("course")
+    (place / "autograder").symlink_to(ROOT / "autograder")
+    shutil.copy(ROOT / "nbgrader_config.py", place)
+    for kind in ("solutions", "course"):
+        shutil.copytree(ROOT / kind / NAME, place / kind / NAME)
+    for student in ("eve", "raw"):
+        folder = place / "classroom" / "submitted" / student / NAME
+        folder.mkdir(parents=True)
+        nbformat.write(submission(), folder / f"{NAME}.ipynb")
+        (folder / "evil.html").write_text(f"<title>calm</title><script>document.title = 'hacked'; {DOES}</script>")
+        (folder / "evil.js").write_text(DOES)
+        (folder / "nbgrader_config.py").write_text(CONFIGURATION)
+    command = [sys.executable, "-m", "nbgrader", "autograde", NAME]
+    done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    marked = place / "classroom" / "autograded" / "raw" / NAME / f"{NAME}.ipynb"
+    notebook = nbformat.read(marked, as_version=4)
+    for evil in RUNNING:  # as if nothing cleaned them
+        output = nbformat.v4.new_output("display_data", data={"text/html": evil})
+        script = nbformat.v4.new_output("display_data", data={"application/javascript": DOES})
+        notebook.cells.append(nbformat.v4.new_code_cell("1", outputs=[output, script]))
+    nbformat.write(notebook, marked)
+    return place
+
+
+def environment(place):
+    kept = {key: value for key, value in os.environ.items() if key != "COURSE_CLASSROOM"}
+    home = place / "home"
+    home.mkdir(exist_ok=True)
+    path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
+    return kept | {"PYTHONPATH": str(place), "HOME": str(home), "PATH": path}
+
+
+def submission():
+    notebook = filled_in(read("course", NAME), {one.name: one.source for one in exercises(NAME)})
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
+    notebook.metadata.pop("name")
+    for evil in [*RUNNING, *EVIL.values(), AWAY]:
+        notebook.cells.append(nbformat.v4.new_markdown_cell(evil))
+        shown = f"from IPython.display import HTML, SVG, Javascript, Markdown, display\ndisplay(HTML({evil!r}))"
+        notebook.cells.append(nbformat.v4.new_code_cell(f"{shown}\ndisplay(Markdown({evil!r}), Javascript({DOES!r}))"))
+    notebook.cells.append(nbformat.v4.new_markdown_cell(f"$\\sqrt{{d_k}}$ ![p](data:image/png;base64,{PIXEL})"))
+    [written] = [cell for cell in notebook.cells if grade_id(cell) == "written_scaling"]
+    written.source = "Because of the variance. " + RUNNING[2]
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def server(classroom):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["jupyter", "lab", "--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
+    with (classroom / "log").open("w") as log:
+        running = subprocess.Popen(command, cwd=classroom, env=environment(classroom), stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{address}/api").close()
+                break
+            time.sleep(0.2)
+        yield address
+    finally:
+        running.terminate()
+        running.wait(30)
+
+
+@contextlib.contextmanager
+def gradebook(classroom):
+    with Gradebook(f"sqlite:///{classroom}/classroom/gradebook.db", "transformers") as found:
+        yield found
+
+
+def sheet(classroom, student):
+    with gradebook(classroom) as book:
+        return book.find_submission_notebook(NAME, NAME, student).id
+
+
+def answer(server, path):
+    """What the server answers, without a browser: status, headers."""
+    connection = http.client.HTTPConnection(server.removeprefix("http://"), timeout=60)
+    connection.request("GET", path)
+    reply = connection.getresponse()
+    reply.read()
+    return reply.status, dict(reply.getheaders())
+
+
+@pytest.fixture
+def asked(page):  # noqa: F811
+    """All that the page asks the network for: what its policy keeps it from asking fails as "csp" and is no request."""
+    found: list[str] = []
+    page.on("requestfinished", lambda request: found.append(request.url))
+    page.on(
+        "requestfailed", lambda request: request.failure == "csp" or found.append(f"{request.url} {request.failure}")
+    )
+    return found
+
+
+def astray(server, asked):
+    """What was asked for that neither Formgrader's pages nor a picture beside the notebook is."""
+    fine = (f"{server}/formgrader/", "data:", "blob:")
+    return [url for url in asked if not url.startswith(fine) or "hacked" in url]
+
+
+def test_every_page_has_the_policy_and_each_its_own_word(server, classroom):
+    pages = ["manage_assignments", "gradebook", f"gradebook/{NAME}", "manage_students", "no/such/page"]
+    found = {
+        answer(server, f"/formgrader/{name}")[1][HEADER] for name in [*pages, f"submissions/{sheet(classroom, 'eve')}/"]
+    }
+    assert len(found) == len(pages) + 1
+    for one in found:
+        assert one.startswith("default-src 'none'; script-src 'nonce-")
+        assert "'unsafe-inline'" not in one.partition("style-src")[0]
+        assert "'self'" not in one.partition("connect-src")[0]
+    assert "nonce" not in answer(server, "/lab")[1].get(HEADER, "")  # the rest of the server is as it was
+
+
+@pytest.mark.parametrize("student", ["eve", "raw"])
+def test_a_submission_runs_nothing_and_asks_for_nothing(server, classroom, page, asked, student):  # noqa: F811
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, student)}/")
+    expect(page.locator(".nbgrader_cell").first).to_be_visible()
+    for link in page.locator("#link").all():
+        link.evaluate("link => link.click()")
+    for form in page.locator("#form").all():
+        form.evaluate("form => form.submit()")
+    page.wait_for_timeout(2000)
+    assert page.evaluate("window.hacked") is None
+    assert astray(server, asked) == []
+    assert page.url == f"{server}/formgrader/submissions/{sheet(classroom, student)}/"
+    if student == "eve":
+        assert page.locator("math msqrt").count() > 0, "formulas are set"
+        assert (
+            "Because of the variance"
+            in page.locator(".nbgrader_cell", has=page.locator("#written_scaling")).inner_text()
+        )
+
+
+def test_formgrader_lists_and_saves_a_mark_and_a_comment(server, classroom, page, asked):  # noqa: F811
+    page.goto(f"{server}/formgrader/gradebook/{NAME}/{NAME}")
+    expect(page.locator("#main-table tr")).to_have_count(2)
+    page.locator("#toggle_names").click()
+    expect(page.locator("#toggle_names")).to_have_text("Hide All Names")
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'eve')}/")
+    expect(page.locator("#written_scaling")).to_be_visible()
+    page.locator("span.name-hidden").first.click()
+    expect(page.locator("span.name-shown").first).to_be_visible()
+    page.locator("#written_scaling").fill("2")
+    page.locator("#written_scaling-comment").fill("Good. *Why*?")
+    page.locator("#written_scaling").focus()
+    page.locator("#softmax-comment").focus()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        page.wait_for_timeout(500)
+        with gradebook(classroom) as book:
+            grade = book.find_grade("written_scaling", NAME, NAME, "eve")
+            comment = book.find_comment("written_scaling", NAME, NAME, "eve")
+            if grade.manual_score == 2 and comment.manual_comment == "Good. *Why*?":
+                break
+    else:
+        raise AssertionError("neither mark nor comment were saved")
+    page.reload()
+    expect(page.locator("#written_scaling")).to_have_value("2")
+    assert astray(server, asked) == []
+
+
+def test_a_file_that_was_handed_in_runs_nothing_where_the_server_shows_it(server, classroom, page, asked):  # noqa: F811
+    where = f"/formgrader/submissions/{sheet(classroom, 'eve')}/evil.html"
+    status, headers = answer(server, where)
+    assert (status, headers[HEADER]) == (200, FILES_POLICY)
+    page.goto(server + where)
+    page.wait_for_timeout(1000)
+    assert page.title() == "calm"
+    assert astray(server, asked) == []
+
+
+def test_no_link_makes_formgrader_run_a_students_configuration(server, classroom):
+    asked = f"/formgrader?path=classroom/submitted/eve/{NAME}"
+    assert answer(server, asked)[0] == 403
+    assert not (classroom / "hacked").exists()
+    assert answer(server, "/formgrader?path=.")[0] == 302
+    assert answer(server, "/formgrader")[0] == 302
+    assert asked not in html(f"<img src='{asked}'><a href='{asked}'>x</a><img src='../../../formgrader?path=x'>")
+
+
+@pytest.mark.parametrize(
+    "address", ["/x", "\\x", "//x", "../x", "a/%2e%2e/../x", "%2E%2e/x", " /x", "a\t/../x", ".\t./x"]
+)
+def test_an_address_leads_to_no_other_part_of_a_server(address):
+    assert "src" not in html(f'<img src="{address}">')
+    assert "href" not in html(f'<a href="{address}">x</a>')
+
+
+@pytest.mark.parametrize(
+    "address", ["plot.png", "files/plot%201.png", "a..b/x.png", "./x.png", "#top", "https://x.org/../"]
+)
+def test_an_address_beside_the_notebook_is_kept(address):
+    assert f'href="{address}"' in html(f'<a href="{address}">x</a>')
+    assert address.startswith(("#", "https:")) or f'src="{address}"' in html(f'<img src="{address}">')
