@@ -58,7 +58,7 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
     for version, titles in alone:
         _add(found, catalogue.named(version, titles, catalogue.cost(version, titles)))
     unexplained = [title for title in answered if not any(title in titles for _, titles in alone)]
-    if unexplained or len(found) > 1:
+    if (unexplained or len(found) > 1) and _worked(record):
         together = catalogue.together(list(answered), passed, [version for version, _ in alone])
         if together:
             found = together
@@ -151,7 +151,6 @@ class _Catalogue:
         [pair, *others] = said or found
         common = set.intersection(*({self.known.names[one] for one in each.versions} for each in said or found))
         certain = not others and all(self._alike(title, pair.errors.get(title, [])) for title in failed)
-        certain = certain and _worked(self.record, passed)
         result = []
         for version in pair.versions:
             if self.known.names[version] in common:
@@ -199,15 +198,15 @@ class _Catalogue:
         return decided
 
 
-def _worked(record: dict[str, list], passed: Sequence[str]) -> bool:
-    """Whether an answer shows work of its own: two mistakes can come to a constant, or to the input as it came.
+def _worked(record: dict[str, list]) -> bool:
+    """Whether an answer shows work of its own: two mistakes can come to a constant, or to the input as it came, too.
 
-    Tensors that can be seen tell; where there are none, a check that was passed, or answers that are not all the same.
+    Tensors that can be seen tell; where there are none, answers that are not all the same.
     """
     answers = [answer for answers in record.values() for answer in answers if isinstance(answer, dict)]
     values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
     if not values:
-        return bool(passed) or len({repr(answer["value"]) for answer in answers if "value" in answer}) > 1
+        return len({repr(answer["value"]) for answer in answers if "value" in answer}) > 1
     return any(
         value.device.type != "meta"
         and value.numel() > 1
