@@ -88,6 +88,12 @@ def test_an_answer_that_cannot_be_read_costs_its_exercise(template, short, name)
     assert verdicts["simple_attention"].remark
 
 
+def test_operators_are_no_magics():
+    """A long cell with one magic is read, however often it divides and compares."""
+    source = "%time pass\n" + "if a % b != c:\n    print('%d' % a, a // b)\n" * 300
+    assert parse_cell(source) is not None
+
+
 @pytest.mark.parametrize("end", ["def helper(a, a): pass", "files = !true", "len?", "%time 1"])
 def test_a_line_that_is_no_python_hides_nothing_from_the_rules(end):
     """In a notebook the lines above are run all the same."""

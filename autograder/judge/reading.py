@@ -19,12 +19,11 @@ MAX_DEPTH = 120  # levels of a syntax tree; walks over it call themselves for ea
 MAX_REMEMBERED = 50_000  # characters
 
 # Signs of IPython's own times characters, of a cell that is no Python without them: for each, IPython reads all of it.
-MAX_SIGNS = 100_000
+MAX_SIGNS = 500_000
 
-SIGNS = re.compile(r"[!%?]")
-CALLS = re.compile(
-    r"[,;/]{2,}|^[ \t]*[,;/]", re.MULTILINE
-)  # `,print a` calls print("a"); each sign of a run is another call
+SIGNS = re.compile(r"^[ \t]*[!%?]|=[ \t]*[!%](?!=)|\?[ \t]*$", re.MULTILINE)  # no operators: a != b, a % b
+# `,print a` calls print("a"); each sign of a run is another call
+CALLS = re.compile(r"[,;/]{2,}|^[ \t]*[,;/]", re.MULTILINE)
 BRACKETS = re.compile(r"[(\[{}\])]")
 DEEP = "This cell is nested deeper than any cell that is read. It was not run."
 STRANGE = (
