@@ -27,6 +27,16 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SCREENSHOTS = ROOT / "classroom" / "screenshots"
+TYPED = """
+from attention_explorer import explore
+from ipywidgets import Combobox, interact
+
+def look(sentence):
+    words = sentence.split()
+    explore([[1 / len(words)] * len(words)] * len(words), words)
+
+view = interact(look, sentence=Combobox(value="one two", continuous_update=False))
+"""
 EXPLORE = "from attention_explorer import explore\nexplore([[1.0, 0.0], [0.75, 0.25]], ['one', 'two'])"
 PATIENCE = 90_000  # milliseconds; the machine may be busy
 
@@ -52,10 +62,9 @@ def lab(tmp_path_factory):
     place = tmp_path_factory.mktemp("student") / "course"
     shutil.copytree(ROOT / "course", place)
     kernel = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}}
-    small = new_notebook(
-        cells=[new_code_cell(EXPLORE)], metadata=kernel
-    )  # the course's own cell waits for an hour's work above it
-    nbformat.write(small, place / "05-attention" / "attention.ipynb")
+    for name, source in {"attention": EXPLORE, "typed": TYPED}.items():  # the course's own wait for an hour's work
+        small = new_notebook(cells=[new_code_cell(source)], metadata=kernel)
+        nbformat.write(small, place / "05-attention" / f"{name}.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -247,4 +256,19 @@ def test_in_jupyterlab_the_explorer_keeps_the_arrow_keys_for_itself(lab, page):
     expect(said).to_contain_text("two looks at one 0.75")
     assert active.evaluate("cell => cell.classList.contains('jp-mod-active')"), "the key went to the notebook"
     kept(page, "explorer-lab")
+    assert not ours(page.errors)
+
+
+def test_the_explorer_shows_a_sentence_that_is_typed(lab, page):
+    """As in notebook 11."""
+    page.goto(f"{lab}/lab/tree/05-attention/typed.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    run(page, "Run All Cells")
+    said = page.locator(".explorer figcaption")
+    expect(said).to_contain_text("one looks at one 0.50, two 0.50")
+    field = page.locator(".widget-interact input")
+    field.fill("a new sentence here")
+    field.press("Enter")
+    expect(said).to_contain_text("a looks at a 0.25, new 0.25")
+    kept(page, "explorer-typed")
     assert not ours(page.errors)
