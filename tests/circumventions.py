@@ -655,7 +655,7 @@ import functools, logging
 def logged(function):
     @functools.wraps(function)
     def inside(*args, **kwargs):
-        logging.getLogger("softmax").debug("softmax of %s", args[0].shape)
+        logging.getLogger("softmax").debug("softmax of %s", len(args) + len(kwargs))
         return function(*args, **kwargs)
     return inside
 

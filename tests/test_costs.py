@@ -112,8 +112,8 @@ def test_most_of_what_is_catalogued_is_neither_excused_nor_condemned():
 # --- nothing for nothing ----------------------------------------------------------------------------------------------
 
 
-RESULTS = ("None", "0", "0.0", "1.0", "''", "[]", "{}", "True", "(0, 0)", "torch.zeros(1)", "torch.zeros(2, 3)")
-ERRORS = ("TypeError", "RuntimeError", "ValueError", "KeyError")
+RESULTS = ("None", "0", "1.0", "[]", "True", "(0, 0)", "torch.zeros(2, 3)")
+ERRORS = ("TypeError", "ValueError")
 OF_ITS_SHAPE = ("RESULT * 0", "RESULT * 0 + 1", "RESULT & False", "RESULT | True", "RESULT[:0]", "type(RESULT)()")
 
 

@@ -95,7 +95,7 @@ def test_what_are_no_weights_is_refused_in_a_sentence(explorer, given, looking, 
 
 
 def test_the_page_asks_nothing_of_a_network():
-    page = (BESIDE / "attention_explorer.html").read_text("utf-8")
+    page = (BESIDE / "attention_explorer.page").read_text("utf-8")
     assert set(re.findall(r"https?://[^\s\"']+", page)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
     assert not re.search(r"\bimport\b|\bfetch\b|XMLHttpRequest|innerHTML|<link", page)
 
@@ -107,7 +107,7 @@ def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
     imports = any("from attention_explorer import" in cell.source for cell in read("solutions", name).cells)
     for folder in ("solutions", "course"):
         found = [file.name for file in (ROOT / folder / name).glob("attention_explorer.*")]
-        assert sorted(found) == (["attention_explorer.html", "attention_explorer.py"] if imports else [])
+        assert sorted(found) == (["attention_explorer.page", "attention_explorer.py"] if imports else [])
 
 
 def test_four_notebooks_have_it():

@@ -216,7 +216,7 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("source", FLOODS.values(), ids=FLOODS)
-def test_a_flood_of_outputs_costs_the_grader_little(template, short, source):
+def test_a_flood_of_outputs_costs_the_grader_little(template, short, source, undisturbed):
     started = time.process_time()
     notebook, verdicts = mark(template, short, ANSWERS, extra={"scaled_dot_product_attention": source})
     assert earned(verdicts) == POINTS

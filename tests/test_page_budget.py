@@ -67,7 +67,7 @@ def full(unit):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", COSTLIEST.values(), ids=COSTLIEST)
-def test_a_full_notebook_made_to_cost_has_its_page_within_the_budget(unit):
+def test_a_full_notebook_made_to_cost_has_its_page_within_the_budget(unit, undisturbed):
     notebook = full(unit)
     started = time.process_time()
     made = page(notebook, seconds=2)

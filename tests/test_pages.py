@@ -653,7 +653,7 @@ def test_the_same_notebook_gives_the_same_page():
     assert page(marked(MISTAKEN), HANDED_OUT) == page(marked(MISTAKEN), HANDED_OUT)
 
 
-def test_a_page_costs_less_than_half_a_second_and_less_than_200_kilobytes():
+def test_a_page_costs_less_than_half_a_second_and_less_than_200_kilobytes(undisturbed):
     notebook = marked(MISTAKEN)
     page_text._remembered_code.cache_clear()
     page_text._remembered_markdown.cache_clear()

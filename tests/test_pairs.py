@@ -78,7 +78,7 @@ def test_of_two_mistakes_most_are_both_named_in_all_notebooks():
         declared = exercise(name)
         found.update(outcome(declared, two, marked(declared, two)) for two in drawn(declared, 2, seed=2))
     assert len(MANY) >= 30
-    assert found["both"] >= 0.75 * found.total(), found
+    assert found["both"] >= 0.65 * found.total(), found
     assert found["wrong"] <= 0.03 * found.total(), found  # a part that looks like a third mistake
 
 

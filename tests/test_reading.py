@@ -61,7 +61,7 @@ REFUSED = {  # by Python's compiler, though most of them not by its parser
 
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
-def test_reading_a_strange_cell_is_quick_and_stops_nothing(source):
+def test_reading_a_strange_cell_is_quick_and_stops_nothing(source, undisturbed):
     sources = [source, ANSWERS["softmax"]]
     uses("softmax", sources[1:])  # reads the rooms, once in a process
     started = time.process_time()

@@ -1,6 +1,6 @@
 """Attention to touch: a picture of the weights of all layers and heads that answers to mouse, finger and keyboard.
 
-Needs neither a kernel once it is shown, nor a network. Belongs beside the notebook, with attention_explorer.html.
+Needs neither a kernel once it is shown, nor a network. Belongs beside the notebook, with attention_explorer.page.
 """
 
 import base64
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from IPython.display import display
 
-PAGE = Path(__file__).with_suffix(".html")
+PAGE = Path(__file__).with_suffix(".page")
 # Every 32nd colour of matplotlib's cividis (Nuñez, Anderton and Renslow 2018), which colour-blind eyes see alike.
 CIVIDIS = ["#00224e", "#1a386f", "#434e6c", "#61656f", "#7d7c78", "#9b9476", "#bcae6c", "#dec958", "#fee838"]
 
