@@ -61,13 +61,13 @@ def bounded(size: int, seconds: float = 1.0, each: float = 50e-6, memory: int = 
     with contextlib.suppress(OSError):  # resets the peak
         Path("/proc/self/clear_refs").write_text("5")
     before, started = _peak(), time.process_time()
-    earlier = signal.signal(signal.SIGPROF, late)
-    signal.setitimer(signal.ITIMER_PROF, 2 * most)  # what never ends is stopped
+    earlier = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 2 * most)  # what never ends is stopped
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, earlier)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, earlier)
     spent, grown = time.process_time() - started, _peak() - before
     if spent > most:
         raise TooMuch(f"{spent:.2f} s of processor time for {size:,} bytes; {most:.2f} are allowed")

@@ -470,10 +470,8 @@ def test_unseeded_results_differ_from_child_to_child(template):
 # --- the test of itself -----------------------------------------------------------------------------------------------
 
 
-def test_the_test_of_the_cage_is_quick(template):
-    started = time.monotonic()
+def test_the_test_of_the_cage_finds_every_way_out_closed(template):
     assert "all are closed" in template.try_out()
-    assert time.monotonic() - started < 1
 
 
 def test_without_a_cage_the_test_fails_and_says_what_to_do(uncaged):

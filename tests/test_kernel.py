@@ -87,7 +87,8 @@ def test_an_endless_cell_is_interrupted_and_the_next_one_runs(kernelspec, tmp_pa
     assert outputs[1][0].data["text/plain"] == "2"
 
 
-def test_a_warm_kernel_starts_quickly(kernelspec, tmp_path):
-    started = time.monotonic()
-    run(["import torch\ntorch.ones(2)"], kernelspec, tmp_path)
-    assert time.monotonic() - started < 2.5  # cold: six seconds; here half a second when nobody else works
+def test_a_warm_kernel_has_what_is_slow_to_import_already(kernelspec, tmp_path):
+    outputs = run(
+        ["import sys\nprint({'torch', 'transformers', 'matplotlib.pyplot'} <= set(sys.modules))"], kernelspec, tmp_path
+    )
+    assert outputs[0][0].text == "True\n"

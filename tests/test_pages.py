@@ -434,7 +434,7 @@ def test_every_formula_of_the_course_is_set(name, monkeypatch):
 def test_a_formula_runs_nothing_and_costs_nothing(latex):
     started = time.process_time()
     soup = BeautifulSoup(mathml(latex), "html.parser")
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 5  # a formula a millisecond; it was minutes
     for element in soup.find_all(True):
         assert element.name in TAGS | {"code"}
         assert not {"href", "class", "style", "src"} & element.attrs.keys()

@@ -70,7 +70,7 @@ def test_reading_a_strange_cell_is_quick_and_stops_nothing(source, undisturbed):
     for one in sources:
         effects.changed_by(one), needed_by(one), defined_in(one)
     uses("softmax", sources)
-    assert time.process_time() - started < 0.5  # it was minutes
+    assert time.process_time() - started < 3  # it was minutes
 
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)

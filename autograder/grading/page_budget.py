@@ -71,15 +71,15 @@ class Budget:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.signal(signal.SIGVTALRM, self._stop)
+        before = signal.signal(signal.SIGPROF, self._stop)
         self._armed = True
-        signal.setitimer(signal.ITIMER_VIRTUAL, left)
+        signal.setitimer(signal.ITIMER_PROF, left)
         try:
             yield
         finally:
             self._armed = False
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            signal.signal(signal.SIGVTALRM, before)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
 
     def _stop(self, *_: Any) -> None:
         if self._armed:
