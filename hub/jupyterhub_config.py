@@ -1,4 +1,4 @@
-"""JupyterHub's configuration for the local classroom of `make hub`; `classroom.py` starts it and says where everything is.
+"""JupyterHub's configuration for the local classroom of `make hub`; `classroom.py` starts it and says where all is.
 
 What of it a real hub needs, and what it does otherwise, says docs/hub.md.
 """
@@ -52,7 +52,7 @@ c.Apart.interrupt_timeout, c.Apart.term_timeout = 10, 5
 c.JupyterHub.bind_url = f"http://127.0.0.1:{SAID['ports'][0]}"
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{SAID['ports'][1]}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{SAID['ports'][2]}"
-c.ConfigurableHTTPProxy.command = [str(Path(sys.executable).parent / "configurable-http-proxy")]
+c.ConfigurableHTTPProxy.command = SAID["proxy"]
 c.Spawner.ip = "127.0.0.1"
 
 c.JupyterHub.db_url = f"sqlite:///{HUB}/hub/jupyterhub.sqlite"
