@@ -10,6 +10,7 @@ students are shown in a sandbox.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import os
 import re
@@ -26,7 +27,7 @@ from pygments.formatters import HtmlFormatter
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.web import HTTPError, OutputTransform
 
-from . import page_text
+from . import page_text, written
 from .lexer import NotebookLexer
 from .page_budget import Budget
 
@@ -36,6 +37,11 @@ ON_CLICK = ("toggle_name(true);", "toggle_name(false);", "toggleAllNames()")
 OWN_SCRIPT = re.compile(r"<script\b")
 A_FILE = re.compile(r"/formgrader/submissions/[^/]+/(?!(?:next|prev)(?:_incorrect)?/?$).+")
 A_HOST = re.compile(r"[\w.\[\]:-]+")
+# Where a text cell's answer ends in nbgrader's page of a submission: what it is measured by comes to stand beside it.
+ANSWER = (
+    "{{ cell.source  | markdown2html | strip_files_prefix }}\n      </div>\n    </div>\n    {{ nbgrader_footer(cell) }}"
+)
+MEASURED = ANSWER.replace("</div>", "</div>{{ autograder_beside(resources.assignment_id, cell) }}", 1)
 FILES_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
 
 _drawn: ContextVar[str] = ContextVar("drawn")  # for the answer that is being made
@@ -122,8 +128,15 @@ class Named(BaseLoader):
     def get_source(self, environment: Environment, template: str) -> tuple[str, str | None, Callable[[], bool] | None]:
         source, filename, fresh = self.inner.get_source(environment, template)
         if filename is not None and Path(filename).resolve().is_relative_to(self.folder):
-            source = OWN_SCRIPT.sub('<script nonce="{{ autograder_drawn() }}"', source)
+            source = OWN_SCRIPT.sub('<script nonce="{{ autograder_drawn() }}"', source).replace(ANSWER, MEASURED)
         return source, filename, fresh
+
+
+def _beside(formgrader: Any, assignment: str, cell: Any) -> Markup:
+    """The rubric and sample answers, if this is a written answer of the course's."""
+    course = formgrader.coursedir
+    folder = Path(course.format_path(course.source_directory, ".", assignment))
+    return written.beside(folder / f"{assignment}.ipynb", cell.metadata.nbgrader.grade_id)
 
 
 def _teach(settings: dict[str, Any]) -> None:
@@ -138,6 +151,7 @@ def _teach(settings: dict[str, Any]) -> None:
         if environment is not None and not isinstance(environment.loader, Named):
             environment.loader = Named(environment.loader, Path(template_path).resolve())
             environment.globals["autograder_drawn"] = _drawn.get
+            environment.globals["autograder_beside"] = functools.partial(_beside, settings["nbgrader_formgrader"])
             if environment.cache is not None:
                 environment.cache.clear()
 
