@@ -284,7 +284,7 @@ class TestHub:
                 break
             page.wait_for_timeout(100)
         page.get_by_role("button", name="Validate").click()
-        expect(page.locator(".jp-Dialog")).to_contain_text("Validation Results", timeout=300_000)
+        expect(page.locator(".jp-Dialog")).to_contain_text("Validation Results", timeout=600_000)
         expect(page.locator(".jp-Dialog")).to_contain_text("Test of causal_mask")  # the next one, unanswered
         kept(page, "hub-validated")
         page.locator(".jp-Dialog").get_by_role("button", name="Ok").click()
@@ -390,6 +390,7 @@ class TestHub:
         else:
             raise AssertionError("the mark was not saved")
         kept(page, "hub-formgrader-marking")
+        assert not ours(page.errors)
 
     def test_ctrl_c_leaves_no_process_behind(self, hub):
         assert classroom.processes(), "somebody is at work"

@@ -42,6 +42,7 @@ ANSWER = (
     "{{ cell.source  | markdown2html | strip_files_prefix }}\n      </div>\n    </div>\n    {{ nbgrader_footer(cell) }}"
 )
 MEASURED = ANSWER.replace("</div>", "</div>{{ autograder_beside(resources.assignment_id, cell) }}", 1)
+MATHJAX = "{{ mathjax() }}"  # from elsewhere, which the policy forbids, and formulas are set without it
 FILES_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
 
 _drawn: ContextVar[str] = ContextVar("drawn")  # for the answer that is being made
@@ -128,7 +129,11 @@ class Named(BaseLoader):
     def get_source(self, environment: Environment, template: str) -> tuple[str, str | None, Callable[[], bool] | None]:
         source, filename, fresh = self.inner.get_source(environment, template)
         if filename is not None and Path(filename).resolve().is_relative_to(self.folder):
-            source = OWN_SCRIPT.sub('<script nonce="{{ autograder_drawn() }}"', source).replace(ANSWER, MEASURED)
+            source = (
+                OWN_SCRIPT.sub('<script nonce="{{ autograder_drawn() }}"', source)
+                .replace(ANSWER, MEASURED)
+                .replace(MATHJAX, "")
+            )
         return source, filename, fresh
 
 

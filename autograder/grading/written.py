@@ -23,6 +23,7 @@ RUBRIC = re.compile(r"^\*\*Rubric\*\*.*", re.MULTILINE | re.DOTALL)
 STYLE = """<style>
 .panel-body:has(> .beside) { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 2em; }
 .panel-body:has(> .beside)::before, .panel-body:has(> .beside)::after { content: none; }
+.panel-body:has(> .beside) > .text_cell_render { position: sticky; top: 60px; align-self: start; }
 .beside { border-left: 3px solid #337ab7; padding-left: 1em; font-size: 93%; line-height: 1.45; }
 .beside h5 { margin: 0 0 .4em; font-weight: bold; }
 .beside details { border-top: 1px solid #ccc; padding: .4em 0; }
