@@ -208,7 +208,8 @@ def hand_out(hub: Path) -> None:
     (settings / "jupyter_server_config.json").write_text(json.dumps(server, indent=2))
     (settings / "nbgrader_config.py").write_text(
         f"c = get_config()\nc.CourseDirectory.course_id = {COURSE!r}\nc.Exchange.root = {str(hub / 'exchange')!r}\n"
-        "c.Execute.timeout = 1800  # of a cell when Validate runs it: trainings take longer than nbgrader's 30 seconds\n"
+        "# Validate runs every cell: trainings take longer than 30 seconds, and a busy machine more than 4.\n"
+        "c.Execute.timeout = 1800\nc.Execute.iopub_timeout = 60\n"
     )
     for path in settings.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
