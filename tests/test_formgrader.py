@@ -16,17 +16,19 @@ import sys
 import time
 import tomllib
 import urllib.request
+from pathlib import Path
 
 import nbformat
 import pytest
 from conftest import NOTEBOOKS, ROOT, read
 from nbgrader.api import Gradebook
+from nbgrader.server_extensions.formgrader.handlers import template_path
 from playwright.sync_api import expect
 from test_browser import BROWSER, browser, kept, page, pytestmark  # noqa: F401 (fixtures, and where there is a browser)
 from test_pages import EVIL, PIXEL
 
 from autograder.asked.course import exercises
-from autograder.grading.formgrader import FILES_POLICY, HEADER
+from autograder.grading.formgrader import FILES_POLICY, HEADER, ON_CLICK
 from autograder.grading.mend import grade_id
 from autograder.grading.sanitised import html
 from autograder.grading.written import TABLE, measures
@@ -197,8 +199,9 @@ def test_formgrader_lists_and_saves_a_mark_and_a_comment(server, classroom, page
     expect(page.locator("#main-table tr")).to_have_count(2)
     page.locator("#toggle_names").click()
     expect(page.locator("#toggle_names")).to_have_text("Hide All Names")
-    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'eve')}/")
-    expect(page.locator("#written_scaling")).to_be_visible()
+    # what is typed before the marks are there is overwritten by them
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'eve')}/", wait_until="networkidle")
+    assert page.evaluate("document.activeElement.classList.contains('tabbable')"), "the keyboard goes on from a field"
     page.locator("span.name-hidden").first.click()
     expect(page.locator("span.name-shown").first).to_be_visible()
     page.locator("#written_scaling").fill("2")
@@ -218,6 +221,38 @@ def test_formgrader_lists_and_saves_a_mark_and_a_comment(server, classroom, page
     page.reload()
     expect(page.locator("#written_scaling")).to_have_value("2")
     assert astray(server, asked) == []
+
+
+def test_the_policy_names_every_button_of_nbgraders_templates():
+    used = {
+        what
+        for path in Path(template_path).rglob("*")
+        if path.is_file()
+        for what in re.findall(r'\son[a-z]+="([^"]*)"', path.read_text("utf-8"), re.IGNORECASE)
+    }
+    assert used == set(ON_CLICK)
+
+
+@pytest.mark.parametrize("where", ["manage_students", "manage_assignments"])
+def test_the_buttons_that_add_something_open_their_forms(server, page, where):  # noqa: F811
+    page.goto(f"{server}/formgrader/{where}")
+    page.get_by_role("link", name="Add new").click()
+    expect(page.locator(".modal.in")).to_be_visible()
+    assert not page.errors
+
+
+@pytest.mark.parametrize("where", ["manage_students", f"manage_submissions/{NAME}"])
+def test_who_has_no_name_is_listed_by_id_and_others_by_name(server, classroom, page, asked, where):  # noqa: F811
+    with gradebook(classroom) as book:
+        book.update_or_create_student("raw", first_name="Ngozi", last_name="Okafor")
+    page.goto(f"{server}/formgrader/{where}")
+    rows = page.locator("#main-table tr")
+    expect(rows).to_have_count(2)
+    assert sorted(row.locator("a").first.inner_text() for row in rows.all()) == ["Okafor, Ngozi", "eve"]
+    assert "None, None" not in page.locator("#main-table").inner_text()
+    kept(page, f"formgrader-{where.partition('/')[0]}")
+    assert astray(server, asked) == []
+    assert not page.errors
 
 
 def test_beside_a_written_answer_stand_the_rubric_and_answers_at_three_levels(server, classroom, page, asked):  # noqa: F811

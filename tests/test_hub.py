@@ -374,7 +374,8 @@ class TestHub:
         expect(page.locator("#main-table")).to_contain_text("Bello, Amina")
         with gradebook(hub) as book:
             sheet = book.find_submission_notebook(NAME, NAME, AMINA).id
-        page.goto(hub.at(TEACHER, f"formgrader/submissions/{sheet}/"))
+        page.goto(hub.at(TEACHER, f"formgrader/submissions/{sheet}/"), wait_until="networkidle")
+        expect(page.locator(".beside")).to_contain_text("Rubric")
         score = page.locator("#written_no_mask")
         expect(score).to_be_visible()
         score.fill("2")
