@@ -402,8 +402,8 @@ class TestHub:
             one for one in psutil.process_iter(["cmdline"]) if str(hub.folder) in " ".join(one.info["cmdline"] or [])
         ]
         assert left == []
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", int(hub.address.rpartition(":")[2])))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(hub.address.rpartition(":")[2])))
 
 
 def gradebook(hub):
