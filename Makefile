@@ -8,7 +8,7 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check prove bench fuzz lab students kill-table signatures notebooks corpus model translate say release format lint clean
+.PHONY: help demo test check prove bench fuzz lab students kill-table signatures notebooks corpus model translate say release site format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -100,6 +100,19 @@ release: $(READY) ## tidy solutions/ and generate course/ from them
 	$(BIN)/python -m nbgrader generate_assignment --assignment "*" --force
 	$(BIN)/python -m autograder.handout
 
+# The website's environment is its own, with a lock of its own: what builds pages marks nothing. REPOSITORY=owner/name, where
+# the built site is published on GitHub, adds links that open a notebook on Colab or Binder.
+SITE := .venv-site
+REPOSITORY ?=
+
+$(SITE)/ready: website/requirements.txt website/constraints.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r website/requirements.txt
+	touch $@
+
+site: $(SITE)/ready ## build the website to read, website/build/html, from the release (REPOSITORY=owner/name: with Colab, Binder)
+	$(SITE)/bin/python -m website.build $(if $(REPOSITORY),--repository $(REPOSITORY))
+
 format: $(READY) ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -111,4 +124,4 @@ lint: $(READY) ## check format, style, types, and who imports whom
 	$(BIN)/lint-imports
 
 clean: ## remove the environment and all working data of a term
-	rm -rf $(VENV) classroom
+	rm -rf $(VENV) $(SITE) classroom website/build

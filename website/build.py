@@ -27,12 +27,14 @@ def build(goal: Path, address: elsewhere.Address | None) -> Path:
     written, pages = goal / "sources", goal / "html"
     written.mkdir(parents=True)
     sources.write(ROOT, written, address)
-    # -W: a warning is an error; --keep-going: but all of them are said. One process: conf.py counts what it has seen.
+    # -W: a warning is an error; --keep-going: but all of them are said.
     options = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE), "-d", str(goal / "doctrees")]
     if sphinx([*options, str(written), str(pages)]):
         raise NotReady("Sphinx found something wrong: see above.")
     (pages / ".buildinfo").unlink(missing_ok=True)
     (pages / ".nojekyll").touch()  # GitHub Pages leaves out folders such as _static otherwise
+    shutil.rmtree(pages / "_sources", ignore_errors=True)  # empty, by conf.py
+    shutil.copytree(ROOT / "course" / "start", pages / "_static" / "start")
     sources.write_downloads(ROOT, pages / "download")
     if address:
         elsewhere.write(ROOT, pages, address)

@@ -31,12 +31,15 @@ html_theme = "sphinx_book_theme"
 html_title = course().title
 html_copy_source = False
 html_show_sourcelink = False
+html_use_index = False
 html_static_path = ["static"]
 html_css_files = ["course.css"]
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system is; the button changes it
 html_math_renderer = "mathml"
 html_permalinks_icon = "#"
 html_theme_options = {
     "use_download_button": False,  # a notebook alone misses what lies beside it: pages link to a zip
+    "navbar_persistent": [],  # the search field is in the sidebar
     "home_page_in_toc": True,
     "show_toc_level": 2,
     "search_bar_text": "Search the course …",

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 import re
-import shutil
 import zipfile
 from collections.abc import Iterator
 from html import escape
@@ -19,7 +18,7 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell, new_output
+from nbformat.v4 import new_output
 
 from autograder import handout
 from autograder.asked.course import course, notebooks
@@ -39,12 +38,12 @@ def write(root: Path, goal: Path, address: elsewhere.Address | None) -> None:
     figures: dict[str, str] = {}
     for name in notebooks():
         page = page_of(_read(root / "course", name), _read(root / "solutions", name))
-        page.cells.insert(1, new_markdown_cell(_ways_in(name, address)))
+        title, _, rest = page.cells[0].source.partition("\n")
+        page.cells[0].source = f"{title}\n\n{_ways_in(name, address)}\n\n{rest}"
         figures |= dict(described(page))
         nbformat.write(page, goal / f"{name}.ipynb")
     (goal / ALTS).write_text(json.dumps(figures, ensure_ascii=False, indent=1), "utf-8")
     (goal / "index.md").write_text(_start(root, address), "utf-8")
-    shutil.copytree(root / "course" / "start", goal / "_static" / "start")
 
 
 def _read(folder: Path, name: str) -> NotebookNode:
