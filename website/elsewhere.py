@@ -1,8 +1,8 @@
 """Opening a notebook on Colab or Binder: what each needs, from the branch on which the built site is published.
 
 The site is published as a branch of a repository on GitHub. It carries what students get in `course/`; `.binder/` says
-to Binder with which versions; and `colab/` holds, for Colab, which opens a notebook alone, each notebook with a first cell
-that fetches what lies beside it. Where that repository is, the one who builds says: no address is written here.
+to Binder with which versions; and `colab/` holds, for Colab, which opens a notebook alone, each notebook with a first
+cell that fetches what lies beside it. Where that repository is, the one who builds says: no address is written here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from nbformat.v4 import new_code_cell
 from autograder import handout
 from autograder.asked.course import notebooks
 
-BESIDE = {".ipynb"}  # all but these is fetched
 # Colab has these in versions of its own; to change them under a running kernel, it would have to be restarted.
 COLABS = {"torch", "numpy", "matplotlib", "tqdm", "ipywidgets"}
 FETCH = '''# @title On Colab, run this cell first: it fetches what lies beside this notebook
@@ -147,7 +146,7 @@ def _imports(code: str, name: str) -> bool:
 
 
 def _beside(path: Path) -> bool:
-    return path.is_file() and path.suffix not in BESIDE and not handout.LEFT & set(path.parts)
+    return path.is_file() and path.suffix != ".ipynb" and not handout.LEFT & set(path.parts)
 
 
 def _digest(path: Path) -> str:

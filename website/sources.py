@@ -1,7 +1,7 @@
 """What the website's pages are made of: released notebooks, with figures where a given cell draws them.
 
-Text and code come from course/, so no solution and no hidden test is in them. The outputs of a cell come from solutions/
-if students get the very same cell; a cell that is asked for, and its test, have none. Nothing is run here.
+Text and code come from course/, so no solution and no hidden test is in them. The outputs of a cell come from
+solutions/ if students get the very same cell; a cell that is asked for, and its test, have none. Nothing is run here.
 """
 
 from __future__ import annotations
@@ -128,12 +128,14 @@ def _start(root: Path, address: elsewhere.Address | None) -> str:
     online = " Or open it in Colab or Binder, where nothing has to be installed." if address else ""
     return f"""# {course().title}
 
-You build a language model, from counting letters to a GPT that writes stories and a machine that translates. This is
-the course to read, with its figures. To do it, you write each part yourself, in a notebook that tells you at once what
-is wrong and why. {len(chapters)} notebooks take about {hours} hours in all. Python and a little PyTorch are enough to begin.
+You build a language model, from counting letters to a GPT that writes stories and a machine that translates. These
+pages are the course to read, with its figures. In its notebooks you write each part yourself, and are told at once what
+is wrong and why. {len(chapters)} notebooks take about {hours} hours in all; Python and a little PyTorch are enough to
+begin.
 
 **How to use it.** Read here, or download a notebook at the top of its page and open it in Jupyter.{online} Where it
-says `YOUR CODE HERE`, write your answer and run the test below it. Pictures that answer to mouse and keyboard do so here, too.
+says `YOUR CODE HERE`, write your answer and run the test below it. Pictures that answer to mouse and keyboard do so
+here, too.
 
 <ul class="chapters">
 {cards}
