@@ -46,9 +46,14 @@ html_theme_options = {
     "extra_footer": "Text and figures are under CC BY 4.0, code is under the MIT licence.",
 }
 
+LONG = 30  # signs of LaTeX: a formula within a line that may be wider than a phone's screen
+
 
 def inline_formula(self: nodes.NodeVisitor, node: nodes.math) -> None:
-    self.body.append(mathml(node.astext()))  # type: ignore[attr-defined]
+    made = mathml(node.astext())
+    if len(node.astext()) > LONG:
+        made = f'<span class="long-formula" tabindex="0">{made}</span>'  # on a narrow screen the keyboard can scroll it
+    self.body.append(made)  # type: ignore[attr-defined]
     raise nodes.SkipNode
 
 
