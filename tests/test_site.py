@@ -205,8 +205,10 @@ def test_the_links_lead_to_files_that_are_published(published, name):
 def test_binder_gets_the_environment_that_students_get(published):
     assert (published / ".binder" / "environment.yml").read_bytes() == (ROOT / "environment.yml").read_bytes()
     start = published / ".binder" / "start"
-    shown = subprocess.run(["bash", start, "printenv", "JUPYTER_CONFIG_PATH"], cwd=published, text=True, stdout=-1)
-    assert Path(shown.stdout.strip(), "jupyter_lab_config.json").is_file()
+    asked = ["bash", start, "printenv", "JUPYTER_CONFIG_PATH", "JUPYTER_PATH"]
+    settings, data = subprocess.run(asked, cwd=published, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+    assert Path(settings, "jupyter_lab_config.json").is_file()
+    assert Path(data.split(":")[0], "labextensions", "course-figures", "package.json").is_file()
 
 
 def test_nothing_that_marks_is_published(published):

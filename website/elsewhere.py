@@ -113,9 +113,11 @@ def write(root: Path, site: Path, address: Address) -> None:
         nbformat.write(for_colab(root / "course" / name, address.raw(name), versions), site / "colab" / f"{name}.ipynb")
 
 
-# Binder starts what follows in the folder of the repository; the course's settings are found from there.
+# Binder starts what follows in the folder of the repository: the course's settings, and the extension that gives
+# figures their description, are found from there.
 START = """#!/bin/bash
 export JUPYTER_CONFIG_PATH="$PWD/course/.jupyter"
+export JUPYTER_PATH="$PWD/course/.jupyter${JUPYTER_PATH:+:$JUPYTER_PATH}"
 exec "$@"
 """
 
