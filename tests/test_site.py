@@ -6,6 +6,7 @@ without it these tests are skipped.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import http.server
@@ -378,8 +379,14 @@ def browser():
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def host(built):
+    with served(built) as address:
+        yield address
+
+
 @pytest.fixture
-def opened(browser, built):
+def opened(browser, host):
     """Opens a page; in the end nothing may have been asked of another host, and no script may have failed."""
     asked, errors, contexts = [], [], []
 
@@ -390,15 +397,14 @@ def opened(browser, built):
         page.on("request", lambda request: asked.append(request.url))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        name, mark, query = path.partition("?")
-        page.goto((built / name).as_uri() + mark + query)
+        page.goto(f"{host}/{path}")
         page.wait_for_timeout(300)
         return page
 
     yield open_page
     for context in contexts:
         context.close()
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in asked if not url.startswith((f"{host}/", "data:"))] == []
     assert errors == []
 
 
@@ -428,8 +434,7 @@ def test_pages_have_no_serious_finding(opened, name):
 def without_findings(page, **rules) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    options = {"preload": False, "rules": rules}  # styles are read as they are: from a folder they cannot be fetched
-    found = Axe().run(page, options=options).response["violations"]
+    found = Axe().run(page, options={"rules": rules}).response["violations"]
     serious = [one for one in found if one["impact"] in ("serious", "critical")]
     assert not serious, "\n".join(
         f"{one['id']}: {one['help']} ({len(one['nodes'])}): {one['nodes'][0]['html'][:200]}" for one in serious
@@ -462,10 +467,23 @@ def test_the_keyboard_turns_day_into_night(opened):
 
 
 @pytest.mark.slow
-def test_the_search_finds_a_word_without_a_server(opened):
+def test_the_search_finds_a_word_and_shows_where_it_stands(opened):
     page = opened("search.html?q=perplexity")
     page.locator("#search-results li a").first.wait_for()
     assert page.locator("#search-results li a", has_text="Language modelling").count()
+    page.locator("#search-results li p.context", has_text="perplexity").first.wait_for()
+    kept(page, "search")
+
+
+@pytest.mark.slow
+def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):
+    """What a browser does not allow there is to fetch the lines around a word that was found."""
+    page = browser.new_page()
+    page.goto(f"{(built / 'search.html').as_uri()}?q=perplexity")
+    page.locator("#search-results li a", has_text="Language modelling").first.click()
+    page.locator("h1", has_text="Language modelling").wait_for()
+    assert page.locator("article img").first.evaluate("image => image.naturalWidth") > 100
+    page.close()
 
 
 @pytest.mark.slow
