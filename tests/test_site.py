@@ -223,19 +223,26 @@ def test_nothing_that_marks_is_published(published):
             assert not given_away(readable(path)), path.name
 
 
-@pytest.fixture
-def raw():
-    """A host of raw files: the folder course/, as GitHub would serve it. Its address."""
+@contextlib.contextmanager
+def served(folder: Path):
+    """A plain server of files. Its address."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_):
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(ROOT / "course")))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def raw():
+    """A host of raw files: the folder course/, as GitHub would serve it."""
+    with served(ROOT / "course") as address:
+        yield address
 
 
 @pytest.mark.parametrize("name", ["05-attention", "10-hugging-face-gpt2"])
@@ -481,7 +488,7 @@ def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):
     page = browser.new_page()
     page.goto(f"{(built / 'search.html').as_uri()}?q=perplexity")
     page.locator("#search-results li a", has_text="Language modelling").first.click()
-    page.locator("h1", has_text="Language modelling").wait_for()
+    page.locator("article h1", has_text="Language modelling").wait_for()
     assert page.locator("article img").first.evaluate("image => image.naturalWidth") > 100
     page.close()
 
