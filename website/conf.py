@@ -15,7 +15,7 @@ from autograder.grading.mathematics import mathml
 project = course().title
 author = "The authors of this course"
 project_copyright = "2026, the authors of this course"
-language = "en_GB"
+language = "en"  # with en_GB, Sphinx 9 lacks plurals of its own, and the search stops at them
 
 extensions = ["myst_nb"]
 myst_enable_extensions = ["dollarmath", "amsmath"]
@@ -33,6 +33,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False
 html_static_path = ["static"]
+html_favicon = "static/icon.svg"
 html_css_files = ["course.css"]
 html_context = {"default_mode": "auto"}  # light or dark as the reader's system is; the button changes it
 html_math_renderer = "mathml"
