@@ -8,7 +8,7 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check prove bench fuzz lab students kill-table signatures notebooks corpus model translate say release site format lint clean
+.PHONY: help demo test check prove bench fuzz lab hub hub-clean students kill-table signatures notebooks corpus model translate say release site format lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -64,6 +64,21 @@ fuzz: $(READY) ## damage notebooks, sources, replies and markup at random for MI
 
 lab: $(READY) ## open the course in JupyterLab, as students see it
 	cd course && JUPYTER_CONFIG_PATH=.jupyter:$(CURDIR) ../$(BIN)/jupyter lab
+
+HUB_READY := $(VENV)/hub-ready
+HUB ?= classroom/hub
+PORT ?= 8000
+
+$(HUB_READY): $(READY) hub/requirements.txt hub/constraints.txt hub/package-lock.json
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r hub/requirements.txt
+	$(BIN)/python hub/classroom.py --install
+	touch $@
+
+hub: $(HUB_READY) ## start a local classroom: JupyterHub, a teacher, three students (of NAMES, or of all notebooks)
+	$(BIN)/python hub/classroom.py $(NAMES) --folder $(HUB) --port $(PORT)
+
+hub-clean: $(HUB_READY) ## remove the local classroom's users and files
+	$(BIN)/python hub/classroom.py --clean --folder $(HUB)
 
 students: $(READY) ## write students.zip: the notebooks with their data, the start page, the environment; no solutions
 	$(BIN)/python -m autograder.handout students.zip

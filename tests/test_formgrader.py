@@ -8,25 +8,30 @@ from __future__ import annotations
 import contextlib
 import http.client
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import time
+import tomllib
 import urllib.request
+from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT, read
+from conftest import NOTEBOOKS, ROOT, read
 from nbgrader.api import Gradebook
+from nbgrader.server_extensions.formgrader.handlers import template_path
 from playwright.sync_api import expect
-from test_browser import BROWSER, browser, page, pytestmark  # noqa: F401 (fixtures, and where there is a browser)
+from test_browser import BROWSER, browser, kept, page, pytestmark  # noqa: F401 (fixtures, and where there is a browser)
 from test_pages import EVIL, PIXEL
 
 from autograder.asked.course import exercises
-from autograder.grading.formgrader import FILES_POLICY, HEADER
+from autograder.grading.formgrader import FILES_POLICY, HEADER, ON_CLICK
 from autograder.grading.mend import grade_id
 from autograder.grading.sanitised import html
+from autograder.grading.written import TABLE, measures
 from autograder.sample_class import filled_in
 
 NAME = "05-attention"
@@ -194,8 +199,9 @@ def test_formgrader_lists_and_saves_a_mark_and_a_comment(server, classroom, page
     expect(page.locator("#main-table tr")).to_have_count(2)
     page.locator("#toggle_names").click()
     expect(page.locator("#toggle_names")).to_have_text("Hide All Names")
-    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'eve')}/")
-    expect(page.locator("#written_scaling")).to_be_visible()
+    # what is typed before the marks are there is overwritten by them
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'eve')}/", wait_until="networkidle")
+    assert page.evaluate("document.activeElement.classList.contains('tabbable')"), "the keyboard goes on from a field"
     page.locator("span.name-hidden").first.click()
     expect(page.locator("span.name-shown").first).to_be_visible()
     page.locator("#written_scaling").fill("2")
@@ -215,6 +221,114 @@ def test_formgrader_lists_and_saves_a_mark_and_a_comment(server, classroom, page
     page.reload()
     expect(page.locator("#written_scaling")).to_have_value("2")
     assert astray(server, asked) == []
+
+
+def test_the_policy_names_every_button_of_nbgraders_templates():
+    used = {
+        what
+        for path in Path(template_path).rglob("*")
+        if path.is_file()
+        for what in re.findall(r'\son[a-z]+="([^"]*)"', path.read_text("utf-8"), re.IGNORECASE)
+    }
+    assert used == set(ON_CLICK)
+
+
+@pytest.mark.parametrize("where", ["manage_students", "manage_assignments"])
+def test_the_buttons_that_add_something_open_their_forms(server, page, where):  # noqa: F811
+    page.goto(f"{server}/formgrader/{where}")
+    page.get_by_role("link", name="Add new").click()
+    expect(page.locator(".modal.in")).to_be_visible()
+    assert not page.errors
+
+
+@pytest.mark.parametrize("where", ["manage_students", f"manage_submissions/{NAME}"])
+def test_who_has_no_name_is_listed_by_id_and_others_by_name(server, classroom, page, asked, where):  # noqa: F811
+    with gradebook(classroom) as book:
+        book.update_or_create_student("raw", first_name="Ngozi", last_name="Okafor")
+    page.goto(f"{server}/formgrader/{where}")
+    rows = page.locator("#main-table tr")
+    expect(rows).to_have_count(2)
+    assert sorted(row.locator("a").first.inner_text() for row in rows.all()) == ["Okafor, Ngozi", "eve"]
+    assert "None, None" not in page.locator("#main-table").inner_text()
+    kept(page, f"formgrader-{where.partition('/')[0]}")
+    assert astray(server, asked) == []
+    assert not page.errors
+
+
+def test_beside_a_written_answer_stand_the_rubric_and_answers_at_three_levels(server, classroom, page, asked):  # noqa: F811
+    page.set_viewport_size({"width": 1300, "height": 1000})
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'eve')}/")
+    answer = page.locator(".nbgrader_cell", has=page.locator("#written_scaling"))
+    answer.scroll_into_view_if_needed()
+    beside = answer.locator(".beside")
+    expect(beside).to_contain_text("Rubric")
+    expect(beside).to_contain_text("states the variance as a function of")
+    assert page.locator(".beside").count() == 1, "beside no other cell"
+    assert [one.inner_text() for one in beside.locator("summary").all()] == [f"{n} of 3 points" for n in (3, 2, 1)]
+    for one in beside.locator("details").all():
+        one.locator("summary").click()
+        expect(one.locator("p").first).to_be_visible()
+    expect(beside).to_contain_text("Each has variance 1 if the entries")
+    assert beside.locator("math").count() > 5, "formulas are set"
+    own = answer.locator(".text_cell_render").bounding_box()
+    assert beside.bounding_box()["x"] >= own["x"] + own["width"], "beside it, not below"
+    page.wait_for_timeout(500)
+    kept(page, "formgrader-written")
+    assert astray(server, asked) == []
+    assert not [error for error in page.errors if "mathjax" in error.lower()]
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'raw')}/")
+    expect(page.locator(".beside")).to_have_count(1)
+
+
+def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom, page):  # noqa: F811
+    with gradebook(classroom) as book:
+        grade = book.find_grade("written_scaling", NAME, NAME, "raw")
+        grade.manual_score = 1.5
+        book.find_comment("written_scaling", NAME, NAME, "raw").manual_comment = "The gradients?"
+        book.find_grade("test_softmax", NAME, NAME, "raw").manual_score = 4
+        book.db.commit()
+    marked = classroom / "classroom" / "autograded" / "raw" / NAME / f"{NAME}.ipynb"
+    before = marked.stat().st_mtime_ns
+    page.goto(f"{server}/formgrader/manage_submissions/{NAME}")
+    row = page.locator("#main-table tr", has=page.locator(".student-id", has_text="raw"))
+    row.locator(".autograde a").click()
+    expect(page.locator("#success-modal")).to_be_visible(timeout=300_000)
+    kept(page, "formgrader-marked-again")
+    assert marked.stat().st_mtime_ns > before
+    with gradebook(classroom) as book:
+        assert book.find_grade("written_scaling", NAME, NAME, "raw").score == 1.5
+        assert book.find_comment("written_scaling", NAME, NAME, "raw").manual_comment == "The gradients?"
+        assert book.find_grade("test_softmax", NAME, NAME, "raw").score == 4
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'raw')}/")
+    expect(page.locator("#written_scaling")).to_have_value("1.5")
+    expect(page.locator("#written_scaling-comment")).to_have_value("The gradients?")
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_levels(name):
+    found = measures(ROOT / "solutions" / name / f"{name}.ipynb")
+    assert set(found) == {grade_id(cell) for cell in read("course", name).cells if "written_" in (grade_id(cell) or "")}
+    for question, measure in found.items():
+        worth = [float(points) for points in re.findall(r"^- (\d+) point", measure.rubric, re.MULTILINE)]
+        assert sum(worth) == measure.points, question
+        assert [sample.points for sample in measure.samples] == [3, 2, 1], question
+        assert measure.samples[0].answer, question
+        for sample in measure.samples[1:]:
+            given = [
+                {"½": 0.5}.get(one) or float(one) for one in re.findall(r"(?:^|[.]\s+)(1|½|0)\s+for\s", sample.why)
+            ]
+            assert len(given) == len(worth), f"{question}: one for each line of the rubric"
+            assert sum(given) == sample.points, question
+            assert 50 <= len(sample.answer.split()) <= 150, question
+
+
+def test_no_sample_answer_is_handed_out():
+    released = "".join(path.read_text("utf-8") for path in (ROOT / "course").rglob("*.ipynb"))
+    for rows in tomllib.loads((ROOT / "autograder" / "exercises" / TABLE).read_text("utf-8")).values():
+        for row in rows:
+            first = row["answer"].strip().splitlines()[0]
+            assert len(first) > 40
+            assert first not in released
 
 
 def test_a_file_that_was_handed_in_runs_nothing_where_the_server_shows_it(server, classroom, page, asked):  # noqa: F811

@@ -10,6 +10,7 @@ students are shown in a sandbox.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import os
 import re
@@ -24,18 +25,40 @@ from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
-from tornado.web import HTTPError, OutputTransform
+from tornado.web import HTTPError, OutputTransform, authenticated
 
-from . import page_text
+from . import page_text, written
 from .lexer import NotebookLexer
 from .page_budget import Budget
 
 HEADER = "Content-Security-Policy"
 # What nbgrader's templates have on buttons. A script in an attribute has no place for a drawn word, so these are named.
-ON_CLICK = ("toggle_name(true);", "toggle_name(false);", "toggleAllNames()")
+ON_CLICK = (
+    "toggle_name(true);",
+    "toggle_name(false);",
+    "toggleAllNames()",
+    "createAssignmentModal();",
+    "createStudentModal();",
+)
 OWN_SCRIPT = re.compile(r"<script\b")
 A_FILE = re.compile(r"/formgrader/submissions/[^/]+/(?!(?:next|prev)(?:_incorrect)?/?$).+")
 A_HOST = re.compile(r"[\w.\[\]:-]+")
+# Where a text cell's answer ends in nbgrader's page of a submission: what it is measured by comes to stand beside it.
+ANSWER = (
+    "{{ cell.source  | markdown2html | strip_files_prefix }}\n      </div>\n    </div>\n    {{ nbgrader_footer(cell) }}"
+)
+MEASURED = ANSWER.replace("</div>", "</div>{{ autograder_beside(resources.assignment_id, cell) }}", 1)
+# How nbgrader's lists call somebody who has no name yet ("None, None"), and how they do here: by what is known.
+LISTS = r"(manage_students|manage_submissions)\.js"
+NAMELESS = 'var name = last_name + ", " + first_name;'
+KNOWN_AS = (
+    'var name = [last_name, first_name].filter((one) => one && one !== "None").join(", ")'
+    ' || this.model.get("student") || this.model.get("id");'
+)
+# MathJax would come from elsewhere, which the policy forbids, and formulas are set without it. But nbgrader's script
+# waits for it to be done: without an answer it ends in an error and selects no cell for the keyboard to go on from.
+MATHJAX = "{{ mathjax() }}"
+DONE = '<script>var MathJax = {Hub: {Startup: {signal: {Interest: function (then) { then("End"); }}}}};</script>'
 FILES_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
 
 _drawn: ContextVar[str] = ContextVar("drawn")  # for the answer that is being made
@@ -122,8 +145,16 @@ class Named(BaseLoader):
     def get_source(self, environment: Environment, template: str) -> tuple[str, str | None, Callable[[], bool] | None]:
         source, filename, fresh = self.inner.get_source(environment, template)
         if filename is not None and Path(filename).resolve().is_relative_to(self.folder):
+            source = source.replace(ANSWER, MEASURED).replace(MATHJAX, DONE)
             source = OWN_SCRIPT.sub('<script nonce="{{ autograder_drawn() }}"', source)
         return source, filename, fresh
+
+
+def _beside(formgrader: Any, assignment: str, cell: Any) -> Markup:
+    """The rubric and sample answers, if this is a written answer of the course's."""
+    course = formgrader.coursedir
+    folder = Path(course.format_path(course.source_directory, ".", assignment))
+    return written.beside(folder / f"{assignment}.ipynb", cell.metadata.nbgrader.grade_id)
 
 
 def _teach(settings: dict[str, Any]) -> None:
@@ -138,6 +169,7 @@ def _teach(settings: dict[str, Any]) -> None:
         if environment is not None and not isinstance(environment.loader, Named):
             environment.loader = Named(environment.loader, Path(template_path).resolve())
             environment.globals["autograder_drawn"] = _drawn.get
+            environment.globals["autograder_beside"] = functools.partial(_beside, settings["nbgrader_formgrader"])
             if environment.cache is not None:
                 environment.cache.clear()
 
@@ -159,6 +191,20 @@ def entry() -> type:
     return Entry
 
 
+def lists() -> type:
+    """nbgrader's scripts that list students, so that those without a name are called by their id."""
+    from nbgrader.server_extensions.formgrader.handlers import BaseHandler, static_path
+
+    class Lists(BaseHandler):
+        @authenticated
+        def get(self, name: str) -> None:
+            source = Path(static_path, "js", f"{name}.js").read_text("utf-8")
+            self.set_header("Content-Type", "text/javascript; charset=utf-8")
+            self.finish(source.replace(NAMELESS, KNOWN_AS).replace('email = "None"', 'email = ""'))
+
+    return Lists
+
+
 def guard_server() -> None:
     """Let the Jupyter server in whose process this is run, if there is one, answer so; more than once does no harm."""
     from jupyter_server.serverapp import ServerApp
@@ -171,4 +217,5 @@ def guard_server() -> None:
     application.settings["autograder_guards_formgrader"] = True
     prefix = application.settings["base_url"].rstrip("/")
     application.add_transform(guard(prefix, application.settings))
-    application.add_handlers(".*$", [(f"{prefix}/formgrader/?", entry())])  # before nbgrader's: the first one counts
+    own = [(f"{prefix}/formgrader/?", entry()), (f"{prefix}/formgrader/static/js/{LISTS}", lists())]
+    application.add_handlers(".*$", own)  # before nbgrader's: the first one counts

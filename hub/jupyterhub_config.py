@@ -1,0 +1,61 @@
+"""JupyterHub's configuration for the local classroom of `make hub`; `classroom.py` starts it and says where all is.
+
+What of it a real hub needs, and what it does otherwise, says docs/hub.md.
+"""
+
+import json
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from jupyterhub.auth import Authenticator
+from jupyterhub.spawner import LocalProcessSpawner
+
+c = get_config()  # noqa: F821
+
+SAID = json.loads(os.environ.pop("COURSE_HUB"))  # the environment of a hub is root's alone
+HUB, PASSWORDS, PLACES = Path(SAID["hub"]), SAID["passwords"], SAID["places"]
+
+
+class OwnPassword(Authenticator):
+    """A name and the password that was drawn for it. JupyterHub's own authenticators for trying have one for all."""
+
+    async def authenticate(self, handler, data):
+        wanted = PASSWORDS.get(data["username"])
+        if wanted is None or not secrets.compare_digest(data["password"].encode(), wanted.encode()):
+            return None
+        return data["username"]
+
+
+class Apart(LocalProcessSpawner):
+    """A server as its user, in a view of the file system without the checkout: `enter.py` does both."""
+
+    def make_preexec_fn(self, name):
+        return None
+
+    async def start(self):
+        place = PLACES[self.user.name]
+        self.cmd = [*place["enter"], str(Path(sys.executable).parent / "jupyterhub-singleuser")]
+        self.notebook_dir, self.default_url = place["folder"], place["opens"]
+        self.environment = place["environment"]
+        return await super().start()
+
+
+c.JupyterHub.authenticator_class = OwnPassword
+c.OwnPassword.allowed_users = set(PASSWORDS)
+c.JupyterHub.spawner_class = Apart
+c.Apart.start_timeout = c.Apart.http_timeout = 180
+c.Apart.interrupt_timeout, c.Apart.term_timeout = 10, 5
+
+# Nothing listens beyond this machine.
+c.JupyterHub.bind_url = f"http://127.0.0.1:{SAID['ports'][0]}"
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{SAID['ports'][1]}"
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{SAID['ports'][2]}"
+c.ConfigurableHTTPProxy.command = SAID["proxy"]
+c.Spawner.ip = "127.0.0.1"
+
+c.JupyterHub.db_url = f"sqlite:///{HUB}/hub/jupyterhub.sqlite"
+c.JupyterHub.cookie_secret_file = f"{HUB}/hub/cookie_secret"
+c.ConfigurableHTTPProxy.pid_file = f"{HUB}/hub/proxy.pid"
+c.JupyterHub.cleanup_servers = True
