@@ -18,6 +18,7 @@ import contextlib
 import copy
 import hashlib
 import math
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -426,7 +427,8 @@ def grow(material: Material, recipe: Recipe, folder: Path) -> Run:
             "on the text was learnt by heart. More text helps, fewer minutes, or --dropout 0.2."
         )
     console.print(f"Kept in {folder}: the model, its curve (curve.png, curve.csv) and what it wrote (samples.txt).")
-    console.print(f"Notebook 10 looks inside it: COURSE_GPT2={folder.resolve()} make lab", soft_wrap=True)
+    place = shlex.quote(str(folder.resolve()))
+    console.print(f"Notebook 10 looks inside it: COURSE_GPT2={place} make lab", soft_wrap=True, markup=False)
     return run
 
 

@@ -63,7 +63,7 @@ class Stories:
     def __init__(self, tokens: int):
         text = sample("english", characters=LEARNT_FROM, seed=TRAIN_SEED)
         self.tokenizer = learn_tokenizer(text)
-        self.newline = self.tokenizer.token_to_id("Ċ")  # how byte-level BPE writes the end of a line
+        [self.newline] = self.tokenizer.encode("\n").ids  # before each story
         characters = LEARNT_FROM
         while len(windows := self._windows(text)) * CONTEXT < tokens:
             characters = round(characters * max(1.1, 1.05 * tokens / (len(windows) * CONTEXT)))
@@ -101,23 +101,25 @@ def learn_tokenizer(text: str) -> Tokenizer:
     return tokenizer
 
 
+def config(vocabulary: int, width: int) -> GPT2Config:
+    return GPT2Config(
+        vocab_size=vocabulary,
+        n_positions=CONTEXT,
+        n_layer=LAYERS,
+        n_head=HEADS,
+        n_embd=width,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+
+
 def new_model(vocabulary: int, width: int) -> GPT2LMHeadModel:
     """An untrained GPT-2 that starts as notebook 09's do."""
     torch.manual_seed(SEED)
-    model = GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=vocabulary,
-            n_positions=CONTEXT,
-            n_layer=LAYERS,
-            n_head=HEADS,
-            n_embd=width,
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-            bos_token_id=None,
-            eos_token_id=None,
-        )
-    )
+    model = GPT2LMHeadModel(config(vocabulary, width))
     start_as_copier(model)
     return model
 

@@ -78,7 +78,7 @@ class Size:
 
 
 SIZES = (
-    Size("tiny", "a try, seconds", 2, 2, 32, 64, 2_000, rows=8, accumulate=1, peak=1e-2),
+    Size("tiny", "a try, seconds", 2, 2, 32, 96, 2_000, rows=8, accumulate=1, peak=1e-2),
     Size("laptop", "a laptop, minutes", 4, 4, 128, 128, 8_000, rows=16, accumulate=1, peak=3e-3),
     Size("gpu", "one small GPU, an hour", 8, 8, 512, 512, 16_000, rows=16, accumulate=2, peak=1e-3),
     # The published sizes, and nanoGPT's rate and batch of about half a million tokens

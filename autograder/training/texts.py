@@ -173,7 +173,7 @@ def own_text(path: Path, folder: Path, vocabulary: int, context: int) -> Materia
     rows = (len(used) - 1 + context - 1) // context
     inputs, targets = torch.zeros(rows * context, dtype=torch.long), torch.full((rows * context,), IGNORED)
     inputs[: len(used) - 1], targets[: len(used) - 1] = used[:-1], used[1:]
-    text = tokenizer.decode(used[1:].tolist())
+    text = str(tokenizer.decode(used[1:].tolist()))
     return Material(
         title=path.name,
         name=name,
@@ -184,7 +184,7 @@ def own_text(path: Path, folder: Path, vocabulary: int, context: int) -> Materia
         targets=targets.view(rows, -1),
         characters=len(text) / (len(used) - 1),
         floor=None,
-        prompt=tuple(tokenizer(begun(text)).input_ids[:PROMPT]),
+        prompt=tuple(tokenizer.backend_tokenizer.encode(begun(text)).ids[:PROMPT]),
     )
 
 
@@ -209,7 +209,7 @@ def stories(folder: Path, vocabulary: int, context: int, characters: int = STORI
     tokenizer = learn_tokenizer(iter(lines), vocabulary_for(len(text), vocabulary), context)
     tokens = encoded(iter([END, *(line + END for line in lines)]), tokenizer, folder / TOKENS)
     end = tokenizer.eos_token_id
-    rows = [tokenizer(line).input_ids for line in held.splitlines()]
+    rows = [tokenizer.backend_tokenizer.encode(line).ids for line in held.splitlines()]
     width = max(map(len, rows)) + 1
     if width > context:
         raise BadText(f"The longest story has {width} tokens and needs a context as long; --context {context} is less.")
