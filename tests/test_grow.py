@@ -216,8 +216,9 @@ def test_sixteen_bits_learn_what_float32_learns(material, precision):
         losses[how] = [one.step(material, share / 12) for share in range(12)]
         assert all(parameter.dtype == torch.float32 for parameter in one.model.parameters())
         assert one.scaler.is_enabled() == (how == "float16")
-    assert losses[precision][-1] < losses[precision][0] - 0.1
-    assert losses[precision] == pytest.approx(losses["float32"], abs=0.05)
+    assert losses[precision][-1] < losses[precision][0] - 0.5
+    same = 12 if precision == "bfloat16" else 1  # of float16, the first updates are left out until the scale fits
+    assert losses[precision][:same] == pytest.approx(losses["float32"][:same], abs=0.05)
     assert losses[precision] != losses["float32"], "it was computed in another format"
 
 

@@ -339,6 +339,10 @@ class Run:
                 ("tokens per second", f"{speed:,.0f}; {used:.0%} of what one large matrix product reaches here"),
                 ("validation loss", f"{now.best:.4f} nats per token, {bits:.3f} bits per character"),
             ]
+        if self.recipe.device == "cuda":
+            used_most = torch.cuda.max_memory_allocated()
+            estimated = size.memory(V, half=self.recipe.precision != "float32")
+            rows.append(("memory", f"{used_most / 1e9:.2f} GB at most; estimated {estimated / 1e9:.2f} GB"))
         if material.floor is not None and now.points:
             above = 100 * (now.best / material.floor - 1)
             rows.append(("floor", f"{material.floor:.4f} nats per token; the model is {above:.1f} % above it"))
