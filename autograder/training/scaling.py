@@ -232,7 +232,7 @@ def main(
         done = {(run.width, run.tokens, run.rate) for run in runs}
         batch = ROWS * CONTEXT
         wanted = [(C, D // batch * batch, round(one / C**0.5, 5)) for one in rate for D in tokens for C in width]
-        for C, D, peak in tqdm([one for one in wanted if one not in done], desc="runs"):
+        for C, D, peak in tqdm([one for one in dict.fromkeys(wanted) if one not in done], desc="runs"):
             started = time.process_time()
             runs.append(train(stories, C, D, peak))
             tqdm.write(f"{runs[-1]}, {time.process_time() - started:.0f} s of one core")
