@@ -222,6 +222,19 @@ def test_sixteen_bits_learn_what_float32_learns(material, precision):
     assert losses[precision] != losses["float32"], "it was computed in another format"
 
 
+@pytest.mark.slow
+def test_compiling_changes_no_loss_and_makes_one_graph(material):
+    """What Triton makes of the graph needs a GPU; that there is one graph, and what it computes, does not."""
+    torch._dynamo.reset()
+    plain, compiled = trainer(material), trainer(material)
+    compiled.called = torch.compile(compiled.model, backend="aot_eager", fullgraph=True)
+    compiled.warm_up(material)
+    assert all(not parameter.grad.any() for parameter in compiled.model.parameters() if parameter.grad is not None)
+    assert compiled.taken == 0
+    for share in (0.1, 0.2):
+        assert compiled.step(material, share) == pytest.approx(plain.step(material, share), rel=1e-5)
+
+
 def test_matrices_decay_and_tables_norms_and_biases_do_not(material):
     one = trainer(material)
     decay, rest = one.optimizer.param_groups
