@@ -10,6 +10,7 @@ from pathlib import Path
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, NullFormatter
 from transformers import GPT2LMHeadModel
 
 from .keeping import whole
@@ -47,7 +48,9 @@ def keep_curve(folder: Path, points: Sequence[Point], title: str, floor: float |
     axes.set(title=title, xlabel="tokens read", ylabel="loss (nats per token)", xscale="log")
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 300k, 1M
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.legend(frameon=False, loc="upper right")
     whole(folder / "curve.png", lambda path: figure.savefig(path, dpi=110, format="png"))
 
 
