@@ -8,7 +8,8 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check prove bench fuzz lab hub hub-clean students kill-table signatures notebooks corpus model translate say release site format lint clean
+.PHONY: help demo test check prove bench fuzz lab hub hub-clean students kill-table signatures notebooks corpus model translate say grow release site format \
+    lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -109,6 +110,14 @@ translate: $(READY) ## train notebook 11's translator on PAIRS, from SOURCE to T
 export TEXT
 say: $(READY) ## translate TEXT with the translator that make translate has kept in OUT
 	@$(BIN)/python autograder/training/say.py --model $(OUT) "$$TEXT"
+
+# A size of its table (.venv/bin/python -m autograder.training.grow --list), if not the machine's usual one
+SIZE ?=
+
+grow: OUT =
+grow: $(READY) ## train a GPT on the file TEXT (or on the stories) for MINUTES; keep it in OUT (grown-NAME)
+	@$(BIN)/python -m autograder.training.grow $${TEXT:+"$$TEXT"} --minutes $(MINUTES) $(if $(SIZE),--size $(SIZE)) \
+	    $(if $(OUT),--out "$(OUT)")
 
 release: $(READY) ## tidy solutions/ and generate course/ from them
 	$(BIN)/autograder tidy
