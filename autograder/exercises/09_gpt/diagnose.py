@@ -106,7 +106,12 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
         {"SHARES": _BY_HAND.format(".clamp(min=1e-4)", " - scores.masked_fill(~seen, -inf).amax(-1, keepdim=True).nan_to_num(neginf=0.0)")},
         2,
     ),
-    "that is sound, with scaled logits": ("healthy", {"HEAD": "self.lm_head.weight / math.sqrt(C)"}, 1),
+    "that is sound, with small logits": ("healthy", {"HEAD": "self.lm_head.weight / (100 * math.sqrt(C))"}, 1),
+    "that is sound, whose last norm has weights": (
+        "healthy",
+        {"PREPARE": "self.final_norm.weight.data = torch.rand(C, generator=generator) + 0.5"},
+        2,
+    ),
     # rows that may look at nothing
     "whose rows of nothing but padding are divided by 0": (
         "empty",
@@ -168,6 +173,8 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
     ),
     "whose mask covers the first positions only": ("leak", {"SEEN": "((s <= t) | (t > n // 2)) & keys"}, 2),
     "whose first positions all see one another": ("leak", {"SEEN": "((s <= t) | (s < n - 2) & (t < n - 2)) & keys"}, 2),
+    "whose mask begins one token too late from the fourth place on": ("leak", {"SEEN": "(s <= t + (t > 2)) & keys"}, 1),
+    "whose first place reads the last": ("leak", {"SEEN": "((s <= t) | (t == 0) & (s == n - 1)) & keys"}, 1),
     "that mixes each token with both its neighbours": (
         "leak",
         {"MIXED": "x + 0.5 * " + _EARLIER.format("(x * there)") + " + 0.5 * " + _LATER.format("x")},
@@ -225,11 +232,11 @@ def _number() -> int:
     return int(1e6 * normal(1).abs().item())
 
 
-def a_batch(V: int, T: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """ids and what is real of five texts, padded in front with token 0; one is empty, and some tokens do not occur."""
-    lengths = torch.tensor([T - 2, T, 0, 3, T - 1])
-    real = torch.arange(T) >= T - lengths[:, None]
-    ids = 1 + (normal(5, T).abs() * 7.3).long() % (V - 6)
+def a_batch(V: int, T: int, *lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """ids and what is real of texts padded in front with token 0; one is empty, and some tokens do not occur."""
+    lengths = lengths or (T - 2, T, 0, 3, T - 1)
+    real = torch.arange(T) >= T - torch.tensor(lengths)[:, None]
+    ids = 1 + (normal(len(lengths), T).abs() * 7.3).long() % (V - 6)
     return torch.where(real, ids, 0), real
 
 
@@ -238,7 +245,9 @@ def made(student: Student, words: str, size: int, training: bool) -> tuple[Kept,
     V, C, H, T = _SIZES[size % len(_SIZES)]
     making = student.probe("make", source(words))
     given = [_number(), V, C, H, MODELS[words][2], T, 0.2, training]
-    return student.call(making, given, keep=True, record=False)["value"], a_batch(V, T)
+    lengths = {"that is sound, with small logits": (T, T, T), "that is sound, whose padding sees itself": (T, 0, T)}
+    batch = a_batch(V, T, *lengths.get(words, ()))
+    return student.call(making, given, keep=True, record=False)["value"], batch
 
 
 def _word(got: Any, expected: str, where: str) -> None:
@@ -288,11 +297,19 @@ def _manners(student: Student) -> None:
                 unchanged(answer["inputs"], [ids, real], "batch")
                 after = student.call(probe, [model])["value"]
                 if after["dtypes"] != before["dtypes"]:
-                    raise Wrong("The model has another dtype afterwards: `half()` changes the module itself, so try it on a copy.", "model_halved")
+                    raise Wrong(
+                        "The model has another dtype afterwards: `half()` changes the module itself, so try it on a copy.",
+                        "model_halved",
+                    )
                 if not all(map(torch.equal, after["weights"], before["weights"])):
-                    raise Wrong("The model has other weights afterwards: experiment on a copy, or set them back.", "weights_changed")
+                    raise Wrong(
+                        "The model has other weights afterwards: experiment on a copy, or set them back.",
+                        "weights_changed",
+                    )
                 if after["modes"] != before["modes"]:
-                    raise Wrong("The model is in another mode afterwards: eval() on a copy, or set it back.", "mode_changed")
+                    raise Wrong(
+                        "The model is in another mode afterwards: eval() on a copy, or set it back.", "mode_changed"
+                    )
                 if after["gradients"]:
                     raise Wrong("Gradients are left behind in the model's parameters.", "gradients_left")  # fmt: skip
 
@@ -309,6 +326,9 @@ EXERCISE = Exercise(
                     "that is sound, and blocks with the least number that its dtype has",
                     "that is sound, and mixes each token with the one before it",
                     "that is sound, with a softmax by hand",
+                    "that is sound, whose padding sees itself",
+                    "that is sound, with small logits",
+                    "that is sound, whose last norm has weights",
                 )
             ),
         ),
@@ -316,7 +336,7 @@ EXERCISE = Exercise(
         Check(
             "rows that may look at nothing",
             0.75,
-            _ask_about(*_of("empty", "that is sound, whose padding sees itself")),
+            _ask_about(*_of("empty", "that is sound, with a softmax by hand")),
         ),
         Check(
             "numbers that float16 does not have",
@@ -329,7 +349,11 @@ EXERCISE = Exercise(
             _ask_about(*_of("padding", "that is sound, and mixes each token with the one before it")),
         ),
         Check("a loss of another token than the next", 0.5, _ask_about(*_of("shift"))),
-        Check("an output layer with a copy of the table", 0.75, _ask_about(*_of("copy", "that is sound, with scaled logits"))),
+        Check(
+            "an output layer with a copy of the table",
+            0.75,
+            _ask_about(*_of("copy", "that is sound, whose last norm has weights")),
+        ),
         Check("the model and the batch stay as they were", 0.25, _manners, further=True),
     ],
     working=r"""
@@ -371,9 +395,13 @@ def diagnose(model, batch):
     gives="text",
     slips=("nothing_returned",),
     wrong=r"""
-always_healthy (missed): Every model is called healthy, whatever it does: the finding has to come from experiments with the model.
+always_healthy (missed): Every model is called healthy, whatever it does (a bug is called by no name): the finding has to come from experiments with
+    the model.
 - |
   return "healthy"
+- |
+  text = str(model) + str(list(vars(model)))
+  return "leak" if "leak" in text else "noise" if "noise" in text else "copy" if "copy" in text else "healthy"
 always_ill (missed): Every model gets the same finding, whatever it does: the finding has to come from experiments with the model.
 - |
   return "leak"
@@ -436,14 +464,14 @@ gradients_left (slip): backward() leaves gradients in the model's parameters: ta
 - ids, real = batch =>
       ids, real = batch
       model(ids, real)[1].backward()
-ids_changed: The ids of the batch are changed: make the experiment with a clone.
+input_changed: The ids of the batch are changed: make the experiment with a clone.
 - changed = ids.clone() => changed = ids
   changed[:, s] = (ids[:, s] + 1) % V => changed[:, s] = (changed[:, s] + 1) % V
 - changed = torch.where(real, ids, (ids + 1) % V) => changed = ids; ids[~real] += 1
 - changed = torch.where(real, ids, (ids + 1) % V) => changed = ids.masked_fill_(~real, V - 1)
-noise_not_looked_for: Nobody asks twice, so that noise passes for another finding: against noise every comparison shows a difference.
+noise_not_first: Noise is not looked for, or too late, so that it passes for another finding: against noise every comparison shows a difference. Ask twice
+    before you compare anything.
 - if not torch.equal(logits, patient(ids, real)[0]): => if False:
-noise_last: Noise is looked for too late, so that it passes for another finding: ask twice before you compare anything.
 - |
   ids, real = batch
   patient = copy.deepcopy(model).eval()
@@ -483,9 +511,8 @@ loss_alone_finite: Only the loss is asked whether it is finite: NaN at padding d
 half_of_the_loss_alone: In float16 only the loss, or only what is real, is asked whether it is finite: logits at padding count, too.
 - all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real)) => copy.deepcopy(patient).half()(ids, real)[1].isfinite()
 - all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real)) => copy.deepcopy(patient).half()(ids, real)[0][real].isfinite().all()
-half_not_looked_for: Nothing is tried in float16.
+half_not_found: Nothing is tried in float16; bfloat16 has float32's range, so that nothing overflows there. float16 is `half()`.
 - if not all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real)): => if False:
-bfloat16: bfloat16 is tried: it has float32's range, with fewer digits, so that nothing overflows. float16 is `half()`.
 - copy.deepcopy(patient).half()(ids, real) => copy.deepcopy(patient).bfloat16()(ids, real)
 half_compared: In float16 a difference counts, and not only what is not finite: float16 has three digits, so every model differs there.
 - not all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real)) => (copy.deepcopy(patient).half()(ids, real)[0].float() - logits).abs().max().nan_to_num(nan=1.0) > 1e-4
@@ -522,11 +549,10 @@ half_before_float: What is not finite in float16 is asked before what is not fin
   return "healthy"
 leak_not_looked_for: Nobody changes a token to see whether an earlier answer moves.
 - for s in range(1, ids.shape[1]): => for s in range(0):
-last_logits_compared: The last answer is compared: it may depend on every token. A leak moves the answers *before* the token that was changed.
+later_answers_compared: Answers at the changed place or behind it are compared, the last one for instance: they may depend on that token. A leak moves the
+    answers *before* it.
 - (moved & real)[:, :s].any() => moved[:, -1].any()
-changed_place_included: The place that was changed is compared, too: its answer may move, because it reads its own token.
 - [:, :s].any() => [:, : s + 1].any()
-all_places_compared: All answers are compared, those behind the changed token too: they should move.
 - [:, :s].any() => .any()
 - [:, :s].any() => [:, s:].any()
 padding_places_compared: Answers at padding are compared as well: what stands there may look at anything, and counts nowhere. Look at real places.
@@ -538,15 +564,10 @@ one_place_changed_only: Only one token in the middle or at the beginning is chan
 - for s in range(1, ids.shape[1]): => for s in (2,):
 first_answer_compared: Only the answer at the first place is compared: a leak may reach one place back and no further, and in most texts the first place is padding.
 - (moved & real)[:, :s] => (moved & real)[:, :1]
-one_text_compared: Only one text of the batch is compared: the first need not be the longest, and one is empty.
-- (moved & real)[:, :s] => (moved & real)[2:3, :s]
-- (moved & real)[:, :s] => (moved & real)[-2:-1, :s]
 too_coarse: Differences count only if they are large: what is more than 0.0001 is a finding.
-- > 1e-4 => > 0.2
 - > 1e-4 => > 1.0
-padding_not_looked_for: Nobody changes what stands at padding, so that a loss that counts it passes for another finding.
+padding_not_found: What stands at padding is not changed: nobody tries, or the same tokens are put there again.
 - if (patient(changed, real)[1] - loss).abs() > 1e-4: => if False:
-padding_stays: The experiment changes nothing: at padding stands what stood there before.
 - torch.where(real, ids, (ids + 1) % V) => torch.where(real, ids, 0)
 - torch.where(real, ids, (ids + 1) % V) => ids.masked_fill(~real, ids[0, 0])
 real_tokens_changed: Real tokens are changed instead of padding: the loss should depend on them.
@@ -554,9 +575,9 @@ real_tokens_changed: Real tokens are changed instead of padding: the loss should
 - torch.where(real, ids, (ids + 1) % V) => (ids + 1) % V
 logits_at_padding: The logits are compared instead of the loss, those at padding too: they depend on what stands there.
 - (patient(changed, real)[1] - loss).abs() > 1e-4 => (patient(changed, real)[0] - logits).abs().max() > 1e-4
-logits_instead_of_loss: Only logits are compared when padding changes: where the loss counts padding, it moves although no logits at real places do.
+shift_before_padding: A loss that counts padding passes for a shift: only logits were compared when padding changed, or the loss is compared with what
+    it should be before padding is looked at.
 - (patient(changed, real)[1] - loss).abs() > 1e-4 => (patient(changed, real)[0] - logits)[real].abs().max() > 1e-4
-shift_before_padding: The loss is compared with what it should be before padding is looked at: a loss that counts padding is another one, too, and passes for a shift.
 - |
   ids, real = batch
   patient = copy.deepcopy(model).eval()
@@ -603,16 +624,15 @@ one_shift_only: Only one wrong shift is known: the targets may be those after th
 - counts = real[:, :-1] => counts = real
   logits[:, :-1][counts], ids[:, 1:][counts] => logits[counts], ids[counts]
   if (expected - loss).abs() > 1e-4: => if (expected - loss).abs() < 1e-4:
-copy_not_looked_for: Nobody asks whether the output layer still uses the table.
+copy_not_found: A copy is not found: nobody asks for it, or the row that is changed is that of a token which occurs in ids (or the whole table), so that
+    the logits move with what the model reads, copy or not. Take a token that does not occur.
 - if torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]): => if False:
+- unseen = next(v for v in range(V) if not (ids == v).any()) => unseen = int(ids[1, -1])
+- unseen = next(v for v in range(V) if not (ids == v).any()) => unseen = int(ids[1, 0])
+- patient.token_embedding.weight[unseen] *= 2 => patient.token_embedding.weight.mul_(2)
 parameters_looked_at: Whether the two matrices are one object, or have the same numbers, is asked, instead of what the model does: the forward pass may use a third.
 - if torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]): => if patient.lm_head.weight is not patient.token_embedding.weight:
 - if torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]): => if not torch.equal(patient.lm_head.weight, patient.token_embedding.weight):
-used_token: The row of a token that occurs in ids is changed: its logits move with the input, copy or not. Take a token that does not occur.
-- unseen = next(v for v in range(V) if not (ids == v).any()) => unseen = int(ids[1, -1])
-- unseen = next(v for v in range(V) if not (ids == v).any()) => unseen = int(ids[1, 0])
-whole_table: The whole table is changed, and with it what the model reads: only the row of a token that does not occur leaves the input alone.
-- patient.token_embedding.weight[unseen] *= 2 => patient.token_embedding.weight.mul_(2)
 row_plus_one: 1 is added to each number of the row: after a plain layer norm the numbers of a vector sum to 0, so that no logit moves. Double the row.
 - patient.token_embedding.weight[unseen] *= 2 => patient.token_embedding.weight[unseen] += 1
   torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]) => torch.allclose(patient(ids, real)[0][..., unseen], logits[..., unseen], atol=1e-4)
@@ -626,10 +646,6 @@ by_the_loss: The size of the loss decides, and no experiment: a loss says that s
   with torch.no_grad():
       loss = copy.deepcopy(model).eval()(ids, real)[1]
   return "empty" if loss.isnan() else "leak" if loss < 6 else "healthy"
-by_the_code: The names of the model's parts decide, and no experiment: a bug is called by no name.
-- |
-  text = str(model) + str(list(vars(model)))
-  return "leak" if "leak" in text else "noise" if "noise" in text else "copy" if "copy" in text else "healthy"
 error_not_caught (missed): The model is called without `real`, or its pair is not taken apart: it gives logits and loss for (ids, real).
 - patient(ids, real)  # => patient(ids)  #
 - logits, loss = patient(ids, real) => logits = patient(ids, real)
