@@ -39,6 +39,9 @@ def make(seed, V, C, H, L, T, dropout, training):
             for p in self.parameters():
                 if p.dim() == 2:
                     p.data = torch.randn(p.shape, generator=generator) * (1 if p.shape[0] in (V, T) else 1.5 * p.shape[1] ** -0.5)
+            for module in self.modules():
+                if isinstance(module, nn.Linear) and module.bias is not None:
+                    module.bias.data = 0.2 * torch.randn(module.bias.shape, generator=generator)
             PREPARE
 
         def drop(self, x):

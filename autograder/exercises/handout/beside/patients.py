@@ -85,7 +85,7 @@ _WARD = {
     "shift": ({"AHEAD": "2"}, 1.2e-2),
     "copy": ({"BORN": "self.lm_head.weight = nn.Parameter(self.lm_head.weight.detach().clone())"}, 5e-3),
 }
-SIZES = dict(C=48, n_head=4, n_layer=2, T=33)
+SIZES = {"C": 48, "n_head": 4, "n_layer": 2, "T": 33}
 
 
 def _born(ways, V):
@@ -128,10 +128,10 @@ def ward(name, ids, V, device="cpu", steps=150):
     """
     order = list(FINDINGS)
     random.Random(f"{name}, on the ward").shuffle(order)
-    letters = "EFGHIJKL"
-    todo = tqdm(zip(letters, order), desc="your eight patients", total=len(order))
+    lying = dict(zip("EFGHIJKL", order, strict=True))
+    todo = tqdm(lying.items(), desc="your eight patients")
     patients = {letter: _raised(*_WARD[finding], ids, V, device, steps) for letter, finding in todo}
-    chart = {_sealed(name, letter, finding) for letter, finding in zip(letters, order)}
+    chart = {_sealed(name, *one) for one in lying.items()}
     return patients, lambda found: sum(_sealed(name, *one) in chart for one in found.items())
 
 
