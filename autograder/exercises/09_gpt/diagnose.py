@@ -8,7 +8,7 @@ not what they were before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -67,11 +67,12 @@ def make(seed, V, C, H, L, T, dropout, training):
                 x = x + self.drop(narrow(F.gelu(wide(norm2(x)))))
             x = self.final_norm(x)
             logits = F.linear(x, HEAD)
+            ALSO
             shift = SHIFT
             counts = COUNTS
             here = logits[:, : ids.shape[1] - shift]
-            loss = F.cross_entropy(here[counts].float(), ids[:, shift:][counts])
-            return logits, loss
+            there = ids[:, shift:]
+            return logits, LOSS
 
     return Model().train(training)
 """
@@ -83,7 +84,9 @@ _SOUND = {
     "SHARES": "scores.masked_fill(~seen, -inf).softmax(-1).masked_fill(~seen, 0.0)",
     "MIXED": "x",
     "HEAD": "self.lm_head.weight",
+    "ALSO": "pass",
     "SHIFT": "1",
+    "LOSS": "F.cross_entropy(here[counts].float(), there[counts])",
     "COUNTS": "real[:, : ids.shape[1] - shift]",  # padding stands in front: whatever follows a token is one
 }
 _EARLIER = "torch.cat([{0}[:, :1] * 0, {0}[:, :-1]], 1)"
@@ -127,6 +130,11 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
         1,
     ),
     "whose softmax by hand divides by 0": ("empty", {"SHARES": _BY_HAND.format("", " * 0.3")}, 2),
+    "whose loss divides by the number of tokens in each text": (
+        "empty",
+        {"LOSS": "torch.stack([F.cross_entropy(here[b][counts[b]].float(), there[b][counts[b]]) for b in range(len(ids))]).mean()"},
+        2,
+    ),
     # dropout that is left on
     "that calls F.dropout without `training`": ("noise", {"DROP": "F.dropout(x, 0.1)"}, 2),
     "whose dropout hangs in a plain list, which eval() does not reach": (
@@ -177,6 +185,12 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
     "whose mask covers the first positions only": ("leak", {"SEEN": "((s <= t) | (t > n // 2)) & keys"}, 2),
     "whose first positions all see one another": ("leak", {"SEEN": "((s <= t) | (s < n - 2) & (t < n - 2)) & keys"}, 2),
     "whose mask begins one token too late from the fourth place on": ("leak", {"SEEN": "(s <= t + (t > 2)) & keys"}, 1),
+    "whose score of token 0 falls with the ids that are still to come": (
+        "leak",
+        {"ALSO": "logits = logits - 0.01 * ((ids * real).flip(1).cumsum(1).flip(1) - ids * real)[..., None] * (torch.arange(V) == 0).to(x)"},
+        1,
+    ),
+    "whose first place reads the second": ("leak", {"SEEN": "((s <= t) | (t == 0) & (s == 1)) & keys"}, 1),
     "whose first place reads the last": ("leak", {"SEEN": "((s <= t) | (t == 0) & (s == n - 1)) & keys"}, 1),
     "that mixes each token with both its neighbours": (
         "leak",
@@ -216,6 +230,13 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
 }  # fmt: skip
 _SIZES = ((23, 16, 2, 9), (29, 12, 3, 8), (19, 20, 4, 7), (31, 16, 4, 11))  # V, C, H, T
 
+_LENGTHS: dict[str, Callable[[int], tuple[int, ...]]] = {  # of the texts, where they are not the usual ones
+    "that is sound, with small logits": lambda T: (T, T, T),
+    "that is sound, whose padding sees itself": lambda T: (T, 0, T),
+    "without a causal mask": lambda T: (T, 0, 1),
+    "whose last layer alone has no causal mask": lambda T: (1, 0, T - 1),
+}
+
 _STATE = """
 def state(model):
     return {"weights": [p.detach().clone() for p in model.parameters()], "dtypes": [str(p.dtype) for p in model.parameters()],
@@ -248,8 +269,7 @@ def made(student: Student, words: str, size: int, training: bool) -> tuple[Kept,
     V, C, H, T = _SIZES[size % len(_SIZES)]
     making = student.probe("make", source(words))
     given = [_number(), V, C, H, MODELS[words][2], T, 0.2, training]
-    lengths = {"that is sound, with small logits": (T, T, T), "that is sound, whose padding sees itself": (T, 0, T)}
-    batch = a_batch(V, T, *lengths.get(words, ()))
+    batch = a_batch(V, T, *_LENGTHS.get(words, lambda T: ())(T))
     return student.call(making, given, keep=True, record=False)["value"], batch
 
 
