@@ -116,7 +116,7 @@ def _raised(ways, rate, ids, V, device, steps):
 
 
 def suspects(ids, V, device="cpu", steps=150):
-    """Four small GPTs "A" to "D" with one bug each, and a "sound" one, trained on ids [N]: {letter: (model, losses)}."""
+    """Four small GPTs "A" to "D", one bug each, and a "sound" one, trained on ids [N]: {name: (model, losses)}."""
     todo = tqdm(_SUSPECTS.items(), desc="five small models")
     return {letter: _raised(*ways, ids, V, device, steps) for letter, ways in todo}
 
