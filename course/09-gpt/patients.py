@@ -1,7 +1,7 @@
 """The patients of notebook 09: small GPTs that are all called alike, each with one bug or with none.
 
-You may read this file: it shows how such bugs get into code. It does not say which patient has which, and by running
-parts of it you could find that out, too. Nothing is won by it. What is marked is your `diagnose`, on models that are not
+You may read this file: it shows how such bugs get into code. It does not say which patient has which; by running parts
+of it you could find that out, too, and nothing would be won. What is marked is your `diagnose`, on models that are not
 in here. This file belongs beside the notebook.
 """
 
@@ -28,8 +28,9 @@ class Patient(nn.Module):
         nn.init.normal_(self.token_embedding.weight, std=0.06)
         nn.init.normal_(self.position_embedding.weight, std=0.06)
         self.neighbours = nn.Parameter(torch.zeros(2, C))  # how much of two near tokens is added to each
-        self.layers = nn.ModuleList(nn.ModuleList([nn.LayerNorm(C), nn.Linear(C, 3 * C), nn.Linear(C, C), nn.LayerNorm(C),
-                                                   nn.Linear(C, 2 * C), nn.Linear(2 * C, C)]) for _ in range(n_layer))
+        self.layers = nn.ModuleList(nn.ModuleList([
+            nn.LayerNorm(C), nn.Linear(C, 3 * C), nn.Linear(C, C),
+            nn.LayerNorm(C), nn.Linear(C, 2 * C), nn.Linear(2 * C, C)]) for _ in range(n_layer))
         self.final_norm, self.lm_head = nn.LayerNorm(C), nn.Linear(C, V, bias=False)
         self.lm_head.weight = self.token_embedding.weight
         @BORN@
@@ -93,7 +94,7 @@ def _born(ways, V):
     text = _TEXT
     for place, usual in _USUAL.items():
         text = text.replace(f"@{place}@", ways.get(place, usual))
-    names = {"torch": torch, "nn": nn, "F": F, "math": math}
+    names: dict = {"torch": torch, "nn": nn, "F": F, "math": math}
     exec(compile(text, "<patient>", "exec"), names)
     return names["Patient"](V, **SIZES)
 
@@ -118,7 +119,7 @@ def _raised(ways, rate, ids, V, device, steps):
 def suspects(ids, V, device="cpu", steps=150):
     """Four small GPTs "A" to "D", one bug each, and a "sound" one, trained on ids [N]: {name: (model, losses)}."""
     todo = tqdm(_SUSPECTS.items(), desc="five small models")
-    return {letter: _raised(*ways, ids, V, device, steps) for letter, ways in todo}
+    return {letter: _raised(ways, rate, ids, V, device, steps) for letter, (ways, rate) in todo}
 
 
 def ward(name, ids, V, device="cpu", steps=150):
@@ -130,7 +131,10 @@ def ward(name, ids, V, device="cpu", steps=150):
     random.Random(f"{name}, on the ward").shuffle(order)
     lying = dict(zip("EFGHIJKL", order, strict=True))
     todo = tqdm(lying.items(), desc="your eight patients")
-    patients = {letter: _raised(*_WARD[finding], ids, V, device, steps) for letter, finding in todo}
+    patients = {}
+    for letter, finding in todo:
+        ways, rate = _WARD[finding]
+        patients[letter] = _raised(ways, rate, ids, V, device, steps)
     chart = {_sealed(name, *one) for one in lying.items()}
     return patients, lambda found: sum(_sealed(name, *one) in chart for one in found.items())
 
