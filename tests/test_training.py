@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -302,6 +303,7 @@ def test_an_empty_line_on_one_side_drops_the_pair_and_keeps_the_others_in_step(o
 # --- translate: what is kept ------------------------------------------------------------------------------------------
 
 KEPT = [*TINY_TRANSLATOR, "--steps", "60", "--judged", "2", "--source", "igbo", "--target", "english"]
+KEPT += ["--joint", "--average", "3"]
 
 
 class Killed(BaseException):
@@ -376,6 +378,46 @@ def test_a_kept_model_translates_without_the_autograder(undisturbed):
     recipe = translate.Recipe(**here.about["recipe"])
     tongues = translate.Tongues(here.source, here.target)
     assert here.say(sentence, beam=1) == translate.translate(here.parts, here.model, tongues, [sentence], recipe, 1)[0]
+
+
+@pytest.mark.slow
+def test_a_joint_vocabulary_has_one_table_for_source_target_and_output(undisturbed):
+    here = say.Speaker(undisturbed)
+    assert (undisturbed / "source.json").read_bytes() == (undisturbed / "target.json").read_bytes()
+    assert torch.equal(here.model.source_embedding.weight, here.model.target_embedding.weight)
+    recipe = translate.Recipe(**here.about["recipe"])
+    assert recipe.joint
+    assert recipe.average == 3
+    new = translate.new_model(here.parts, translate.Tongues(here.source, here.target), recipe, "fused")
+    kept, table = sum(p.numel() for p in here.model.parameters()), new.target_embedding.weight.numel()
+    assert sum(p.numel() for p in new.parameters()) == kept - table, "trained as one table, kept as two"
+
+
+@pytest.mark.parametrize(("average", "best"), [(1, 1.0), (2, 0.0)])
+def test_weights_are_averaged_and_the_mean_is_kept_where_it_loses_less(monkeypatch, average, best):
+    """Good weights are all 0; the looks find +1 and -1, whose mean is good, and then 3, which no mean makes good."""
+    model = torch.nn.Linear(2, 1)
+    monkeypatch.setattr(translate, "validation_loss", lambda model, *_: model.weight.square().mean().item())
+    trainer = SimpleNamespace(model=model, recipe=SimpleNamespace(average=average), taken=0)
+    now = translate.Progress(math.inf, {})
+    for value in (1.0, -1.0, 3.0):
+        torch.nn.init.constant_(model.weight, value)
+        now.recent = [0.0]
+        point = translate.look(trainer, [], now, (None, None))
+        assert point.validation == value**2, "the curve is that of the model itself"
+        assert (model.weight == value).all(), "the training goes on from where it was"
+    assert now.best == best
+    assert now.weights["weight"].square().mean() == best
+
+
+def test_the_papers_size_has_the_papers_number_of_parameters():
+    """65 million, says table 3 of Vaswani et al. 2017; it does not say what is counted."""
+    parts = translate.notebook_parts()
+    with torch.device("meta"):
+        block = {"embed_dim": translate.PAPER["width"], "num_heads": translate.PAPER["heads"], "ff_dim": 2048}
+        model = parts.Translator(37_000, 37_000, **block, num_layers=translate.PAPER["layers"])
+        model.source_embedding = model.target_embedding
+    assert 60e6 < sum(p.numel() for p in model.parameters()) < 66e6
 
 
 def test_looped_heads_are_kept_as_one_projection(parts, model):

@@ -64,6 +64,11 @@ USUAL = {
     "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "room": 1_024},
     "cuda": {"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "room": 16_384},
 }
+# The base model of Vaswani et al. 2017 (table 3, sections 3.4, 5.1 and 6.1)
+PAPER = {
+    **{"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "room": 25_000},
+    **{"vocab_size": 37_000, "joint": True, "average": 5},
+}
 
 Pair = tuple[str, str]
 app = typer.Typer(add_completion=False)
@@ -276,7 +281,11 @@ class Tongues:
     target: Tokenizer
 
     @classmethod
-    def learned(cls, pairs: Sequence[Pair], vocab_size: int) -> Tongues:
+    def learned(cls, pairs: Sequence[Pair], vocab_size: int, joint: bool = False) -> Tongues:
+        """joint: one vocabulary, learned from both languages, is both tokenizers."""
+        if joint:
+            both = learn_tokenizer([text for pair in pairs for text in pair], vocab_size)
+            return cls(both, both)
         return cls(*(learn_tokenizer([pair[i] for pair in pairs], vocab_size) for i in (0, 1)))
 
     def read(self, texts: Sequence[str]) -> list[list[int]]:
@@ -466,6 +475,8 @@ class Recipe:
     warmup: int  # steps
     room: int  # tokens of one language in a batch, padding included
     vocab_size: int
+    joint: bool  # one vocabulary, and one table of embeddings for source, target and output
+    average: int  # weights of so many looks are averaged; 1: they are not
     seed: int
     device: str
     source: str  # languages
@@ -507,6 +518,8 @@ def sizes(tongues: Tongues, recipe: Recipe) -> dict[str, Any]:
 def new_model(parts: SimpleNamespace, tongues: Tongues, recipe: Recipe, layout: str) -> nn.Module:
     torch.manual_seed(recipe.seed)
     model = parts.Translator(**sizes(tongues, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
+    if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output has the target's table already
+        model.source_embedding = model.target_embedding
     return (with_looped_heads(model) if layout == "looped" else model).to(recipe.device)
 
 
@@ -559,6 +572,7 @@ class Progress:
     done: float = 0.0  # the share of the time that is over
     checked: float = 0.0  # the share at the last look
     recent: list[float] = field(default_factory=list)  # losses since the last look
+    lately: list[dict[str, Tensor]] = field(default_factory=list)  # weights at the last looks, if they are averaged
     points: list[keeping.Point] = field(default_factory=list)
 
 
@@ -617,7 +631,10 @@ def twentieths(share: float) -> int:
 def look(
     trainer: Trainer, held: Sequence[Batch], now: Progress, scores: tuple[float | None, float | None]
 ) -> keeping.Point:
-    """Measure the model, add a point to the curve, and keep the weights if they are the best so far."""
+    """Measure the model, add a point to the curve, and keep the weights if they are the best so far.
+
+    Where weights are averaged, the mean over the last looks is a candidate, too.
+    """
     model = trainer.model
     validation = validation_loss(model, held, trainer.recipe)
     training = sum(now.recent) / len(now.recent)
@@ -626,7 +643,20 @@ def look(
     now.checked, now.recent = now.done, []
     if validation < now.best:
         now.best, now.weights = validation, copy.deepcopy(model.state_dict())
+    if trainer.recipe.average > 1:
+        here = copy.deepcopy(model.state_dict())
+        now.lately = [*now.lately, here][-trainer.recipe.average :]
+        mean = mean_of(now.lately)
+        model.load_state_dict(mean)
+        if (averaged := validation_loss(model, held, trainer.recipe)) < now.best:
+            now.best, now.weights = averaged, mean
+        model.load_state_dict(here)
     return point
+
+
+def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of each weight (Vaswani et al. 2017, section 6.1, average the last checkpoints so)."""
+    return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
 
 
 def state_of(run: str, trainer: Trainer, batches: Stream, now: Progress) -> dict[str, Any]:
@@ -729,6 +759,7 @@ PUBLISHED = {
     "training pairs": f"three quarters of {PUBLISHED_PAIRS:,}",
     "layers, width, heads": "6, 512, 8",
     "heads": "looped",
+    "vocabulary": "10,000 each",
     "training": "20 epochs in the post, 30 in its code",
     "validation loss": "2.7 (training 2.1)",
     "BLEU": "35.0 on its test, 48.3 in evaluation",
@@ -750,6 +781,10 @@ def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Re
     row("training pairs", lambda layout, one: f"{len(corpus.train):,}")
     row("layers, width, heads", lambda layout, one: f"{recipe.layers}, {recipe.width}, {recipe.heads}")
     row("heads", lambda layout, one: layout)
+    row(
+        "vocabulary",
+        lambda layout, one: f"{recipe.vocab_size:,}" + (" for both, one table" if recipe.joint else " each"),
+    )
     row("parameters", lambda layout, one: f"{one.parameters:,}")
     row("training", lambda layout, one: f"{one.seconds / 60:.1f} min on {recipe.device}, {one.steps:,} steps")
     row("tokens seen", lambda layout, one: f"{one.tokens:,}")
@@ -824,7 +859,7 @@ def run(
     """Train, translate and score in each of the layouts; keep the models; print a few translations."""
     parts = notebook_parts()
     generator = random.Random(recipe.seed)
-    tongues = Tongues.learned(corpus.train, recipe.vocab_size)
+    tongues = Tongues.learned(corpus.train, recipe.vocab_size, recipe.joint)
     train_ids = [pair for pair in tongues.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
     dropped = len(corpus.train) - len(train_ids)
     if not train_ids:
@@ -855,7 +890,9 @@ def run(
         name = hashlib.sha256(repr((recipe, layout, judged, train_ids, corpus.validation)).encode()).hexdigest()
         outcome = train(parts, model, batches, held, recipe, f"{layout} heads", folder=folder, run=name, judge=judge)
         described = about(corpus, recipe, tongues, outcome)
-        keeping.keep_model(folder, model.state_dict(), described, tongues.source, tongues.target)
+        # A table that is tied is in the file under each of its names: whoever reads it need not know of the tying
+        weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        keeping.keep_model(folder, weights, described, tongues.source, tongues.target)
         keeping.finished(folder)
         written = translate(parts, model, tongues, [pair[0] for pair in test], recipe, beam)
         outcome.bleu, outcome.sacrebleu = score(parts, written, [pair[1] for pair in test])
@@ -890,7 +927,20 @@ def main(
         int | None, typer.Option(min=1, help="Steps until the rate is highest; 400, on a GPU 4,000.")
     ] = None,
     batch_tokens: Annotated[int | None, typer.Option(min=ROOM, help="Of one language; 1,024, on a GPU 16,384.")] = None,
-    vocab_size: Annotated[int, typer.Option(min=300, help="Tokens of each language, at most.")] = 4_000,
+    vocab_size: Annotated[
+        int | None, typer.Option(min=300, help="Tokens of each language (joint: of both), at most; 4,000.")
+    ] = None,
+    joint: Annotated[
+        bool | None,
+        typer.Option("--joint/--separate", help="One vocabulary and one table of embeddings for both; separate."),
+    ] = None,
+    average: Annotated[
+        int | None,
+        typer.Option(min=1, help="Try the mean of the weights at so many of the twenty looks; 1: of none."),
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The base model of 2017 where nothing else is said. For a large GPU.")
+    ] = False,
     steps: Annotated[
         int, typer.Option(min=0, help="Stop after so many steps, if the minutes allow them; 0: do not.")
     ] = 0,
@@ -908,14 +958,17 @@ def main(
     if layout not in (*LAYOUTS, "both"):
         raise typer.BadParameter(f"fused, looped or both, not {layout}", param_hint="--layout")
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    usual: dict[str, Any] = {"vocab_size": 4_000, "joint": False, "average": 1} | USUAL[device]
+    if paper:
+        usual |= PAPER
     said = {"layers": layers, "width": width, "heads": heads, "warmup": warmup, "room": batch_tokens}
+    said |= {"vocab_size": vocab_size, "joint": joint, "average": average}
     recipe = Recipe(
-        **USUAL[device] | {name: value for name, value in said.items() if value is not None},
+        **usual | {name: value for name, value in said.items() if value is not None},
         minutes=minutes,
         steps=steps,
         dropout=dropout,
         smoothing=smoothing,
-        vocab_size=vocab_size,
         seed=seed,
         device=device,
         source=source,
