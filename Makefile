@@ -8,7 +8,8 @@ export PYTHONHASHSEED := 0
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check prove bench fuzz lab hub hub-clean students kill-table signatures notebooks corpus model translate say release format lint clean
+.PHONY: help demo test check prove bench fuzz lab hub hub-clean students kill-table signatures notebooks corpus model translate say grow release site format \
+    lint clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -110,10 +111,31 @@ export TEXT
 say: $(READY) ## translate TEXT with the translator that make translate has kept in OUT
 	@$(BIN)/python autograder/training/say.py --model $(OUT) "$$TEXT"
 
+# A size of its table (.venv/bin/python -m autograder.training.grow --list), if not the machine's usual one
+SIZE ?=
+
+grow: OUT =
+grow: $(READY) ## train a GPT on the file TEXT (or on the stories) for MINUTES; keep it in OUT (grown-NAME)
+	@$(BIN)/python -m autograder.training.grow $${TEXT:+"$$TEXT"} --minutes $(MINUTES) $(if $(SIZE),--size $(SIZE)) \
+	    $(if $(OUT),--out "$(OUT)")
+
 release: $(READY) ## tidy solutions/ and generate course/ from them
 	$(BIN)/autograder tidy
 	$(BIN)/python -m nbgrader generate_assignment --assignment "*" --force
 	$(BIN)/python -m autograder.handout
+
+# The website's environment is its own, with a lock of its own: what builds pages marks nothing. REPOSITORY=owner/name, where
+# the built site is published on GitHub, adds links that open a notebook on Colab or Binder.
+SITE := .venv-site
+REPOSITORY ?=
+
+$(SITE)/ready: website/requirements.txt website/constraints.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r website/requirements.txt
+	touch $@
+
+site: $(SITE)/ready ## build the website to read, website/build/html, from the release (REPOSITORY=owner/name: with Colab, Binder)
+	$(SITE)/bin/python -m website.build $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 format: $(READY) ## format the code
 	$(BIN)/ruff format .
@@ -126,4 +148,4 @@ lint: $(READY) ## check format, style, types, and who imports whom
 	$(BIN)/lint-imports
 
 clean: ## remove the environment and all working data of a term
-	rm -rf $(VENV) classroom
+	rm -rf $(VENV) $(SITE) classroom website/build

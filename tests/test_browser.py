@@ -37,6 +37,10 @@ def look(sentence):
 
 view = interact(look, sentence=Combobox(value="one two", continuous_update=False))
 """
+TOUCH = """
+from touchables import turn
+turn({"position": [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]}, [1.5708])
+"""
 EXPLORE = "from attention_explorer import explore\nexplore([[1.0, 0.0], [0.75, 0.25]], ['one', 'two'])"
 PATIENCE = 90_000  # milliseconds; the machine may be busy
 
@@ -65,6 +69,8 @@ def lab(tmp_path_factory):
     for name, source in {"attention": EXPLORE, "typed": TYPED}.items():  # the course's own wait for an hour's work
         small = new_notebook(cells=[new_code_cell(source)], metadata=kernel)
         nbformat.write(small, place / "05-attention" / f"{name}.ipynb")
+    small = new_notebook(cells=[new_code_cell(TOUCH)], metadata=kernel)
+    nbformat.write(small, place / "04-positional-encoding" / "touch.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -271,4 +277,104 @@ def test_the_explorer_shows_a_sentence_that_is_typed(lab, page):
     field.press("Enter")
     expect(said).to_contain_text("a looks at a 0.25, new 0.25")
     kept(page, "explorer-typed")
+    assert not ours(page.errors)
+
+
+def touchables_page() -> str:
+    """The pictures to touch on one page, with the data of their tests."""
+    import test_touchables
+
+    spec = importlib.util.spec_from_file_location("touchables", test_touchables.BESIDE / "touchables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: list[dict] = []
+    module.display = lambda bundle, raw: made.append(bundle)
+    test_touchables.show_all(module)
+    pictures = "".join(one["text/html"] for one in made)
+    return f"<!doctype html><html lang=en><meta charset=utf-8><title>x</title><main>{pictures}</main></html>"
+
+
+def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
+    path = tmp_path / "touchables.html"
+    path.write_text(touchables_page(), "utf-8")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    assert page.locator(".touchable .still").count() == 0, "the table for where no script runs gives way"
+    merges, orders, clocks, dials = page.locator(".touchable").all()
+    said = [picture.locator("figcaption") for picture in (merges, orders, clocks, dials)]
+
+    expect(said[0]).to_contain_text("No merge yet")
+    merges.get_by_role("button", name="next change").click()
+    expect(said[0]).to_contain_text("Merge 1 joins “t” and “h”, 2 times in the text. Now “the” is th | e.")
+    merges.get_by_role("slider").focus()
+    page.keyboard.press("End")
+    expect(said[0]).to_contain_text("Merge 2 joins “th” and “e”, once in the text. Now “the” is the.")
+    assert merges.locator("rect").count() == 1 + 3
+    merges.get_by_role("button", name="previous change").click()
+    expect(said[0]).to_contain_text("Merge 1")
+
+    n, alpha = orders.get_by_role("slider").all()
+    assert orders.get_by_label("n", exact=True).count() == 1
+    n.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(said[1]).to_contain_text("n = 3, α = 1: 2.00 bits per character on the text that was counted, 3.25 on new")
+    alpha.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(said[1]).to_contain_text("α = 0.1: 1.00 bits per character on the text that was counted, 2.75 on new text")
+    expect(said[1]).to_contain_text("the best n is 2, with 2.00 bits")
+    assert n.get_attribute("aria-valuetext") == "3"
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", "focus can be seen"
+
+    clocks.get_by_role("slider").focus()
+    page.keyboard.press("Home")
+    expect(said[2]).to_contain_text("Position 0: (0.50, 0.50), (1.00, 0.00).")
+    hand = clocks.locator(".grip").nth(1).bounding_box()
+    dial = clocks.locator("svg circle").first.bounding_box()
+    x, y = dial["x"] + dial["width"] / 2, dial["y"] + dial["height"] / 2
+    page.mouse.move(hand["x"] + hand["width"] / 2, hand["y"] + hand["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(x - 40, y - 40, steps=8)  # a quarter of a turn anticlockwise: π/2 words at one radian a word
+    page.mouse.up()
+    expect(said[2]).to_contain_text("Position 2:")
+
+    _, key, both = dials.get_by_role("slider").all()
+    expect(said[3]).to_contain_text("query at 6, key at 4: key stands 2 before query.")
+    before = said[3].inner_text().partition("Score, turned: ")[2][:5]
+    both.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(said[3]).to_contain_text("query at 8, key at 6: key stands 2 before query.")
+    expect(said[3]).to_contain_text(f"Score, turned: {before}")
+    page.keyboard.press("End")
+    expect(said[3]).to_contain_text("query at 11, key at 9")  # the first to arrive stops both
+    key.focus()
+    page.keyboard.press("End")
+    expect(said[3]).to_contain_text("query at 11, key at 11: key and query stand at one place.")
+    kept(page, "touchables")
+    page.emulate_media(color_scheme="dark")
+    page.add_style_tag(content="body { background: #111; color: #ddd }")
+    kept(page, "touchables-dark")
+    serious = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
+    assert [url for url in asked if not url.startswith("file:")] == []
+    assert not page.errors
+
+
+def test_in_jupyterlab_a_picture_to_touch_keeps_the_arrow_keys_for_itself(lab, page):
+    page.goto(f"{lab}/lab/tree/04-positional-encoding/touch.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    run(page, "Run All Cells")
+    said = page.locator(".touchable figcaption")
+    page.locator(".touchable input").scroll_into_view_if_needed()
+    page.locator(".touchable input").focus()
+    active = page.locator(".jp-Cell.jp-mod-active").first.element_handle()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(said).to_contain_text("Position 0: (1.00, 0.00).")
+    page.keyboard.press("ArrowUp")
+    expect(said).to_contain_text("Position 1: (0.00, 1.00).")
+    assert active.evaluate("cell => cell.classList.contains('jp-mod-active')"), "the key went to the notebook"
+    kept(page, "touchables-lab")
     assert not ours(page.errors)

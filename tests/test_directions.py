@@ -17,6 +17,7 @@ from autograder.corpus.engine import SLOT, Say
 FOLDER = Path(__file__).parents[1] / "solutions" / "11-translation"
 LESS = {  # so that a run takes seconds
     "train": ("STEPS, BATCH, WARMUP = 900, 48", "STEPS, BATCH, WARMUP = 8, 16"),
+    "fixed-rate": ("train_data, 300, BATCH, 100", "train_data, 10, BATCH, 5"),
     "choose-greedy": ("MAX_LEN = 40", "MAX_LEN = 6"),
     "run-beam": ('("longer", longer_pairs))', '("longer", longer_pairs[:3]))'),
 }

@@ -1,4 +1,4 @@
-"""What a run of `translate` keeps in its folder: the model, how far the training is, and the curve of its quality."""
+"""What a run of `translate` keeps in its folder (model, state, curve); `grow` keeps its state by the same means."""
 
 from __future__ import annotations
 

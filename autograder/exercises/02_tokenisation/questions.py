@@ -76,4 +76,28 @@ QUESTIONS = [
             ),
         },
     ),
+    Question(
+        name="q2_4",
+        points=1,
+        key="B",
+        explanations={
+            "A": (
+                "The other way round: a word is one token, and its pieces are several. Section 7 measured what BPE pays "
+                "for its small vocabulary. What does it gain?"
+            ),
+            "B": (
+                "Yes. A row learns only from the places where its token stands. With whole words almost half of the rows "
+                "are met once, and *drinks* starts from nothing although *drink* is well known. Pieces are shared, so "
+                "each of them is met often."
+            ),
+            "C": (
+                "Sometimes a cut falls on an ending, and often it does not: look at what the merges made of *thirsty*. "
+                "BPE counts and knows no grammar, and it is good for something all the same."
+            ),
+            "D": (
+                "Ids are names, of letters, pieces and words alike, and any numbering is as good as another. Think of "
+                "how often each row of the table is met in training."
+            ),
+        },
+    ),
 ]

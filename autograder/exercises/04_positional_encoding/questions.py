@@ -74,4 +74,28 @@ QUESTIONS = [
             ),
         },
     ),
+    Question(
+        name="q4_4",
+        points=1,
+        key="D",
+        explanations={
+            "A": (
+                "The position is given, not learnt, so no gradient has to pass through it: the sum hands the gradient "
+                "on to the word as it is, whatever was added. What did section 2 find wrong with the numbers 0, 1, 2, …?"
+            ),
+            "B": (
+                "A row of clocks depends on the position alone: at one place it is the same in every text, and so is "
+                "the number. What happens to the number when the text is long, and to the clocks?"
+            ),
+            "C": (
+                "The clocks are computed and not learnt at all. They do have more numbers, but of what use is that? "
+                "Look at how large they get, and at what a shift does to them."
+            ),
+            "D": (
+                "Right. A number grows until it drowns the words, and its meaning has to be learnt for each size anew. "
+                "Clocks stay bounded, no two positions of a text look alike, and shifting by k turns every row by the "
+                "same matrix."
+            ),
+        },
+    ),
 ]

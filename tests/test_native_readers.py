@@ -1,0 +1,57 @@
+"""Native readers are asked about what the course shows: every pattern, every form of a word, every sample."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import ROOT
+
+from autograder.corpus import LANGUAGES, derivations, readers
+from autograder.corpus.engine import SLOT
+
+SHEETS = ROOT / "docs" / "native-readers"
+
+
+@pytest.fixture(scope="module")
+def made():
+    return readers.sheets()
+
+
+def column(text: str, name: str) -> list[str]:
+    top, *rows = (line.split("\t") for line in text.splitlines())
+    return [row[top.index(name)] for row in rows]
+
+
+def test_the_sheets_are_what_the_stories_are_made_of(made):
+    """After a change of the grammar or the samples: python -m autograder.corpus.readers"""
+    assert {path.name: path.read_text("utf-8") for path in SHEETS.glob("*.tsv")} == made
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_each_kind_of_sentence_and_each_form_of_a_word_is_asked_about(made, language):
+    """Of other stories than those that the sheet was taken from."""
+    told = "\n".join(column(made[f"{language}.tsv"], "to check"))
+    index, patterns = LANGUAGES.index(language), 0
+    for _, story in zip(range(300), derivations(seed=99), strict=False):
+        for source, text in story.sentences(language):
+            for name, form in SLOT.findall(source.patterns[index]):
+                word = story.word(name[0].lower() + name[1:]).forms[language][form]
+                assert word.strip().lower() in told.lower(), word
+            still = [piece.strip() for piece in SLOT.sub("\n", source.patterns[index]).splitlines()]
+            assert all(piece in told for piece in still), text
+            patterns += 1
+    assert patterns > 1000
+
+
+def test_a_sheet_can_be_read_in_an_evening(made):
+    assert all(100 < len(column(made[f"{language}.tsv"], "number")) < 500 for language in LANGUAGES[1:])
+
+
+def test_every_sample_of_the_notebook_is_asked_about_and_the_languages_are_named(made):
+    asked = column(made["samples.tsv"], "language")
+    assert asked == [language for language in readers.samples() if language != "English"]
+    assert len(asked) == 13
+    asked += column(made["many-languages.tsv"], "language")
+    assert len(set(asked)) > 45
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    assert all(language in text for language in asked)
+    assert all(f"docs/native-readers/{name}" in text for name in made)
