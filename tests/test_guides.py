@@ -350,7 +350,7 @@ def test_a_written_answer_has_a_rubric_above_it_and_a_sample_answer_in_it(name):
     [
         ("· 4 points · easy · 10 minutes", "· 5 points · easy · 10 minutes", "says 5 points; it earns 4"),
         ("· 4 points · easy · 10 minutes", "· 4 points · easy", "No box above softmax"),
-        ("**Time** about 210 minutes", "**Time** plenty", "does not say"),
+        ("**Time** about 225 minutes", "**Time** plenty", "does not say"),
     ],
 )
 def test_a_notebook_that_does_not_say_what_an_exercise_takes_is_named(old, new, said, tmp_path):
