@@ -260,7 +260,7 @@ def places(hub: Path) -> dict[str, dict]:
     about = {TEACHER.account: {"folder": str(course), "opens": "/lab", "environment": marking(course)}}
     for person in STUDENTS:
         home = hub / "homes" / person.account
-        settings = {"JUPYTER_CONFIG_PATH": str(hub / "settings")}
+        settings = {name: str(hub / "settings") for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH")}  # and extensions
         about[person.account] = {"folder": str(home), "opens": "/lab/tree/START.md", "environment": settings}
     for name, one in about.items():
         one["enter"] = enter(hub, name, Path(one["folder"]))

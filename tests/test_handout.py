@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -96,6 +98,15 @@ def test_nothing_is_in_the_zip_but_what_students_need(unpacked):
     for path in (ROOT / "course").rglob("*"):
         if path.is_file():
             assert (unpacked / path.relative_to(ROOT / "course")).read_bytes() == path.read_bytes()
+
+
+def test_validate_waits_for_a_training(unpacked, monkeypatch):
+    """nbgrader's own 30 s for a cell end in a traceback where a student's GPT trains."""
+    monkeypatch.chdir(unpacked)
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", ".jupyter")
+    program = "from nbgrader.apps import ValidateApp as A; a = A(); a.initialize([]); print(a.config.Execute.timeout)"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(said.stdout) > 600
 
 
 def test_the_same_course_makes_the_same_zip(tmp_path):
