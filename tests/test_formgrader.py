@@ -272,6 +272,7 @@ def test_beside_a_written_answer_stand_the_rubric_and_answers_at_three_levels(se
     assert beside.locator("math").count() > 5, "formulas are set"
     own = answer.locator(".text_cell_render").bounding_box()
     assert beside.bounding_box()["x"] >= own["x"] + own["width"], "beside it, not below"
+    beside.locator("details").nth(1).scroll_into_view_if_needed()
     page.wait_for_timeout(500)
     kept(page, "formgrader-written")
     assert astray(server, asked) == []

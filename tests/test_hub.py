@@ -349,21 +349,6 @@ class TestHub:
         assert {name: said for name, said in found.items() if said.startswith("READ")} == {}
         assert set(found) == set(asked_of(hub))
 
-    def test_formgrader_is_the_teachers_alone(self, hub, page):  # noqa: F811
-        log_in(page, hub, AMINA)
-        page.wait_for_url("**/user/course-amina/**")
-        assert page.request.get(hub.at(AMINA, "formgrader")).status == 404
-        for path in ("formgrader/manage_students", "lab", f"files/classroom/autograded/{AMINA}/{NAME}/{NAME}.ipynb"):
-            reply = page.goto(hub.at(TEACHER, path))
-            assert reply.status in (403, 404), path
-        kept(page, "hub-formgrader-refused")
-        menus = page.goto(hub.at(AMINA, "lab"))
-        assert menus.ok
-        expect(page.locator(".lm-MenuBar")).to_be_visible()
-        page.locator(".lm-MenuBar-itemLabel", has_text="Nbgrader").click()
-        expect(page.locator(".lm-Menu-itemLabel", has_text="Assignment List")).to_be_visible()
-        assert page.locator(".lm-Menu-itemLabel", has_text="Formgrader").count() == 0
-
     def test_the_teacher_marks_a_written_answer_in_formgrader(self, hub, page):  # noqa: F811
         log_in(page, hub, TEACHER)
         expect(page.locator(".lm-MenuBar")).to_be_visible()
@@ -393,6 +378,22 @@ class TestHub:
         kept(page, "hub-formgrader-marking")
         assert not ours(page.errors)
 
+    def test_formgrader_is_the_teachers_alone(self, hub, page):  # noqa: F811
+        assert "course-teacher/api" in (hub.folder / "hub" / "log").read_text(), "the teacher's server runs"
+        log_in(page, hub, AMINA)
+        page.wait_for_url("**/user/course-amina/**")
+        assert page.request.get(hub.at(AMINA, "formgrader")).status == 404
+        for path in ("formgrader/manage_students", "lab", f"files/classroom/autograded/{AMINA}/{NAME}/{NAME}.ipynb"):
+            reply = page.goto(hub.at(TEACHER, path))
+            assert reply.status in (403, 404), path
+        kept(page, "hub-formgrader-refused")
+        menus = page.goto(hub.at(AMINA, "lab"))
+        assert menus.ok
+        expect(page.locator(".lm-MenuBar")).to_be_visible()
+        page.locator(".lm-MenuBar-itemLabel", has_text="Nbgrader").click()
+        expect(page.locator(".lm-Menu-itemLabel", has_text="Assignment List")).to_be_visible()
+        assert page.locator(".lm-Menu-itemLabel", has_text="Formgrader").count() == 0
+
     def test_ctrl_c_leaves_no_process_behind(self, hub):
         assert classroom.processes(), "somebody is at work"
         hub.end()
@@ -402,8 +403,8 @@ class TestHub:
             one for one in psutil.process_iter(["cmdline"]) if str(hub.folder) in " ".join(one.info["cmdline"] or [])
         ]
         assert left == []
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", int(hub.address.rpartition(":")[2])))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(hub.address.rpartition(":")[2])))
 
 
 def gradebook(hub):

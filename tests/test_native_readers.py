@@ -50,6 +50,8 @@ def test_every_sample_of_the_notebook_is_asked_about_and_the_languages_are_named
     asked = column(made["samples.tsv"], "language")
     assert asked == [language for language in readers.samples() if language != "English"]
     assert len(asked) == 13
+    asked += column(made["many-languages.tsv"], "language")
+    assert len(set(asked)) > 45
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     assert all(language in text for language in asked)
     assert all(f"docs/native-readers/{name}" in text for name in made)

@@ -1,11 +1,11 @@
 """What native readers are asked to check: each kind of sentence once, and each form of each word once.
 
-    python -m autograder.corpus.readers    # writes docs/native-readers/: igbo.tsv, bangla.tsv, samples.tsv
+    python -m autograder.corpus.readers    # writes the tables in docs/native-readers/
 
 The stories are made of patterns and words. So that somebody can vouch for all of them without reading a million
 characters, sentences are taken from the stream of stories as long as they bring a pattern or a form that was not there
-before. Sentences that need the one before them stand after it. The samples are notebook 02's: one sentence in fourteen
-languages, which no grammar wrote.
+before. Sentences that need the one before them stand after it. The samples are notebook 02's, which no grammar wrote:
+one sentence in fourteen languages, and five in some fifty.
 """
 
 from __future__ import annotations
@@ -60,6 +60,18 @@ def samples(root: Path = ROOT) -> dict[str, str]:
     return ast.literal_eval(written)
 
 
+def many_languages(root: Path = ROOT) -> list[tuple[str, str, str]]:
+    """(language, English, `language`) of notebook 02's five sentences, where nobody has checked them yet."""
+    [path] = root.glob("solutions/02-*/many-languages.json")
+    english, *others = json.loads(path.read_text("utf-8"))["languages"]
+    return [
+        (one["name"], *pair)
+        for one in others
+        if one["checked_by"] is None
+        for pair in zip(english["sentences"], one["sentences"], strict=True)
+    ]
+
+
 def sheet(rows: list[tuple[str, str, str]]) -> str:
     """A table to fill in, its columns parted by tabs, of (language, English, what is to be checked)."""
     lines = [[str(number), *row, "", ""] for number, row in zip(itertools.count(1), rows)]
@@ -71,6 +83,7 @@ def sheets() -> dict[str, str]:
     told = {language: [(language, *pair) for pair in shown(language)] for language in LANGUAGES[1:]}
     english, *others = samples().items()
     told["samples"] = [(language, english[1], text) for language, text in others]
+    told["many-languages"] = many_languages()
     return {f"{name}.tsv": sheet(rows) for name, rows in told.items()}
 
 
