@@ -29,14 +29,14 @@ PROVING := tests/test_exercises.py tests/test_mutants.py tests/test_pasted_answe
     tests/test_corpus.py tests/test_published_gpt2.py
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
-	$(BIN)/python -m pytest $(PROVE) -n 2 --dist loadgroup tests
+	$(BIN)/python -m pytest $(PROVE) -n 2 --dist loadgroup --no-loadscope-reorder tests
 	$(BIN)/python tests/solutions.py $(PROVE)
 
 check: lint ## what two minutes can say: format, style, types, imports, and the tests that are not slow
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup tests
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup --no-loadscope-reorder tests
 
 prove: $(READY) ## try every catalogued version, mutant and pasted cell, run every notebook, and write down what is proved
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --prove $(PROVING)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --prove $(PROVING)
 	$(BIN)/python tests/solutions.py --prove
 
 # A corpus and sentence pairs of your own, if there are any: make bench CORPUS=tiny-shakespeare.txt, make translate PAIRS=news/

@@ -2,8 +2,8 @@
 
 A test that asks hundreds of versions takes all of them where `proved.json` does not know the state of what it tests,
 and every tenth where it does, another tenth in each state. The same for what is run from end to end, a notebook or a
-script: what is known is run again in one state of ten. `make prove` takes all, and writes down what it has proved; CI
-takes all, too. The state is that of every letter the test depends on: a comment changes it.
+script: what is known is run again in one state of ten. `make prove` takes all, and writes down what it has proved.
+The state is that of every letter the test depends on: a comment changes it.
 """
 
 from __future__ import annotations

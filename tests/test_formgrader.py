@@ -185,7 +185,8 @@ def test_a_submission_runs_nothing_and_asks_for_nothing(server, classroom, page,
     page.wait_for_timeout(2000)
     assert page.evaluate("window.hacked") is None
     assert astray(server, asked) == []
-    assert page.url == f"{server}/formgrader/submissions/{sheet(classroom, student)}/"
+    where = page.url.partition("?")[0]  # Formgrader itself notes behind it which answer has the focus
+    assert where == f"{server}/formgrader/submissions/{sheet(classroom, student)}/"
     if student == "eve":
         assert page.locator("math msqrt").count() > 0, "formulas are set"
         assert (
@@ -266,7 +267,7 @@ def test_beside_a_written_answer_stand_the_rubric_and_answers_at_three_levels(se
     assert page.locator(".beside").count() == 1, "beside no other cell"
     assert [one.inner_text() for one in beside.locator("summary").all()] == [f"{n} of 3 points" for n in (3, 2, 1)]
     for one in beside.locator("details").all():
-        one.locator("summary").click()
+        one.locator("summary").evaluate("summary => summary.click()")  # by mouse, a page that settles may be missed
         expect(one.locator("p").first).to_be_visible()
     expect(beside).to_contain_text("Each has variance 1 if the entries")
     assert beside.locator("math").count() > 5, "formulas are set"
