@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))  # so that a copy of the repository marks with its own package, installed or not
 
-from autograder.grading import plugins  # noqa: E402
+from autograder.grading import by_hand, plugins  # noqa: E402
 
 c = get_config()  # noqa: F821
 
@@ -80,7 +80,7 @@ c.Autograde.sanitize_preprocessors = [
 c.Autograde.autograde_preprocessors = [
     plugins.Judge,
     "nbgrader.preprocessors.LimitOutput",
-    "nbgrader.preprocessors.SaveAutoGrades",
+    by_hand.SaveMarks,  # an answer that a person has marked does not ask for it again until it changes
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
 

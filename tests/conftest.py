@@ -42,10 +42,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def proof(request: pytest.FixtureRequest) -> proofs.Proof:
-    return proofs.Proof(request)
+    return proofs.Proof(request.node)
 
 
-@pytest.fixture
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    proofs.skip_what_is_proved(item)  # before its fixtures mark a class
+
+
+@pytest.fixture(scope="module")
 def undisturbed():
     """What other tests have left is not walked over by Python's collector while the processor's time is measured."""
     gc.collect()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -50,6 +51,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine: apt install chromium"),
 ]
+
+
+of_what_is_handed_out = pytest.mark.depends_on("../course", "../constraints.txt")
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +185,59 @@ def cell(page: Page, title: str):
     return found.first
 
 
+def code_cell(page: Page, text: str):
+    """The code cell with these words, in view."""
+    panel, found = page.locator(".jp-WindowedPanel-outer").first, page.locator(".jp-CodeCell", has_text=text)
+    panel.evaluate("panel => panel.scrollTo(0, 0)")
+    for _ in range(300):
+        if found.count():
+            break
+        panel.evaluate("panel => panel.scrollBy(0, 600)")
+        page.wait_for_timeout(100)
+    found.first.scroll_into_view_if_needed()
+    return found.first
+
+
+def stopped(page: Page, text: str) -> int:
+    """Run the training cell with these words, let it make some steps, and stop it by the keyboard. The steps made."""
+    training = code_cell(page, text)
+    training.locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    said = training.locator(".jp-OutputArea")
+    expect(said).to_contain_text(re.compile(r"[1-9]\d+/[\d,]+\s\["))  # ten steps at least
+    page.keyboard.press("Escape")
+    page.keyboard.press("i")
+    page.keyboard.press("i")
+    expect(said).to_contain_text("Run this cell again, and it goes on from here.")
+    found = re.search(r"Stopped after step ([\d,]+) of [\d,]+", said.inner_text())
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+@of_what_is_handed_out
+def test_a_training_that_is_stopped_leaves_a_notebook_that_goes_on_and_goes_on_itself(lab, page):
+    page.goto(f"{lab}/lab/tree/09-gpt/09-gpt.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    code_cell(page, 'run_from("GPT-2\'s start"').locator(".cm-content").click()
+    run(page, "Run All Above Selected Cell")
+    stopped(page, 'run_from("GPT-2\'s start"')
+    reached = stopped(page, 'gpt = run_from("with the shortcut"')
+    for text in ("reached, without = validation_loss(gpt)", "What is left to learn", "def windows_loss(ids)"):
+        below = code_cell(page, text)
+        below.locator(".cm-content").click()
+        page.keyboard.press("Shift+Enter")
+        expect(below.locator(".jp-OutputArea-output").first).to_be_visible()
+    kept(page, "stopped-below")
+    again = stopped(page, 'gpt = run_from("with the shortcut"')
+    training = code_cell(page, 'gpt = run_from("with the shortcut"')
+    expect(training).to_contain_text(f"Goes on after step {reached:,}, where it was stopped.")
+    assert again > reached
+    assert page.locator('[data-mime-type="application/vnd.jupyter.stderr"]', has_text="Traceback").count() == 0
+    assert "KeyboardInterrupt" not in page.locator(".jp-NotebookPanel").inner_text()
+    kept(page, "stopped")
+    assert not ours(page.errors)
+
+
 def test_a_feedback_page_is_whole_without_a_network_and_without_serious_findings(page, tmp_path):
     from test_pages import HANDED_OUT, MISTAKEN, marked
     from test_pages import page as page_of
@@ -250,6 +307,7 @@ def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
     assert not page.errors
 
 
+@of_what_is_handed_out
 def test_in_jupyterlab_the_explorer_keeps_the_arrow_keys_for_itself(lab, page):
     page.goto(f"{lab}/lab/tree/05-attention/attention.ipynb?reset")
     expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
@@ -265,6 +323,7 @@ def test_in_jupyterlab_the_explorer_keeps_the_arrow_keys_for_itself(lab, page):
     assert not ours(page.errors)
 
 
+@of_what_is_handed_out
 def test_the_explorer_shows_a_sentence_that_is_typed(lab, page):
     """As in notebook 11."""
     page.goto(f"{lab}/lab/tree/05-attention/typed.ipynb?reset")
@@ -362,6 +421,7 @@ def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
     assert not page.errors
 
 
+@of_what_is_handed_out
 def test_in_jupyterlab_a_picture_to_touch_keeps_the_arrow_keys_for_itself(lab, page):
     page.goto(f"{lab}/lab/tree/04-positional-encoding/touch.ipynb?reset")
     expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()

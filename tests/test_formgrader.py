@@ -282,10 +282,42 @@ def test_beside_a_written_answer_stand_the_rubric_and_answers_at_three_levels(se
     expect(page.locator(".beside")).to_have_count(1)
 
 
+def watched(page):  # noqa: F811
+    """Notes what the list of submissions says of their state from now on; what it said."""
+    page.evaluate("""() => {
+        window.states = new Set();
+        new MutationObserver(() => document.querySelectorAll(".status div").forEach(one => states.add(one.innerText)))
+            .observe(document.querySelector("#main-table"), {childList: true, subtree: true});
+    }""")
+    return lambda: page.evaluate("[...states]")
+
+
+def test_who_opens_the_list_later_sees_what_is_marked_and_what_waits(server, classroom, page):  # noqa: F811
+    address = f"{server}/formgrader/manage_submissions/{NAME}"
+    page.goto(address)
+    rows = {
+        student: page.locator("#main-table tr", has=page.locator(".student-id", has_text=student))
+        for student in ("eve", "raw")
+    }
+    for row in rows.values():
+        row.locator(".autograde a").click()
+    expect(rows["raw"].locator(".status")).to_contain_text("waits for 1 before it")
+    kept(page, "formgrader-marks")
+    page.goto(address)
+    states = watched(page)
+    for row in rows.values():
+        expect(row.locator(".status")).to_contain_text(re.compile("getting ready|marking|waits"))
+    for row in rows.values():
+        expect(row.locator(".status .label")).to_be_visible(timeout=300_000)
+        expect(row.locator(".score")).to_contain_text(" / ")
+    assert any(state.startswith("marking: ") for state in states()), states()
+    assert not page.errors
+
+
 def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom, page):  # noqa: F811
     with gradebook(classroom) as book:
         grade = book.find_grade("written_scaling", NAME, NAME, "raw")
-        grade.manual_score = 1.5
+        grade.manual_score, grade.needs_manual_grade = 1.5, False
         book.find_comment("written_scaling", NAME, NAME, "raw").manual_comment = "The gradients?"
         book.find_grade("test_softmax", NAME, NAME, "raw").manual_score = 4
         book.db.commit()
@@ -293,12 +325,20 @@ def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom
     before = marked.stat().st_mtime_ns
     page.goto(f"{server}/formgrader/manage_submissions/{NAME}")
     row = page.locator("#main-table tr", has=page.locator(".student-id", has_text="raw"))
+    status = row.locator(".status")
+    states = watched(page)  # from the beginning: a warm clerk marks in a second or two
     row.locator(".autograde a").click()
+    expect(status).to_contain_text("getting ready")
+    answers = answer(server, f"/formgrader/api/marking/{NAME}")
+    assert answers[0] == 200, "the server answers meanwhile"
     expect(page.locator("#success-modal")).to_be_visible(timeout=300_000)
     kept(page, "formgrader-marked-again")
+    expect(status).to_have_text("graded")  # nothing asks for a person, so it is not "needs manual grading"
+    assert any(re.fullmatch(r"marking: [1-9]\d* of 12 answers", state) for state in states()), states()
     assert marked.stat().st_mtime_ns > before
     with gradebook(classroom) as book:
         assert book.find_grade("written_scaling", NAME, NAME, "raw").score == 1.5
+        assert not book.find_grade("written_scaling", NAME, NAME, "raw").needs_manual_grade, "its words are the same"
         assert book.find_comment("written_scaling", NAME, NAME, "raw").manual_comment == "The gradients?"
         assert book.find_grade("test_softmax", NAME, NAME, "raw").score == 4
     page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'raw')}/")

@@ -16,10 +16,13 @@ from pathlib import Path
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, files, gradebook, notebook, processes_of, put, run, start
 from nbgrader.api import Gradebook
+from proofs import ATTENTION, MARKING
 
 from autograder.asked.course import exercise
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grade")]
+
+in_every_way = pytest.mark.depends_on(*MARKING, *ATTENTION)  # of what can disturb a run; a minute or half of one each
 
 LATE = """
 from nbgrader.plugins import BasePlugin
@@ -154,6 +157,7 @@ def test_only_what_changed_is_marked_again_and_what_people_said_stays(course, ma
     assert "12 unchanged" in run(course, marked, "autograder", "grade", NAME)
 
 
+@in_every_way
 def test_force_marks_all_again_and_one_student_alone(course, marked):
     book, before = gradebook(marked), len(markings(marked))
     assert "1 marked" in run(course, marked, "autograder", "grade", NAME, "--student", "mistaken", "--force")
@@ -162,6 +166,7 @@ def test_force_marks_all_again_and_one_student_alone(course, marked):
     assert gradebook(marked) == book
 
 
+@in_every_way
 @pytest.mark.parametrize("lost", ["gradebook.db", f"autograded/late/{NAME}", f"feedback/late/{NAME}/{NAME}.html"])
 def test_what_is_lost_is_made_again(course, marked, by_us, lost):
     place = marked / lost
@@ -176,6 +181,7 @@ def test_what_is_lost_is_made_again(course, marked, by_us, lost):
     assert files(marked, "autograded", "feedback") == files(by_us, "autograded", "feedback")
 
 
+@in_every_way
 def test_two_at_once_do_not_harm_each_other(course, fresh, by_us):
     hand_in(fresh)
     both = [start(course, fresh, "autograder", "grade", NAME, "--workers", "1") for _ in range(2)]
@@ -186,6 +192,7 @@ def test_two_at_once_do_not_harm_each_other(course, fresh, by_us):
     assert gradebook(fresh) == gradebook(by_us)
 
 
+@in_every_way
 def test_beside_nbgraders_own_command_nothing_is_lost(course, fresh, by_us):
     hand_in(fresh)
     both = [
@@ -199,6 +206,7 @@ def test_beside_nbgraders_own_command_nothing_is_lost(course, fresh, by_us):
     assert files(fresh, "autograded", "feedback") == files(by_us, "autograded", "feedback")
 
 
+@in_every_way
 def test_what_cannot_be_taken_is_left_out_and_who_cannot_be_listed_is_named(course, fresh):
     put(fresh, "with-a-film", notebook())
     with (fresh / "submitted" / "with-a-film" / NAME / "film.mp4").open("wb") as film:
@@ -227,6 +235,7 @@ def test_what_cannot_be_taken_is_left_out_and_who_cannot_be_listed_is_named(cour
     assert files(fresh, "autograded", "feedback") == kept
 
 
+@in_every_way
 def test_a_full_disk_is_said_and_once_there_is_room_the_same_command_goes_on(course, tmp_path, by_us):
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -273,6 +282,7 @@ def squeeze(group: Path) -> None:
             return
 
 
+@in_every_way
 def test_out_of_memory_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, by_us, scarce):
     hand_in(fresh)
     history = fresh / "marked" / "history.jsonl"
@@ -305,16 +315,17 @@ def test_out_of_memory_at_any_moment_it_ends_like_an_undisturbed_run(course, fre
     assert files(fresh, "autograded", "feedback") == files(by_us, "autograded", "feedback")
 
 
-KILLS = 20
+KILLS = {True: 20, False: 6}  # with --prove, and without
 
 
-def test_killed_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, tmp_path):
-    """SIGKILL at twenty moments, with submissions coming in all the while; then once to the end."""
-    chance = random.Random(20)
+@in_every_way
+def test_killed_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, tmp_path, request):
+    """SIGKILL at many moments, with submissions coming in all the while; then once to the end."""
+    chance, kills = random.Random(20), KILLS[request.config.getoption("--prove")]
     students = [f"student-{n}" for n in range(8)]
     final = {student: notebook(WRONG if n % 3 else BEST, comment=student) for n, student in enumerate(students)}
     fates = {"before": 0, "between": 0, "after": 0}
-    for number in range(KILLS):
+    for number in range(kills):
         for student in chance.sample(students, 4):
             put(fresh, student, notebook(BEST, comment=f"{student}, version {number}"))
         process = start(course, fresh, "autograder", "grade", NAME, "--workers", "1")
@@ -329,7 +340,7 @@ def test_killed_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, tmp
         process.kill()
         process.communicate()
     print(fates)
-    assert fates["between"] >= KILLS // 3
+    assert fates["between"] >= kills // 3
     for student, content in final.items():
         put(fresh, student, content)
     run(course, fresh, "autograder", "grade", NAME)
@@ -373,6 +384,7 @@ def cluster(course, tmp_path_factory):
         process.wait()
 
 
+@in_every_way
 def test_a_cluster_gives_the_same_marks_also_when_workers_are_killed(course, cluster, fresh, by_us):
     address, workers = cluster
     hand_in(fresh)
@@ -390,6 +402,7 @@ def test_a_cluster_gives_the_same_marks_also_when_workers_are_killed(course, clu
     assert len(markings(fresh)) == 12
 
 
+@in_every_way
 def test_a_worker_with_another_version_marks_nobody(course, cluster, fresh):
     address, _ = cluster
     put(fresh, "early", notebook({}))

@@ -21,6 +21,7 @@ from class_copies import notebook as handed_in
 from conftest import NOTEBOOKS, ROOT
 from nbgrader.api import Gradebook
 from nbgrader.apps.nbgraderapp import NbGraderApp
+from proofs import ATTENTION, MARKING
 from traitlets.config import Application
 from typer.testing import CliRunner
 
@@ -239,6 +240,7 @@ def test_what_the_gradebook_is_told_and_asked_is_run_as_it_is_written(classroom)
     assert "There are 0 students" in said[2]
 
 
+@pytest.mark.depends_on(*MARKING, *ATTENTION, "handout.py", "syllabus.py", "../docs/instructors.md")
 @pytest.mark.slow
 def test_a_term_goes_by_the_guide(tmp_path):
     """Its commands in their order, as they are written. Two students hand in; their written answers get points."""
@@ -350,7 +352,7 @@ def test_a_written_answer_has_a_rubric_above_it_and_a_sample_answer_in_it(name):
     [
         ("· 4 points · easy · 10 minutes", "· 5 points · easy · 10 minutes", "says 5 points; it earns 4"),
         ("· 4 points · easy · 10 minutes", "· 4 points · easy", "No box above softmax"),
-        ("**Time** about 225 minutes", "**Time** plenty", "does not say"),
+        ("**Time:** about 225 minutes", "**Time:** plenty", "does not say"),
     ],
 )
 def test_a_notebook_that_does_not_say_what_an_exercise_takes_is_named(old, new, said, tmp_path):

@@ -15,6 +15,7 @@ import nbformat
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
+from proofs import ATTENTION, MARKING
 
 from autograder.asked.course import exercises, in_notebook, questions
 from autograder.grading import handed_in, mend
@@ -246,6 +247,7 @@ def nbgrader(root, *command):
     )
 
 
+@pytest.mark.depends_on(*MARKING, *ATTENTION)
 @pytest.mark.slow
 def test_a_class_full_of_what_is_no_homework(tmp_path):
     root = tmp_path / "course"

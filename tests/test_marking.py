@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import nbformat
 import pytest
-from conftest import ROOT
+from conftest import NOTEBOOKS, ROOT, read
+from proofs import MARKING, UNCHANGED
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.asked.course import exercises, questions
@@ -124,7 +125,7 @@ IN_ANSWERS = {
     "segmentation fault": "def softmax(scores, dim=-1):\n    import ctypes\n    ctypes.string_at(0)",
     "sys.exit": "def softmax(scores, dim=-1):\n    import sys\n    sys.exit()",
     "kills its parent": "def softmax(scores, dim=-1):\n    import os\n    os.kill(os.getppid(), 9)\n    return scores",
-    "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**28)",
+    "enormous result": "def softmax(scores, dim=-1):\n    return torch.zeros(2**26)",
     "deeply nested result": (
         "def softmax(scores, dim=-1):\n    x = []\n    for _ in range(10**5):\n        x = [x]\n    return x"
     ),
@@ -347,6 +348,40 @@ def test_a_given_cell_is_run_when_a_cell_or_an_answer_builds_on_it(template, sho
     verdicts, ran = marked_against(release, template, use_it)
     assert earned(verdicts) == POINTS
     assert set(chain) <= ran
+
+
+def test_an_answers_own_helper_is_not_replaced_by_a_given_one_of_its_name(template, short):
+    """The given one stands above it, is passed over, and defines something else that a later cell needs."""
+    given = "def helper(scores, dim):\n    return scores * 0\n\n\nhelp_too = 3"
+    own = "def helper(scores, dim):\n    return (scores - scores.amax(dim, keepdim=True)).exp()\n\n\n"
+    body = "def softmax(scores, dim=-1):\n    return helper(scores, dim) / helper(scores, dim).sum(dim, keepdim=True)"
+
+    def with_a_helper(notebook):
+        [answer] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
+        answer.source = own + body
+        [test] = [cell for cell in notebook.cells if grade_id(cell) == "test_softmax"]
+        notebook.cells.insert(notebook.cells.index(test), nbformat.v4.new_code_cell("print(help_too)"))
+
+    verdicts, ran = marked_against(with_given_cells(short, given), template, with_a_helper)
+    assert given in ran
+    assert earned(verdicts) == POINTS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_other_right_answers_get_full_marks_in_the_notebook_too(template, name, proof):
+    """With what the notebook gives around them, and with each other."""
+    of_the_notebook = (f"exercises/{name.replace('-', '_')}", f"../solutions/{name}", f"../course/{name}")
+    if not proof.run_again(*(ROOT / "autograder" / place for place in (*MARKING, *of_the_notebook))):
+        pytest.skip(UNCHANGED)
+    release = read("course", name)
+    for number in range(max(len(e.alternatives) for e in exercises(name))):
+        chosen = {e.name: e.alternatives[number % len(e.alternatives)].source for e in exercises(name)}
+        submitted = filled_in(release, chosen)
+        for cell in submitted.cells:
+            cell.grade_id = grade_id(cell)
+        verdicts = NotebookMarker(mend(submitted, release, []), template, ROOT / "course" / name).run().values()
+        assert {v.exercise for v in verdicts if v.exercise in chosen and not v.full} == set(), number
 
 
 def test_a_given_cell_that_a_student_changed_is_run(template, short):

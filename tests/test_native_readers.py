@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import ROOT
 
-from autograder.corpus import LANGUAGES, derivations, readers
+from autograder.corpus import LANGUAGES, bangla, derivations, readers
 from autograder.corpus.engine import SLOT
 
 SHEETS = ROOT / "docs" / "native-readers"
@@ -26,12 +26,17 @@ def test_the_sheets_are_what_the_stories_are_made_of(made):
     assert {path.name: path.read_text("utf-8") for path in SHEETS.glob("*.tsv")} == made
 
 
-@pytest.mark.parametrize("language", LANGUAGES[1:])
-def test_each_kind_of_sentence_and_each_form_of_a_word_is_asked_about(made, language):
+STREAMS = {f"{language}.tsv": (language, LANGUAGES, derivations) for language in LANGUAGES[1:]}
+STREAMS["bangla-agreement.tsv"] = ("bangla", bangla.LANGUAGES, bangla.derivations)
+
+
+@pytest.mark.parametrize("sheet", STREAMS)
+def test_each_kind_of_sentence_and_each_form_of_a_word_is_asked_about(made, sheet):
     """Of other stories than those that the sheet was taken from."""
-    told = "\n".join(column(made[f"{language}.tsv"], "to check"))
-    index, patterns = LANGUAGES.index(language), 0
-    for _, story in zip(range(300), derivations(seed=99), strict=False):
+    language, languages, stories = STREAMS[sheet]
+    told = "\n".join(column(made[sheet], "to check"))
+    index, patterns = languages.index(language), 0
+    for _, story in zip(range(500), stories(99), strict=False):
         for source, text in story.sentences(language):
             for name, form in SLOT.findall(source.patterns[index]):
                 word = story.word(name[0].lower() + name[1:]).forms[language][form]
@@ -43,7 +48,7 @@ def test_each_kind_of_sentence_and_each_form_of_a_word_is_asked_about(made, lang
 
 
 def test_a_sheet_can_be_read_in_an_evening(made):
-    assert all(100 < len(column(made[f"{language}.tsv"], "number")) < 500 for language in LANGUAGES[1:])
+    assert all(100 < len(column(made[sheet], "number")) < 500 for sheet in STREAMS)
 
 
 def test_every_sample_of_the_notebook_is_asked_about_and_the_languages_are_named(made):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import contextlib
 import io
 import itertools
@@ -10,6 +11,7 @@ import math
 import re
 
 import nbformat
+import PIL.Image
 import pytest
 import torch
 from conftest import read
@@ -272,6 +274,22 @@ def test_every_figure_has_a_text_alternative(solution):
         assert not re.search(r"!\[\]\(|<img(?![^>]*\balt=)", cell.source)
 
 
+def test_every_figure_is_shown_with_half_its_pixels(solution):
+    """On a screen with two pixels for each of these, all are seen. A palette keeps most files as small as they were."""
+    figures = [
+        (cell.id, output.metadata["image/png"], base64.b64decode(output.data["image/png"]))
+        for cell in cells(solution, "code")
+        for output in cell.outputs
+        if "image/png" in output.get("data", {})
+    ]
+    modes = []
+    for name, about, data in figures:
+        pixels = PIL.Image.open(io.BytesIO(data))
+        assert (2 * about["width"], 2 * about["height"]) == pixels.size, name
+        modes.append(pixels.mode)
+    assert modes.count("P") > len(modes) / 2
+
+
 def test_headings_go_down_one_step_at_a_time(solution):
     levels = [
         len(line.split(" ")[0])
@@ -291,6 +309,26 @@ def test_the_opening_and_closing_say_what_they_must(solution):
     assert "you need" in opening or "prerequisites" in opening
     for heading in ("summary", "further reading"):
         assert heading in closing
+
+
+def test_the_glossary_names_what_its_sections_say(solution):
+    """Each term, but for its ending, stands in one of the sections that its row names."""
+    sections, rows, now = {}, [], None
+    for cell in cells(solution, "markdown"):
+        for part in re.split(r"(?m)^(?=## )", cell.source):
+            if heading := re.match(r"## (?:(\d+)\.|Summary)", part):
+                now = heading[1]
+            sections[now] = sections.get(now, "") + part.lower()
+        if "## Glossary" in cell.source:
+            table = re.split(r"\n## ", cell.source.split("## Glossary")[1])[0]
+            rows = [[field.strip() for field in row.split("|")[1:-1]] for row in re.findall(r"(?m)^\|.*\|$", table)]
+    assert rows[0] == ["term", "meaning", "section"]
+    assert len(rows) > 10
+    for term, _, where in rows[2:]:
+        text = " ".join(sections[number] for number in where.split(", "))
+        for name in re.findall(r"[^,(); ][^,();]*", term.lower().replace("`", "")):
+            stems = [word[: min(7, max(4, len(word) - 3))] for word in name.split()]
+            assert all(stem in text for stem in stems), f"{name}: not in section {where}"
 
 
 def test_cells_are_short(solution):

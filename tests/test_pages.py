@@ -180,7 +180,7 @@ def rows(soup):
 
 
 def test_the_top_says_who_what_and_how_much(mistaken):
-    assert [heading.get_text() for heading in mistaken.select("h1")] == ["5. Attention"]
+    assert [heading.get_text() for heading in mistaken.select("h1")] == ["5. Attention: every word looks at the others"]
     assert "Ada Lovelace (ada)" in mistaken.header.get_text()
     assert mistaken.select_one("h2").get_text() == "Your mark: 17.5 of 31 points"
 

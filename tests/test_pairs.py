@@ -73,14 +73,16 @@ def test_of_two_mistakes_both_are_named_and_never_another():
 
 
 @pytest.mark.slow
-def test_of_two_mistakes_most_are_both_named_in_all_notebooks():
+def test_of_two_mistakes_most_are_both_named_in_all_notebooks(request):
+    """In every third exercise; with --prove, in each."""
+    asked = MANY if request.config.getoption("--prove") else MANY[::3]
     found: Counter[str] = Counter()
-    for name in MANY:
+    for name in asked:
         declared = exercise(name)
         found.update(outcome(declared, two, marked(declared, two)) for two in drawn(declared, 2, seed=2))
     assert len(MANY) >= 30
     assert found["both"] >= 0.65 * found.total(), found
-    assert found["wrong"] <= 0.03 * found.total(), found  # a part that looks like a third mistake
+    assert found["wrong"] <= max(1, found.total() / 30), found  # a part that looks like a third mistake
 
 
 # --- composing --------------------------------------------------------------------------------------------------------

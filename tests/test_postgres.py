@@ -19,6 +19,7 @@ import nbformat
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
+from proofs import ATTENTION, MARKING
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
@@ -29,7 +30,11 @@ from autograder.grading import gradebook as ours
 from autograder.grading.mend import grade_id
 from autograder.sample_class import filled_in
 
-pytestmark = pytest.mark.slow  # starts a server, and marks
+MASKING = ("exercises/06_masking", "../solutions/06-masking", "../course/06-masking")
+pytestmark = [
+    pytest.mark.slow,  # starts a server, and marks
+    pytest.mark.depends_on(*MARKING, *ATTENTION, *MASKING, "../tests/test_two_at_once.py", together=True),
+]
 ROUNDS = 8
 NAMES = ["05-attention", "06-masking"]
 

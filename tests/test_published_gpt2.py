@@ -270,6 +270,9 @@ class Hub(http.server.BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
+of_the_notebook = pytest.mark.depends_on("../solutions/10-hugging-face-gpt2", "authoring.py", "../constraints.txt")
+
+
 @pytest.fixture
 def hub(stand_in):
     """The address of a hub on this machine, and the list of what it is asked for."""
@@ -291,6 +294,7 @@ def loading(cells, home: Path, **environment: str) -> subprocess.CompletedProces
     return subprocess.run(command, env=bare, cwd=FOLDER, capture_output=True, text=True, timeout=120)
 
 
+@of_the_notebook
 def test_the_download_comes_from_a_mirror_shows_its_progress_and_is_kept(cells, hub, tmp_path):
     address, asked = hub
     first = loading(cells, tmp_path, HF_ENDPOINT=address)
@@ -304,6 +308,7 @@ def test_the_download_comes_from_a_mirror_shows_its_progress_and_is_kept(cells, 
     assert not asked, "what is in the cache is not asked for again"
 
 
+@of_the_notebook
 def test_the_download_goes_through_a_proxy(cells, hub, tmp_path):
     address, asked = hub
     through = {"HTTP_PROXY": address, "http_proxy": address, "HF_ENDPOINT": "http://hub.invalid"}
@@ -312,6 +317,7 @@ def test_the_download_goes_through_a_proxy(cells, hub, tmp_path):
     assert all(path.startswith("http://hub.invalid/") for path in asked)
 
 
+@of_the_notebook
 @pytest.mark.parametrize("how", ["told to stay offline", "nothing answers", "told to take the small one"])
 def test_without_the_model_the_notebook_takes_the_small_one_and_says_so(cells, hub, tmp_path, how):
     address, asked = hub
@@ -326,6 +332,7 @@ def test_without_the_model_the_notebook_takes_the_small_one_and_says_so(cells, h
     assert ("does not answer" in result.stdout) == (how != "told to take the small one")
 
 
+@of_the_notebook
 def test_a_folder_is_taken_as_it_is(cells, stand_in, tmp_path):
     result = loading(cells, tmp_path, COURSE_GPT2=str(stand_in), HF_HUB_OFFLINE="1")
     assert "This notebook runs with gpt2\n" in result.stdout, result.stderr

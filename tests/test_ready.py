@@ -58,6 +58,8 @@ def shown():
         "right's test": test,
         "syntax": "def f(:\n    pass",
         "own": "def g():\n    assert 1 == 2\n\ng()",
+        "stopped": "def h(*ids):\n    raise KeyboardInterrupt\n\nh()",
+        "stopped test": test.replace("shift_targets(", "h(", 1),
         "after": "print('still here')",
     }
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources.values()])
@@ -139,6 +141,11 @@ def test_elsewhere_errors_are_pythons_own(shown):
     assert "assert 1 == 2" in shown["own"]
     assert "Traceback" in shown["own"]
     assert shown["after"] == "still here\n"
+
+
+@pytest.mark.parametrize("which", ["stopped", "stopped test"])
+def test_a_cell_that_is_stopped_says_where_instead_of_all_the_calls_below_it(shown, which):
+    assert shown[which] == "■ Stopped, in line 2:  raise KeyboardInterrupt\n  Run the cell again when you like."
 
 
 def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypatch, capsys):

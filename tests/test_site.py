@@ -1,7 +1,7 @@
 """The website: nothing in it that marks, nothing from other hosts, and everything that a reader is promised.
 
-What the pages are made of is tested everywhere. What is built needs the website's environment, which `make site` makes;
-without it these tests are skipped.
+What the pages are made of is tested everywhere. What is built needs the website's environment. Where it is missing, it
+is made here as `make site` makes it, in half a minute; where that fails, as without a network, these tests are skipped.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import zipfile
 from html import unescape
 from pathlib import Path
 
+import filelock
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
@@ -32,9 +33,10 @@ from autograder.grading import ready
 sys.path.insert(0, str(ROOT))  # the website is no part of the package
 from website import elsewhere, sources
 
-PYTHON = ROOT / ".venv-site" / "bin" / "python"
+ENVIRONMENT = ".venv-site"
+PYTHON = ROOT / ENVIRONMENT / "bin" / "python"
 ADDRESS = elsewhere.Address("somebody/course")
-EXPLORERS = {"05-attention", "07-multi-head", "10-hugging-face-gpt2"}  # that of notebook 11 stands behind a field
+EXPLORERS = {"05-attention", "07-multi-head", "10-hugging-face-gpt2", "11-translation"}
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
 
@@ -286,11 +288,27 @@ def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(raw, 
 
 # --- what is built ----------------------------------------------------------------------------------------------------
 
+of_the_built_site = pytest.mark.depends_on(
+    *("../website", "../course", "../solutions", "../requirements.txt", "../constraints.txt", "../environment.yml"),
+    *("asked", "grading", "exercises", "handout.py"),
+    together=True,
+)
+
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    if not PYTHON.exists():
-        pytest.skip("the website's environment is not there: make site")
+def environment(tmp_path_factory):
+    """The website's environment, as the Makefile makes it: nothing is done where it is there and as its lock says."""
+    with filelock.FileLock(tmp_path_factory.getbasetemp().parent / "site.lock"):  # two workers may need it at once
+        command = ["make", f"PYTHON={sys.executable}", f"{ENVIRONMENT}/ready"]
+        if shutil.which("make") is None:
+            pytest.skip("there is no make on this machine, which would make the website's environment")
+        done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
+    if done.returncode:
+        pytest.skip(f"the website's environment cannot be made here: {done.stderr[-300:]}")
+
+
+@pytest.fixture(scope="module")
+def built(environment, tmp_path_factory):
     goal = tmp_path_factory.mktemp("site")
     command = [PYTHON, "-m", "website.build", "--repository", "somebody/course", "--goal", goal]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, env={"PYTHONPATH": str(ROOT)})
@@ -307,6 +325,7 @@ def pages(folder: Path) -> list[Path]:
     return [folder / "index.html", *(folder / f"{name}.html" for name in NOTEBOOKS)]
 
 
+@of_the_built_site
 @pytest.mark.slow
 def test_nothing_that_marks_is_in_any_built_file(built):
     seen = set()
@@ -332,6 +351,7 @@ def _only_what_is_handed_out(path: Path) -> None:
             assert archive.read(name) == twin.read_bytes()
 
 
+@of_the_built_site
 @pytest.mark.slow
 def test_every_exercise_is_on_its_page_with_box_and_stub(built):
     for name in NOTEBOOKS:
@@ -347,6 +367,7 @@ def test_every_exercise_is_on_its_page_with_box_and_stub(built):
         assert len(re.findall(r"· \d+ points? · \w+ · \d+ minutes", squeezed(text))) == len(boxes) > 0
 
 
+@of_the_built_site
 @pytest.mark.slow
 def test_every_picture_has_its_words_and_every_formula_is_set(built):
     for path in pages(built):
@@ -365,6 +386,7 @@ def test_every_picture_has_its_words_and_every_formula_is_set(built):
         soup.cache_clear()
 
 
+@of_the_built_site
 @pytest.mark.slow
 def test_headings_go_down_one_step_at_a_time_on_every_page(built):
     for path in pages(built):
@@ -397,8 +419,9 @@ def opened(browser, host):
     """Opens a page; in the end nothing may have been asked of another host, and no script may have failed."""
     asked, errors, contexts = [], [], []
 
-    def open_page(path: str, width: int = 1300, scheme: str = "light"):
-        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme))
+    def open_page(path: str, width: int = 1300, scheme: str = "light", pixels: int = 1):
+        screen = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "device_scale_factor": pixels}
+        contexts.append(browser.new_context(**screen))
         page = contexts[-1].new_page()
         page.set_default_timeout(60_000)
         page.on("request", lambda request: asked.append(request.url))
@@ -421,6 +444,7 @@ def kept(page, name: str) -> None:
     page.screenshot(path=folder / f"site-{name}.png")
 
 
+@of_the_built_site
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["index", "05-attention"])
@@ -431,6 +455,7 @@ def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme)
     without_findings(page)
 
 
+@of_the_built_site
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name != "05-attention"])
 def test_pages_have_no_serious_finding(opened, name):
@@ -449,6 +474,7 @@ def without_findings(page, **rules) -> None:
     )
 
 
+@of_the_built_site
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["index", *NOTEBOOKS])
 def test_on_a_phone_no_page_is_wider_than_the_screen(opened, name):
@@ -458,6 +484,28 @@ def test_on_a_phone_no_page_is_wider_than_the_screen(opened, name):
         kept(page, f"{name}-phone")
 
 
+@of_the_built_site
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_figures_are_sharp_on_fine_screens_and_no_larger_than_in_jupyter(opened, scheme):
+    name = "06-masking"
+    page = opened(f"{name}.html", scheme=scheme, pixels=2)
+    look = """all => all.map(one => [one.naturalWidth, one.naturalHeight, one.clientWidth, one.clientHeight,
+                                     one.closest(".cell_output").clientWidth])"""
+    seen = page.locator("article .cell_output img").evaluate_all(look)
+    made = sources.page_of(read("course", name), read("solutions", name)).cells
+    figures = [output.metadata["image/png"] for cell in made for output in cell.get("outputs", [])
+               if "image/png" in output.get("data", {})]  # fmt: skip
+    assert len(seen) == len(figures) > 5
+    for (width, height, shown, high, column), about in zip(seen, figures, strict=True):
+        assert width == 2 * about["width"]
+        assert shown == min(about["width"], column)
+        assert abs(high / shown - height / width) < 0.01, "not stretched"
+    page.locator("article .cell_output img").first.scroll_into_view_if_needed()
+    kept(page, f"figure-sharp-{scheme}")
+
+
+@of_the_built_site
 @pytest.mark.slow
 def test_the_keyboard_turns_day_into_night(opened):
     page = opened("index.html")
@@ -474,6 +522,7 @@ def test_the_keyboard_turns_day_into_night(opened):
     assert page.evaluate(ground) != before
 
 
+@of_the_built_site
 @pytest.mark.slow
 def test_the_search_finds_a_word_and_shows_where_it_stands(opened):
     page = opened("search.html?q=perplexity")
@@ -483,6 +532,7 @@ def test_the_search_finds_a_word_and_shows_where_it_stands(opened):
     kept(page, "search")
 
 
+@of_the_built_site
 @pytest.mark.slow
 def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):
     """What a browser does not allow there is to fetch the lines around a word that was found."""
@@ -494,6 +544,7 @@ def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):
     page.close()
 
 
+@of_the_built_site
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(EXPLORERS))
 def test_explorers_are_alive(opened, name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import importlib.util
 import itertools
 import math
@@ -25,6 +26,11 @@ TINY = ["--steps", "3", "--layers", "1", "--heads", "2", "--width", "16"]
 TINY_GPT2 = [*TINY, "--batch-size", "2", "--characters", "20000"]
 # A model is kept in a folder of the working directory, if nobody names another
 TINY_TRANSLATOR = [*TINY, "--vocab-size", "400", "--batch-tokens", "300", "--tests", "2", "--rounds", "1"]
+
+of_training = pytest.mark.depends_on(
+    *("training", "corpus", "asked", "exercises/11_translation", "../solutions/11-translation", "../constraints.txt"),
+    together=True,
+)
 
 
 # --- stories_gpt2 -----------------------------------------------------------------------------------------------------
@@ -49,6 +55,7 @@ def trained(tmp_path_factory):
     return folders, results[0].output
 
 
+@of_training
 @pytest.mark.slow
 def test_a_few_steps_make_a_model_that_hugging_face_loads(trained):
     folder = trained[0][0]
@@ -59,6 +66,7 @@ def test_a_few_steps_make_a_model_that_hugging_face_loads(trained):
     assert model(ids).logits.shape == (1, ids.shape[1], len(tokenizer))
 
 
+@of_training
 @pytest.mark.slow
 def test_the_run_says_its_loss_beside_the_floor_and_so_does_the_card(trained):
     folders, printed = trained
@@ -70,6 +78,7 @@ def test_the_run_says_its_loss_beside_the_floor_and_so_does_the_card(trained):
     assert str(folders[0]) not in card
 
 
+@of_training
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights(trained):
     first, second = (AutoModelForCausalLM.from_pretrained(folder).state_dict() for folder in trained[0])
@@ -135,6 +144,7 @@ def tsv(tmp_path_factory):
     return path
 
 
+@of_training
 @pytest.mark.slow
 def test_a_few_steps_of_both_layouts_are_reported_beside_the_published_run(tsv):
     result = CliRunner().invoke(translate.app, [str(tsv), "--layout", "both", *TINY_TRANSLATOR])
@@ -167,12 +177,34 @@ def test_without_sacrebleu_the_report_says_so(tsv, monkeypatch):
     assert "not installed" in result.output
 
 
-@pytest.mark.slow
-def test_it_runs_in_bfloat16_as_on_a_gpu(tsv, monkeypatch):
-    monkeypatch.setattr(translate.Recipe, "autocast", lambda self: torch.autocast("cpu", torch.bfloat16))
-    for options in (["--layout", "fused", "--beam", "2"], ["--layout", "looped"]):
-        result = CliRunner().invoke(translate.app, [str(tsv), *options, *TINY_TRANSLATOR])
+def test_sentences_of_ones_own_have_settings_of_their_own_where_nothing_else_is_said(tsv, monkeypatch):
+    """With those of the stories, a model of real sentences never looks at the source (docs/translating.md)."""
+    recipes: list[translate.Recipe] = []
+    monkeypatch.setattr(translate, "run", lambda corpus, recipe, *_, **__: recipes.append(recipe))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for words in ([], [str(tsv)], [str(tsv), "--dropout", "0.2", "--separate"], [str(tsv), "--paper"]):
+        result = CliRunner().invoke(translate.app, words)
         assert result.exit_code == 0, result.output
+    stories, own, told, paper = recipes
+    assert (stories.warmup, stories.dropout, stories.joint, stories.average) == (400, 0.1, False, 1)
+    assert own == dataclasses.replace(stories, **translate.OWN)
+    assert told == dataclasses.replace(own, dropout=0.2, joint=False)
+    assert (paper.width, paper.dropout, paper.vocab_size) == (512, 0.1, 37_000)
+
+
+@of_training
+@pytest.mark.slow
+def test_it_runs_in_bfloat16_as_on_a_gpu(tsv):
+    for options in (["--layout", "fused", "--beam", "2"], ["--layout", "looped"]):
+        result = CliRunner().invoke(translate.app, [str(tsv), *options, "--precision", "bfloat16", *TINY_TRANSLATOR])
+        assert result.exit_code == 0, result.output
+        assert "bfloat16" in result.output
+
+
+def test_a_precision_that_there_is_not_is_refused(tsv):
+    result = CliRunner().invoke(translate.app, [str(tsv), "--precision", "float16", *TINY_TRANSLATOR])
+    assert result.exit_code == 2
+    assert "float32 or bfloat16, not float16" in result.output
 
 
 BAD = {
@@ -319,6 +351,7 @@ def undisturbed(tsv, tmp_path_factory):
     return folder
 
 
+@of_training
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(tsv, undisturbed, tmp_path, monkeypatch):
     step = translate.Trainer.step
@@ -347,6 +380,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(tsv, und
     assert curves[0] == curves[1]
 
 
+@of_training
 @pytest.mark.slow
 def test_other_settings_do_not_go_on_with_an_unfinished_run(tsv, undisturbed, tmp_path):
     keeping.keep_state(tmp_path, {"run": "another"})
@@ -354,6 +388,7 @@ def test_other_settings_do_not_go_on_with_an_unfinished_run(tsv, undisturbed, tm
     assert "unfinished training of other data" not in (undisturbed / "model.json").read_text(encoding="utf-8")
 
 
+@of_training
 @pytest.mark.slow
 def test_the_curve_holds_both_losses_and_what_sacrebleu_says(undisturbed):
     points = list(csv.DictReader((undisturbed / "curve.csv").open()))
@@ -364,6 +399,7 @@ def test_the_curve_holds_both_losses_and_what_sacrebleu_says(undisturbed):
     assert (undisturbed / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+@of_training
 @pytest.mark.slow
 def test_a_kept_model_translates_without_the_autograder(undisturbed):
     sentence = "Onye gụrụ egwu? Ọ bụ Kate."
@@ -380,6 +416,7 @@ def test_a_kept_model_translates_without_the_autograder(undisturbed):
     assert here.say(sentence, beam=1) == translate.translate(here.parts, here.model, tongues, [sentence], recipe, 1)[0]
 
 
+@of_training
 @pytest.mark.slow
 def test_a_joint_vocabulary_has_one_table_for_source_target_and_output(undisturbed):
     here = say.Speaker(undisturbed)

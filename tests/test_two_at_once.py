@@ -12,6 +12,7 @@ import nbformat
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
+from proofs import ATTENTION, MARKING
 
 from autograder.grading.gradebook import alone, make_ready
 from autograder.grading.mend import grade_id
@@ -90,6 +91,7 @@ def test_a_turn_may_be_taken_within_a_turn_and_ends(tmp_path):
             pass
 
 
+@pytest.mark.depends_on(*MARKING, *ATTENTION, "exercises/06_masking", "../solutions/06-masking")
 @pytest.mark.slow
 def test_two_notebooks_are_marked_in_two_terminals(tmp_path):
     names = ["05-attention", "06-masking"]

@@ -19,8 +19,10 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface_hub": "huggingface-hub"}
-# What students use without importing it. IPython, which notebooks do import, is ipykernel's.
+# What students use without importing it; and what notebooks import that comes with it: ipykernel brings IPython, and
+# matplotlib brings pillow.
 WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}
+BROUGHT = {"IPython", "PIL"}
 PYTHON = {"python_version": "3.11", "python_full_version": "3.11.0"}  # the oldest: newer ones need the same or less
 LINUX = PYTHON | {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
 MACOS = PYTHON | {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"}
@@ -163,7 +165,7 @@ def test_students_install_what_their_notebooks_import_and_nothing_that_only_mark
     modules = {module for cell in cells for module in imported(cell)}
     assert "torch" in modules
     beside = {path.stem for path in ROOT.glob("course/*/*.py")}
-    assert distributions(modules - {"IPython"} - beside) == students() - WHERE_NOTEBOOKS_OPEN
+    assert distributions(modules - BROUGHT - beside) == students() - WHERE_NOTEBOOKS_OPEN
 
 
 def test_what_the_package_imports_is_required_by_name():

@@ -17,6 +17,7 @@ import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
 from nbgrader.exchange import ExchangeError
+from proofs import ATTENTION, MARKING
 
 from autograder.asked.course import exercises, in_notebook, questions
 from autograder.batch import arrivals
@@ -358,6 +359,7 @@ def history(classroom):
     return [json.loads(line)["student"] for line in lines]
 
 
+@pytest.mark.depends_on(*MARKING, *ATTENTION)
 @pytest.mark.slow
 def test_what_arrives_is_marked_once_and_a_stopped_watcher_goes_on_where_it_was(watching, course):
     watcher = watching()
@@ -396,6 +398,7 @@ def test_what_arrives_is_marked_once_and_a_stopped_watcher_goes_on_where_it_was(
     print(watcher.said(), second.said())
 
 
+@pytest.mark.depends_on(*MARKING, *ATTENTION)
 @pytest.mark.slow
 def test_nobody_waits_for_a_hundred_submissions_or_for_endless_notebooks(watching):
     watcher = watching("--workers", "3", "--budget", "0.5")

@@ -32,6 +32,7 @@ html_title = course().title
 html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False
+html_scaled_image_link = False  # figures have more pixels than they are wide: not each is a stop for the keyboard
 html_static_path = ["static"]
 html_favicon = "static/icon.svg"
 html_css_files = ["course.css"]

@@ -157,7 +157,7 @@ def quietly_called(answer: dict) -> None:
     """The call left the global random generator alone."""
     if answer["rng_moved"]:
         raise Wrong(
-            "Your code draws from the global random generator; the result must not depend on chance.",
+            "Your code draws from the global random generator, or seeds it anew; it is the caller's.",
             "global_generator",
         )
 

@@ -267,7 +267,7 @@ SLIPS: tuple[Slip, ...] = (
     Slip(
         "global_generator",
         "Your code draws from torch's global random generator, or seeds it anew: the caller's random numbers change.",
-        tuple(map(first, ("torch.manual_seed(42)", "torch.rand(1)"))),
+        tuple(map(first, ("torch.manual_seed(42)", "torch.manual_seed(0)", "torch.rand(1)"))),
     ),
     Slip(
         "error_of_another_type",

@@ -14,10 +14,11 @@ import ast
 import itertools
 import json
 import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from . import LANGUAGES, derivations
-from .engine import SLOT, Say
+from . import LANGUAGES, bangla, derivations
+from .engine import SLOT, Derivation, Say
 from .write import ROOT
 
 SEED = 7
@@ -25,15 +26,17 @@ ENOUGH = 4_000  # stories in a row that bring nothing new: then the rarest has b
 TOP = ("number", "language", "english", "to check", "right?", "how I would say it")
 
 
-def shown(language: str) -> list[tuple[str, str]]:
+def shown(
+    language: str, languages: Sequence[str] = LANGUAGES, stories: Callable[[int], Iterator[Derivation]] = derivations
+) -> list[tuple[str, str]]:
     """(English, `language`) of the sentences to check, in the order of the stories they come from."""
-    index = LANGUAGES.index(language)
+    index = languages.index(language)
     seen: set[Say | str] = set()
     found: list[tuple[str, str]] = []
     nothing = 0
-    for story in derivations(SEED):
+    for story in stories(SEED):
         before, nothing = "", nothing + 1
-        pairs = zip(story.sentences(LANGUAGES[0]), story.sentences(language), strict=True)
+        pairs = zip(story.sentences("english"), story.sentences(language), strict=True)
         for (source, english), (_, told) in pairs:
             brought = {source} | {
                 story.word(name[0].lower() + name[1:]).forms[language][form]
@@ -81,6 +84,8 @@ def sheet(rows: list[tuple[str, str, str]]) -> str:
 def sheets() -> dict[str, str]:
     """The files by their names."""
     told = {language: [(language, *pair) for pair in shown(language)] for language in LANGUAGES[1:]}
+    agreeing = shown("bangla", bangla.LANGUAGES, bangla.derivations)
+    told["bangla-agreement"] = [("bangla", *pair) for pair in agreeing]
     english, *others = samples().items()
     told["samples"] = [(language, english[1], text) for language, text in others]
     told["many-languages"] = many_languages()

@@ -4,7 +4,7 @@ for anything there.
 nbgrader stays as it is. Formgrader reads nbgrader_config.py in the process of the server, and that file calls
 `guard_server`: from then on each answer of Formgrader's has a content security policy. Only scripts that nbgrader's own
 templates name run, by a word that is drawn for each answer, and pictures come from what students handed in. Files of
-students are shown in a sandbox.
+students are shown in a sandbox. Formgrader's button that marks somebody has a clerk do it, outside of the server.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -28,6 +29,8 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.web import HTTPError, OutputTransform, authenticated
 
 from . import page_text, written
+from .clerk import Clerk
+from .formgrader_script import HOW_FAR
 from .lexer import NotebookLexer
 from .page_budget import Budget
 
@@ -192,17 +195,44 @@ def entry() -> type:
 
 
 def lists() -> type:
-    """nbgrader's scripts that list students, so that those without a name are called by their id."""
+    """nbgrader's scripts that list students, so that those without a name are called by their id.
+
+    That of submissions also shows how far marking is.
+    """
     from nbgrader.server_extensions.formgrader.handlers import BaseHandler, static_path
 
     class Lists(BaseHandler):
         @authenticated
         def get(self, name: str) -> None:
             source = Path(static_path, "js", f"{name}.js").read_text("utf-8")
+            source = source.replace(NAMELESS, KNOWN_AS).replace('email = "None"', 'email = ""')
+            if name == "manage_submissions":
+                source += HOW_FAR
             self.set_header("Content-Type", "text/javascript; charset=utf-8")
-            self.finish(source.replace(NAMELESS, KNOWN_AS).replace('email = "None"', 'email = ""'))
+            self.finish(source)
 
     return Lists
+
+
+def marks(clerk: Clerk) -> tuple[type, type]:
+    """What marks one student, as nbgrader's own does, and what says how far that is."""
+    from nbgrader.server_extensions.formgrader.base import BaseApiHandler, check_notebook_dir, check_xsrf
+
+    class Mark(BaseApiHandler):
+        @authenticated
+        @check_xsrf
+        @check_notebook_dir
+        async def post(self, assignment: str, student: str) -> None:
+            clerk.root = Path(self.coursedir.root)
+            self.write(json.dumps(await clerk.mark(assignment, student)))
+
+    class HowFar(BaseApiHandler):
+        @authenticated
+        @check_xsrf
+        def get(self, assignment: str) -> None:
+            self.write(clerk.under_way(assignment))
+
+    return Mark, HowFar
 
 
 def guard_server() -> None:
@@ -217,5 +247,11 @@ def guard_server() -> None:
     application.settings["autograder_guards_formgrader"] = True
     prefix = application.settings["base_url"].rstrip("/")
     application.add_transform(guard(prefix, application.settings))
-    own = [(f"{prefix}/formgrader/?", entry()), (f"{prefix}/formgrader/static/js/{LISTS}", lists())]
+    mark, how_far = marks(Clerk(Path.cwd()))
+    own = [
+        (f"{prefix}/formgrader/?", entry()),
+        (f"{prefix}/formgrader/static/js/{LISTS}", lists()),
+        (f"{prefix}/formgrader/api/submission/([^/]+)/([^/]+)/autograde", mark),
+        (f"{prefix}/formgrader/api/marking/([^/]+)", how_far),
+    ]
     application.add_handlers(".*$", own)  # before nbgrader's: the first one counts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ class NotebookMarker:
     files: Path | None = None  # folder of the files that were handed in with the notebook
     limits: Limits = field(default_factory=Limits)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
+    tell: Callable[[int, int], None] | None = None  # is told how many test cells are marked, and of how many
 
     def run(self) -> dict[str, Verdict]:
         self._started = time.process_time()
@@ -76,6 +77,10 @@ class NotebookMarker:
         self._session: Session | None = None
         self._postponed: list[Postponed] = []
         self._all_gone = True  # whether nothing is left of the sessions that were ended
+        asked = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
+        tests = len(asked)
+        notebooks = {question_or_exercise(name).notebook for name in asked}
+        self._given = frozenset[str]().union(*map(given_names, notebooks))
         try:
             for index, cell in enumerate(self.notebook.cells):
                 if cell.cell_type != "code":
@@ -83,13 +88,15 @@ class NotebookMarker:
                 name = exercise_of(cell)
                 if name is not None:
                     self._mark(cell, name)
+                    if self.tell is not None:
+                        self.tell(len(self.verdicts), tests)
                 elif GIVEN in cell.metadata.get("tags", []):
                     self._pass_over(index, cell)
                 elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
                     self._catch_up(needed_by(cell.source))
                     self._run_unknown_test(index, cell)
                 else:
-                    self._catch_up(needed_by(cell.source))
+                    self._catch_up(needed_by(cell.source) | self._defined_anew(cell))
                     self._run(index, cell)
             self._ask_again()
             self._ask_apart()
@@ -177,6 +184,15 @@ class NotebookMarker:
         for index in reversed(needed):
             self._passed_over.remove(index)
             self._run(index, self.notebook.cells[index])
+
+    def _defined_anew(self, cell: NotebookNode) -> frozenset[str]:
+        """Names of this cell's own that a given cell from above would take away again if it were run after it.
+
+        An answer may bring a helper of its own by a given name, such as a `Block`. Of what is no answer, only names
+        that are asked for later are looked at: an experiment is not run because somebody calls a number `x`, too.
+        """
+        defined = defined_in(cell.source)
+        return defined if _is_answer(cell) else defined & self._given
 
     def _alive(self, index: int) -> Session:
         """The session as it is before cell `index`; after a death, a new one in which the earlier cells run again."""

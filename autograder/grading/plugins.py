@@ -12,9 +12,9 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import nbformat
 import nbformat.reader
@@ -282,6 +282,8 @@ class Judge(NbGraderPreprocessor):
 
     sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
 
+    tell: ClassVar[Callable[[int, int], None] | None] = None  # where marking says how far it is, as NotebookMarker.tell
+
     _template: Template | None = None  # one for the process, whatever number of instances nbgrader makes
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -322,7 +324,7 @@ class Judge(NbGraderPreprocessor):
             memory=self.memory,
         )
         try:
-            NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits).run()
+            NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits, tell=Judge.tell).run()
         except SandboxError:
             raise  # nobody's fault but ours: the instructor must see it, and no student gets a zero for it
         except Exception:

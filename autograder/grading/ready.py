@@ -25,7 +25,7 @@ CLAIM, CLAIMED = "claim", "# @title What the text says of this, checked\n"  # th
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
 ANSWERED = 'print("✓ {name} is answered. Whether it is right, you are told after marking.")'
 NETWORK = {"pooch", "transformers"}  # notebooks that import these can fetch something
-SELDOM = {"IPython"}  # comes with Jupyter, under another name
+SELDOM = {"IPython", "PIL"}  # come with Jupyter and matplotlib, under other names
 
 
 class Ready(NbGraderPreprocessor):
@@ -60,7 +60,7 @@ def _speak(cell: NotebookNode, name: str, said: str) -> None:
 
 def _first_cell(imported: set[str], beside: list[str]) -> NotebookNode:
     call = (
-        "get_ipython().set_custom_exc((Exception,), plainly)\n"
+        "get_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)\n"
         f"look_around({sorted(imported - SELDOM)!r},\n            {beside!r}, network={bool(NETWORK & imported)})"
     )
     source = (home() / "handout" / "ready.py").read_text("utf-8").rstrip() + "\n\n\n" + call

@@ -2,6 +2,7 @@
 
     python -m autograder.training.grow                            the course's stories, with their exact floor
     python -m autograder.training.grow diary.txt --minutes 60     a text of your own
+    python -m autograder.training.grow --size bangla              a published size, on the course's Bangla sentences
     python -m autograder.training.grow --list                     the sizes: parameters, arithmetic, memory
     python -m autograder.training.grow big.txt --size gpt2        GPT-2's 124 million, for one large GPU
 
@@ -42,7 +43,7 @@ from . import grown, keeping
 from .machine import compiles, device_here, peak_flops, precision_for, wait_for
 from .sizes import SIZES, Size, size_named
 from .stories_gpt2 import IGNORED
-from .texts import TOKENS, BadText, Material, own_text, stories
+from .texts import CORPORA, TOKENS, BadText, Material, own_text, stories
 
 WARMUP = 0.05  # of the run
 EVERY = 60.0  # seconds between two times that the state is kept, at most
@@ -88,7 +89,7 @@ def new_model(size: Size, material: Material, seed: int) -> GPT2LMHeadModel:
     """An untrained GPT-2 of this size."""
     torch.manual_seed(seed)
     end = material.tokenizer.eos_token_id
-    model = GPT2LMHeadModel(size.config(len(material.tokenizer), end))
+    model = GPT2LMHeadModel(size.config(size.rows_of_table(len(material.tokenizer)), end))
     # Padding is named here and not in the configuration, where it makes calls warn that they have no attention mask
     model.generation_config = GenerationConfig(bos_token_id=end, eos_token_id=end, pad_token_id=end)
     return model
@@ -200,6 +201,7 @@ class Progress:
     best_step: int = 0
     weights: dict[str, Tensor] = field(default_factory=dict)  # those with the lowest validation loss
     seconds: float = 0.0  # of training
+    processor: float = 0.0  # seconds of its cores, of training
     share: float = 0.0  # of the run that is over
     looked: float = 0.0  # the share at the last look
     looked_at: tuple[int, float] = (0, 0.0)  # step and seconds then
@@ -220,6 +222,10 @@ class Run:
         self.peak = peak_flops(recipe.device, recipe.precision)
         self.kept_at = time.perf_counter()
 
+    @property
+    def rows_of_table(self) -> int:
+        return self.recipe.size.rows_of_table(len(self.material.tokenizer))
+
     def train(self) -> None:
         """To the end of the minutes or steps; the weights with the lowest validation loss are kept."""
         self.take_up()
@@ -229,9 +235,10 @@ class Run:
             self.trainer.warm_up(self.material)
         with tqdm(total=100, desc=self.folder.name, bar_format="{desc}: {n:.0f} %|{bar}| {elapsed}{postfix}") as bar:
             while now.share < 1:
-                started = time.perf_counter()
+                started, processor = time.perf_counter(), time.process_time()
                 now.recent.append(self.trainer.step(self.material, now.share))
                 now.seconds += time.perf_counter() - started
+                now.processor += time.process_time() - processor
                 elapsed = now.seconds / (60 * recipe.minutes)
                 now.share = min(1.0, self.trainer.taken / recipe.steps if recipe.steps else elapsed)
                 bar.update(100 * now.share - bar.n)
@@ -261,7 +268,7 @@ class Run:
             validation=validation_loss(self.trainer, self.material),
             minutes=now.seconds / 60,
             tokens_per_second=speed,
-            utilisation=speed * size.flops_per_token(len(self.material.tokenizer)) / self.peak,
+            utilisation=speed * size.flops_per_token(self.rows_of_table) / self.peak,
         )
         now.points.append(point)
         now.samples.append(written(self.trainer, self.material))
@@ -319,14 +326,14 @@ class Run:
     def facts(self) -> list[tuple[str, str]]:
         """Rows of the report and of the card."""
         now, size, material = self.now, self.recipe.size, self.material
-        V = len(material.tokenizer)
+        V, different = self.rows_of_table, len(material.tokenizer)
         parameters, tokens = size.parameters(V), self.trainer.taken * size.tokens_per_step
         shape = f"{size.layers} layers, {size.heads} heads, width {size.width}, context {size.context}"
         took = f"{self.trainer.taken:,} steps, {now.seconds / 60:.2g} minutes"
         rows = [
-            ("text", f"{material.title}: {len(material.tokens):,} tokens to learn from, {V:,} different ones"),
+            ("text", f"{material.title}: {len(material.tokens):,} tokens to learn from, {different:,} different ones"),
             ("size", f"{size.name}: {shape}"),
-            ("parameters N", f"{parameters:,}"),
+            ("parameters N", f"{parameters:,}" + (f"; {V - different:,} rows unused" if different < V else "")),
             ("tokens read D", f"{tokens:,}, {tokens / parameters:.1f} for each parameter"),
             ("6ND", f"{6 * parameters * tokens:.2e} FLOP; with attention {size.flops_per_token(V) * tokens:.2e}"),
             ("training", f"{took} on {self.recipe.device} in {self.recipe.precision}"),
@@ -400,13 +407,14 @@ def shown(rows: list[tuple[str, str]]) -> Table:
 
 
 def announce(material: Material, recipe: Recipe) -> None:
-    size, V = recipe.size, len(material.tokenizer)
+    size, different = recipe.size, len(material.tokenizer)
+    V = size.rows_of_table(different)
     asked = f"{recipe.steps:,} steps" if recipe.steps else f"{recipe.minutes:g} minutes of training"
     how = f"{recipe.device} in {recipe.precision}{', compiled' if recipe.compiled else ''}"
     memory = size.memory(V, half=recipe.precision != "float32") / 1e9
     console.print(
         f"{size.name}: {size.parameters(V):,} parameters for {len(material.tokens):,} tokens of {material.title} "
-        f"({V:,} different ones); {asked} on {how}; about {memory:.2f} GB of memory for the training"
+        f"({different:,} different ones); {asked} on {how}; about {memory:.2f} GB of memory for the training"
     )
 
 
@@ -441,6 +449,10 @@ def main(
     text: Annotated[Path | None, typer.Argument(help="A UTF-8 text file.", show_default="the course's stories")] = None,
     minutes: Annotated[float, typer.Option(min=0.001, help="How long to train; looks at the loss not counted.")] = 10.0,
     size: Annotated[str | None, typer.Option(help="A name from --list.", show_default="laptop, on a GPU gpu")] = None,
+    told_in: Annotated[
+        str | None,
+        typer.Option("--stories", help="english or bangla.", show_default="the size's; nearly always english"),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The folder to keep.", show_default="grown-NAME")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Print the sizes and what they cost, and stop.")] = False,
     context: Annotated[int | None, typer.Option(min=8, help="Tokens that the model sees at once.")] = None,
@@ -471,8 +483,10 @@ def main(
         chosen = size_named(size or ("gpu" if device == "cuda" else "laptop"))
     except KeyError as error:
         raise typer.BadParameter(error.args[0], param_hint="--size") from None
+    if told_in not in (None, *CORPORA):
+        raise typer.BadParameter(f"{' or '.join(CORPORA)}, not {told_in}", param_hint="--stories")
     recipe = Recipe(
-        size=chosen.but(context=context, rows=rows, accumulate=accumulate, peak=peak, dropout=dropout),
+        size=chosen.but(context=context, rows=rows, accumulate=accumulate, peak=peak, dropout=dropout, stories=told_in),
         minutes=minutes,
         steps=steps,
         seed=seed,
@@ -480,12 +494,13 @@ def main(
         precision=precision,
         compiled=compiles(device) if compiled is None else compiled,
     )
-    folder = out or Path(f"grown-{text.stem if text else 'stories'}")
+    told = recipe.size.stories
+    folder = out or Path(f"grown-{text.stem if text else 'stories' if told == 'english' else told}")
     try:
         if text is not None:
             material = own_text(text, folder, recipe.size.vocabulary, recipe.size.context)
         else:
-            material = stories(folder, recipe.size.vocabulary, recipe.size.context)
+            material = stories(folder, recipe.size.vocabulary, recipe.size.context, language=told)
         grow(material, recipe, folder)
     except (BadText, Unusable) as error:
         typer.echo(str(error), err=True)

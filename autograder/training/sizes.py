@@ -24,10 +24,16 @@ class Size:
     peak: float  # the highest learning rate
     decay: float = 0.1  # of the matrices; tables, norms and biases do not decay
     dropout: float = 0.0
+    stories: str = "english"  # which of the course's are read, where no text is named
+    whole_table: bool = False  # whether the table has all its rows, even for a text with fewer tokens
 
     @property
     def tokens_per_step(self) -> int:
         return self.rows * self.accumulate * self.context
+
+    def rows_of_table(self, tokens: int) -> int:
+        """For a text with so many different tokens."""
+        return self.vocabulary if self.whole_table else tokens
 
     def parameters(self, vocabulary: int | None = None) -> int:
         """The output layer shares the table of tokens and counts once, as in GPT-2."""
@@ -80,6 +86,22 @@ class Size:
 SIZES = (
     Size("tiny", "a try, seconds", 2, 2, 32, 96, 2_000, rows=8, accumulate=1, peak=1e-2),
     Size("laptop", "a laptop, minutes", 4, 4, 128, 128, 8_000, rows=16, accumulate=1, peak=3e-3),
+    # A published small model for Bangla, with a batch for a processor, where a model as large takes few steps
+    Size(
+        "bangla",
+        "Bangla, as published",
+        8,
+        8,
+        512,
+        128,
+        32_100,
+        rows=8,
+        accumulate=1,
+        peak=6e-4,
+        dropout=0.2,
+        stories="bangla",
+        whole_table=True,
+    ),
     Size("gpu", "one small GPU, an hour", 8, 8, 512, 512, 16_000, rows=16, accumulate=2, peak=1e-3),
     # The published sizes, and nanoGPT's rate and batch of about half a million tokens
     Size("gpt2", "one large GPU, days", 12, 12, 768, 1_024, 50_257, rows=16, accumulate=32, peak=6e-4),

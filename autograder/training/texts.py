@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
-from transformers import GPT2Tokenizer
+from transformers import PreTrainedTokenizerFast
 
-from ..corpus import sample, true_nll
+from ..corpus import bangla, sample, true_nll
 from .keeping import whole
 from .stories_gpt2 import END, IGNORED, TRAIN_SEED, VALIDATION_SEED
 
@@ -30,6 +30,9 @@ PROMPT = 8  # tokens that a sample goes on from
 HELD_BACK = 10  # one part in so many, at the end of the text
 VALIDATION_WINDOWS = 256  # at most: a look at the loss must stay cheap
 STORIES, STORIES_VALIDATION = 10_000_000, 60_000  # characters
+BANGLA_VALIDATION = 12_000  # fewer, since a look must stay cheap in a model that a processor is too slow for
+# Words as GPT-2 cuts them, but with \p{M}: the vowel signs of Bangla are marks, and belong to their word
+WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
 
 
 class BadText(ValueError):
@@ -87,10 +90,15 @@ def vocabulary_for(characters: int, most: int) -> int:
     return max(320, min(most, 2 * math.isqrt(characters)))
 
 
-def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> GPT2Tokenizer:
+def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> PreTrainedTokenizerFast:
     """Byte-level BPE; every byte is in the alphabet, so any text comes back as it was."""
     learner = Tokenizer(models.BPE())
-    learner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    learner.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(WORDS), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
     learner.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
@@ -99,7 +107,10 @@ def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> GPT2
         show_progress=False,
     )
     learner.train_from_iterator(texts, trainer)
-    return GPT2Tokenizer(tokenizer_object=learner, model_max_length=context)
+    # Not GPT2Tokenizer, which cuts words in its own way when it is read again
+    return PreTrainedTokenizerFast(
+        tokenizer_object=learner, model_max_length=context, bos_token=END, eos_token=END, unk_token=END
+    )
 
 
 def first(texts: Iterator[str], characters: int) -> Iterator[str]:
@@ -111,7 +122,7 @@ def first(texts: Iterator[str], characters: int) -> Iterator[str]:
             return
 
 
-def encoded(texts: Iterator[str], tokenizer: GPT2Tokenizer, path: Path) -> np.ndarray:
+def encoded(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path) -> np.ndarray:
     """The token ids [N] as a map of the file `path`, which is written first. <|endoftext|> in a text is that token."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32
@@ -134,7 +145,7 @@ class Material:
 
     title: str
     name: str  # of exactly this text
-    tokenizer: GPT2Tokenizer
+    tokenizer: PreTrainedTokenizerFast
     tokens: np.ndarray  # [N] to learn from
     starts: np.ndarray | None  # where windows begin; None: anywhere
     inputs: Tensor  # [rows, T'] of validation
@@ -197,16 +208,49 @@ def begun(text: str) -> str:
     return text
 
 
-def stories(folder: Path, vocabulary: int, context: int, characters: int = STORIES) -> Material:
-    """The course's English stories, with <|endoftext|> in place of the line break behind each.
+@dataclass(frozen=True)
+class Corpus:
+    """Stories that a script writes, with their exact probability."""
+
+    title: str
+    sample: Callable[[int, int], str]  # (characters, seed)
+    true_nll: Callable[[str], float]
+    held_back: int  # characters of validation
+    words: bool  # whether the vocabulary grows until each word is one token, as there are few
+
+
+CORPORA = {
+    "english": Corpus(
+        "the course's stories",
+        lambda characters, seed: sample("english", characters=characters, seed=seed),
+        true_nll,
+        STORIES_VALIDATION,
+        words=False,
+    ),
+    "bangla": Corpus(
+        "the course's Bangla sentences",
+        lambda characters, seed: bangla.sample(characters=characters, seed=seed),
+        bangla.true_nll,
+        BANGLA_VALIDATION,
+        words=True,
+    ),
+}
+
+
+def stories(
+    folder: Path, vocabulary: int, context: int, characters: int = STORIES, language: str = "english"
+) -> Material:
+    """The course's stories, with <|endoftext|> in place of the line break behind each.
 
     Windows begin where a story begins, and validation has one story a row, so every token has all the context there is;
     then the corpus's exact probability is the floor of the loss.
     """
-    text = sample("english", characters=characters, seed=TRAIN_SEED)
-    held = sample("english", characters=STORIES_VALIDATION, seed=VALIDATION_SEED)
+    corpus = CORPORA[language]
+    text = corpus.sample(characters, TRAIN_SEED)
+    held = corpus.sample(corpus.held_back, VALIDATION_SEED)
     lines = text.splitlines()
-    tokenizer = learn_tokenizer(iter(lines), vocabulary_for(len(text), vocabulary), context)
+    wanted = vocabulary if corpus.words else vocabulary_for(len(text), vocabulary)
+    tokenizer = learn_tokenizer(iter(lines), wanted, context)
     tokens = encoded(iter([END, *(line + END for line in lines)]), tokenizer, folder / TOKENS)
     end = tokenizer.eos_token_id
     rows = [tokenizer.backend_tokenizer.encode(line).ids for line in held.splitlines()]
@@ -219,7 +263,7 @@ def stories(folder: Path, vocabulary: int, context: int, characters: int = STORI
         targets[i, : len(ids) + 1] = torch.tensor([*ids, end])
     count = int((targets != IGNORED).sum())
     return Material(
-        title="the course's stories",
+        title=corpus.title,
         name=hashlib.sha256(text.encode()).hexdigest(),
         tokenizer=tokenizer,
         tokens=tokens,
@@ -227,6 +271,6 @@ def stories(folder: Path, vocabulary: int, context: int, characters: int = STORI
         inputs=inputs,
         targets=targets,
         characters=len(held) / count,
-        floor=true_nll(held) / count,
+        floor=corpus.true_nll(held) / count,
         prompt=(end,),
     )

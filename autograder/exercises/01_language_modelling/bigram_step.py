@@ -296,6 +296,11 @@ unstable: exp of a logit of 10,000 overflows, and the step is NaN or none: take 
 - torch.softmax(logits, dim=1) => logits.exp() / logits.exp().sum(dim=1, keepdim=True)
 - in autograd
   F.cross_entropy(table[ids[:-1]], ids[1:]) => -torch.softmax(table, -1)[ids[:-1], ids[1:]].log().mean()
+epsilon_in_the_logarithm: A small number inside the logarithm avoids −inf, but where the model errs most nothing is learnt: use log_softmax.
+- in autograd
+  F.cross_entropy(table[ids[:-1]], ids[1:]) => -torch.log(torch.softmax(table, -1)[ids[:-1], ids[1:]] + 1e-9).mean()
+- in autograd
+  F.cross_entropy(table[ids[:-1]], ids[1:]) => -torch.log(torch.softmax(table, -1)[ids[:-1], ids[1:]].clamp(min=1e-9)).mean()
 table_shifted: The maximum of the whole table is subtracted before exp, not that of each row: rows far below it become 0 / 0.
 - torch.softmax(logits, dim=1) => (logits - logits.max()).exp() / (logits - logits.max()).exp().sum(dim=1, keepdim=True)
 no_pairs_nan: A text without pairs gives NaN: the mean over nothing is 0 / 0. Such a text teaches nothing, so the logits come back as they were.

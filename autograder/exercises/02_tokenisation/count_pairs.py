@@ -127,6 +127,14 @@ without_overlap: Overlapping pairs are skipped (a a a has two pairs of neighbour
   counts[pair] += frequency =>
       counts[pair] += frequency
       last = pair
+- |
+  counts = Counter()
+  for symbols, frequency in words.items():
+      i = 0
+      while i < len(symbols) - 1:
+          counts[symbols[i], symbols[i + 1]] += frequency
+          i += 2 if symbols[i] == symbols[i + 1] else 1
+  return counts
 every_second: The words are cut into couples (steps of two): every symbol but the last one begins a pair.
 - zip(symbols, symbols[1:]) => zip(symbols[::2], symbols[1::2])
 unordered: The order in a pair is lost (sorted, or a set): (a, b) and (b, a) are two different pairs.

@@ -19,6 +19,8 @@ LATE = {(98, 99): 300, (97, 98): 310, (99, 100): 320, (300, 100): 330, (310, 99)
 
 RUNS = {(97, 97): 260, (260, 260): 270, (260, 98): 280, (98, 260): 290}
 
+CHAIN = {(97, 98): 300} | {(300 + i, 98): 301 + i for i in range(60)}  # 61 merges, one after the other
+
 RANKED = {(105, 110): 275, (110, 107): 261, (105, 261): 302, (275, 103): 290, (100, 114): 280}  # in no order
 
 TIGHT = {(101, 32): 256, (32, 116): 257, (115, 46): 258, (39, 116): 259, (100, 39): 260, (101, 49): 261, (10, 97): 262}
@@ -39,7 +41,10 @@ def _asks(student: Student, *cases: tuple[str, list[int], dict, dict]) -> None:
 def _bytes(student: Student) -> None:
     _asks(
         student,
-        *[(text, PLAIN, {}, {}) for text in ("dog", "The dog.", "Löwe", "nkụ", "কুকুর 🐶", "  two\n spaces ")],
+        *[
+            (text, PLAIN, {}, {})
+            for text in ("dog", "The dog.", "Löwe", "nkụ", "কুকুর 🐶", "  two\n spaces ", "cafe\u0301 \ufb01n")
+        ],
         *[(text, SHUFFLED, {}, {}) for text in ("dog", "a b, c", "水 é")],
     )
 
@@ -50,6 +55,7 @@ def _by_rank(student: Student) -> None:
         *[(text, PLAIN, LATE, {}) for text in ("abc", "abcd", "abcab", "bcd", "cdab", "bcdcd")],
         *[(text, PLAIN, RUNS, {}) for text in ("aaa", "aaaa", "aaaaa", "aaaab", "baab")],
         *[(text, PLAIN, RANKED, {}) for text in ("drink", "thinking", "nknk", "ink")],
+        ("a" + 50 * "b", PLAIN, CHAIN, {}),
         ("the other", PLAIN, id_merges(PHRASE, PLAIN, 25), {}),
         ("water there", SHUFFLED, id_merges(PHRASE, SHUFFLED, 25), {}),
         ("ọọ nkụ", PLAIN, id_merges("ọ ọ ụ nkụ nkụ", PLAIN, 6), {}),
@@ -130,6 +136,24 @@ def text_to_ids(text, byte_ids, merges, special):
 left_to_right: The first known pair from the left is merged, whatever its rank: of all pairs in the piece, the one learnt earliest goes first, and
     that is the one with the smallest new id.
 - min(known, key=merges.get) => known[0] || known[-1]
+in_sweeps: All pairs that are known are merged in one sweep from the left, whatever their rank: only the one learnt earliest goes first.
+- |
+  ids = []
+  for part in re.split("(" + "|".join(map(re.escape, special)) + ")", text) if special else [text]:
+      if part in special:
+          ids.append(special[part])
+          continue
+      for piece in gpt2_pieces(part):
+          row = [byte_ids[byte] for byte in piece.encode("utf-8")]
+          while any(pair in merges for pair in zip(row, row[1:])):
+              i, swept = 0, []
+              while i < len(row):
+                  pair = tuple(row[i : i + 2])
+                  swept.append(merges.get(pair, row[i]))
+                  i += 2 if pair in merges else 1
+              row = swept
+          ids += row
+  return ids
 latest_first: The merge learnt last goes first: the smallest new id is the earliest.
 - min(known, key=merges.get) => max(known, key=merges.get)
 most_frequent_first: Of the pairs in the piece the most frequent one goes first: that is how merges are learnt. To encode, take the one learnt
@@ -137,10 +161,42 @@ most_frequent_first: Of the pairs in the piece the most frequent one goes first:
 - min(known, key=merges.get) => max(known, key=known.count)
 order_of_the_dictionary: The merges are taken in the order in which they stand in the dictionary: their rank is the new id.
 - min(known, key=merges.get) => next(pair for pair in merges if pair in known)
+- |
+  ids = []
+  for part in re.split("(" + "|".join(map(re.escape, special)) + ")", text) if special else [text]:
+      if part in special:
+          ids.append(special[part])
+          continue
+      for piece in gpt2_pieces(part):
+          row = [byte_ids[byte] for byte in piece.encode("utf-8")]
+          for pair, new in merges.items():
+              i = 0
+              while i < len(row) - 1:
+                  if (row[i], row[i + 1]) == pair:
+                      row[i:i + 2] = [new]
+                  i += 1
+          ids += row
+  return ids
+from_the_right: Where a pair stands several times without a gap, its last place is merged first: go from left to right.
+- |
+  ids = []
+  for part in re.split("(" + "|".join(map(re.escape, special)) + ")", text) if special else [text]:
+      if part in special:
+          ids.append(special[part])
+          continue
+      for piece in gpt2_pieces(part):
+          row = [byte_ids[byte] for byte in piece.encode("utf-8")]
+          while any(pair in merges for pair in zip(row, row[1:])):
+              new, i = min((merges[pair], -i) for i, pair in enumerate(zip(row, row[1:])) if pair in merges)
+              row[-i : 2 - i] = [new]
+          ids += row
+  return ids
 smallest_pair: The pair with the smallest parts goes first: compare the ids that the pairs become.
 - min(known, key=merges.get) => min(known) || max(known)
 one_merge_only: Only one merge is done in each piece: go on until no pair is left.
 - while True: => for _ in range(1):
+rounds_limited: There is an end to the merging before all is merged: go on until no pair is left, however long the piece is.
+- while True: => for _ in range(10): || for _ in range(20): || for _ in range(3):
 not_merged: No merges are done: the ids of the bytes come back.
 - ids += symbols => ids += [byte_ids[byte] for byte in piece.encode("utf-8")]
 - while True: => while False:
@@ -218,6 +274,8 @@ first_piece_only: Only the first piece comes back: a `return` stands inside the 
 - ids += symbols => return symbols
 lowercased: The text is turned into small letters: encode it as it is.
 - gpt2_pieces(part) => gpt2_pieces(part.lower())
+normalised: The text is normalised (NFC, NFKC) before it is encoded, so another text comes back: encode the characters as they are.
+- gpt2_pieces(part) => gpt2_pieces(__import__("unicodedata").normalize("NFC", part)) || gpt2_pieces(__import__("unicodedata").normalize("NFKC", part))
 stripped: White space at the ends is lost: encode it as it is.
 - gpt2_pieces(part) => gpt2_pieces(part.strip()) || gpt2_pieces(part.rstrip())
 unique: Each different id is kept once: repetitions belong to the text.
@@ -228,6 +286,25 @@ text: A string is returned: a list of ids is asked for.
 - return ids => return " ".join(map(str, ids))
 strings: The ids are returned as strings: whole numbers are asked for.
 - return ids => return [str(i) for i in ids]
+kept_between_calls: What pieces became is kept from one call to the next: other tables make other ids of them.
+- |
+  kept, ids = globals().setdefault("kept", {}), []
+  for part in re.split("(" + "|".join(map(re.escape, special)) + ")", text) if special else [text]:
+      if part in special:
+          ids.append(special[part])
+          continue
+      for piece in gpt2_pieces(part):
+          if piece not in kept:
+              row = [byte_ids[byte] for byte in piece.encode("utf-8")]
+              for pair in sorted(merges, key=merges.get):
+                  i = 0
+                  while i < len(row) - 1:
+                      if (row[i], row[i + 1]) == pair:
+                          row[i:i + 2] = [merges[pair]]
+                      i += 1
+              kept[piece] = row
+          ids += kept[piece]
+  return ids
 tables_used_up: A table is used up or changed (pop, clear): it belongs to the caller.
 - ids.append(special[part]) => ids.append(special.pop(part))
 - return ids =>

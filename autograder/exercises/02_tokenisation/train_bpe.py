@@ -444,6 +444,7 @@ sorted_counts:
   return result
 heap:
 - |
+  import heapq
   texts, freqs = [list(w) for w in words], list(words.values())
   counts, where = Counter(), defaultdict(set)
   for k, w in enumerate(texts):

@@ -77,7 +77,7 @@ other_unit: The memory is in another unit: a mebibyte is 2**20 bytes (2**10 is a
 - / 2**20 =>
 power_written_as_xor (slip): `^` is not a power in Python (it compares bits): write 2**20.
 - / 2**20 => / (2 ^ 20)
-whole_mebibytes (slip): The mebibytes are rounded to whole ones (`//`, int, round): keep the fraction, a float is asked for.
+whole_mebibytes (slip): The mebibytes are rounded, to whole ones (`//`, int, round) or to one decimal: keep two decimals at least, as a float.
 - 4 / 2* => 4 // 2*
 - parameters * 4 / 2**20 => math.ceil(parameters * 4 / 2**20) || round(parameters * 4 / 2**20)
 - parameters * 4 / 2**20 => round(parameters * 4 / 2**20, 1) || float(parameters * 4 // 2**20)

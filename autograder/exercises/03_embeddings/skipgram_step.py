@@ -233,6 +233,9 @@ vectors_only: Only the table of centre vectors is moved: contexts and negatives 
 - return new_vectors, new_contexts => return new_vectors, contexts.clone()
 contexts_only: Only the table of context vectors is moved: the centre vectors are trained, too.
 - return new_vectors, new_contexts => return vectors.clone(), new_contexts
+negatives_from_vectors: The negatives are looked up in `vectors`: context and negatives are both rows of `contexts`.
+- in autograd
+  u[context], u[negatives] => u[context], v[negatives]
 negatives_not_moved: The negatives are not moved (or get no gradient): they are pushed away from the centre.
 - new_contexts = new_contexts.index_add(0, negatives.flatten(), -learning_rate * at_negatives.flatten(0, 1)) =>
 context_not_moved: The true context is not moved, or what happened to it is lost where the negatives start from the old table again: both changes

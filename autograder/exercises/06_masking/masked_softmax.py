@@ -403,6 +403,10 @@ epsilon: A small number is added to the sum of the exponentials to avoid 0/0: th
   exps = torch.exp(scores.masked_fill(mask, 0) - shift).masked_fill(mask, 0.0)
   return exps / (exps.sum(-1, keepdim=True) + 1e-4)
 - |
+  safe = scores.masked_fill(mask, torch.finfo(scores.dtype).min)
+  exps = torch.exp(safe - safe.amax(-1, keepdim=True)).masked_fill(mask, 0.0)
+  return exps / (exps.sum(-1, keepdim=True) + 1e-6)
+- |
   safe = scores.masked_fill(mask, float('-inf'))
   shift = safe.amax(-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min)
   exps = torch.exp(scores.masked_fill(mask, 0) - shift).masked_fill(mask, 0.0)

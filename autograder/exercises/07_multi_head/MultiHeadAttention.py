@@ -566,6 +566,7 @@ always_causal: Later tokens are blocked even without a mask: apply the mask that
       future = torch.ones(x.shape[1], source.shape[1], dtype=torch.bool, device=x.device).triu(1)
       allowed = ~future if mask is None else ~(mask | future)
 - F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q, K, V, is_causal=True)
+- F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed, is_causal=mask is None)
 causal_instead_of_mask: Whatever the mask says, a causal one is applied: use the mask that is given.
 - F.scaled_dot_product_attention(Q, K, V, attn_mask=allowed) => F.scaled_dot_product_attention(Q, K, V, is_causal=mask is not None)
 mask_sometimes: The mask is used in one mode only (training or evaluation). What is blocked is blocked in both.

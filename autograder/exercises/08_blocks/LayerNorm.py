@@ -262,6 +262,8 @@ over_everything: One mean and one variance are taken over several dimensions: ea
   var(dim=-1, => var(dim=(-2, -1),
 - mean = x.mean(dim=-1, keepdim=True)  # (..., 1) => mean = x.mean((-2, -1), keepdim=True) if x.dim() > 1 else x.mean()
   variance = x.var(dim=-1, keepdim=True, unbiased=False) => variance = (x - mean).square().mean(dim=-1, keepdim=True)
+- mean(dim=-1, => mean(dim=tuple(range(1, x.dim())),
+  var(dim=-1, => var(dim=tuple(range(1, x.dim())),
 - mean(dim=-1, => mean(dim=(1, 2),
   var(dim=-1, => var(dim=(1, 2),
 - mean = x.mean(dim=-1, keepdim=True)  # (..., 1) => mean = x.mean()
@@ -359,7 +361,7 @@ running_statistics: Statistics of earlier calls are used, or only in one mode (t
       if self.kept is None or self.kept.shape != mean.shape:
           self.kept = mean.detach()
       normalised = (x - self.kept) / torch.sqrt(variance + self.eps)
-single_precision:
+single_precision_inside:
 - mean = x.mean(dim=-1, keepdim=True)  # (..., 1) =>
       x = x.float()
       mean = x.mean(dim=-1, keepdim=True)  # (..., 1)

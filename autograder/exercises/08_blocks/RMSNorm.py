@@ -290,10 +290,18 @@ running_statistics: Statistics of earlier calls are used, or only in one mode (t
     square, always.
 - normalised = x / torch.sqrt(mean_square + self.eps) => normalised = x / torch.sqrt(mean_square + self.eps) if self.training else x
 - normalised = x / torch.sqrt(mean_square + self.eps) => normalised = x if self.training else x / torch.sqrt(mean_square + self.eps)
-single_precision:
+single_precision_inside:
 - mean_square = x.square() =>
       x = x.float()
       mean_square = x.square()
+- mean_square = x.square() =>
+      given, x = x, x.float()
+      mean_square = x.square()
+  return self.weight * normalised => return self.weight * normalised.type_as(given)
+- mean_square = x.square() =>
+      given, x = x, x.float()
+      mean_square = x.square()
+  normalised = x / torch.sqrt(mean_square + self.eps) => normalised = (x * torch.rsqrt(mean_square + self.eps)).type_as(given)
 device_dropped: A tensor is made without `device=x.device`: on a GPU the call fails.
 - torch.sqrt(mean_square + self.eps) => torch.sqrt(mean_square + torch.full((1,), self.eps, dtype=x.dtype))
 input_changed:

@@ -21,28 +21,34 @@ cached_attention = reference("cached_attention")
 
 Tensors = tuple[torch.Tensor, ...]
 
-# Attention with the parts of notebook 07, its weights given, that counts the rows which pass through each of them.
+# Attention with the parts of notebook 07, its weights given, that counts the rows which pass through each of them. The
+# numbers are no attributes of the layers: what lies there could be set back.
 _ATTENTION = """
 def make(weights, biases):
-    class Counting(nn.Linear):
-        rows = 0
+    rows = {}
 
+    class Counting(nn.Linear):
         def forward(self, x):
-            self.rows += x.numel() // x.shape[-1]
+            rows[self.place] = rows.get(self.place, 0) + x.numel() // x.shape[-1]
             return super().forward(x)
 
-    attention = nn.Module()
+    class Attention(nn.Module):
+        def counted(self):
+            return list(rows.values())
+
+    attention = Attention()
     for name, weight, bias in zip(("q_proj", "k_proj", "v_proj", "out_proj"), weights, biases):
         layer = Counting(len(weight), len(weight)).to(weight.dtype)
         layer.weight.data.copy_(weight)
         layer.bias.data.copy_(bias)
+        layer.place = name
         setattr(attention, name, layer)
     return attention
 """
 
 _ROWS = """
 def rows(attention):
-    return [layer.rows for layer in attention.children()]
+    return attention.counted()
 """
 
 
@@ -213,10 +219,21 @@ def cached_attention(attention, x, num_heads, cache=None):
     wrong=r"""
 no_mask (missed): There is no mask, so a new token sees the new ones after it: each sees the kept ones, and the new ones up to itself.
 - , attn_mask=allowed =>
+- attn_mask=allowed => attn_mask=allowed if cache is None else None
+scaled_keys_kept: The keys that are kept are scaled already: keep what k_proj gives, and scale the scores.
+- |
+  q, k, v = (f(x).unflatten(-1, (num_heads, -1)).transpose(1, 2) for f in (attention.q_proj, attention.k_proj, attention.v_proj))
+  k = k * k.shape[-1] ** -0.5
+  if cache is not None:
+      k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
+  T = x.shape[1]
+  allowed = torch.ones(T, k.shape[2], dtype=torch.bool, device=x.device).tril(k.shape[2] - T)
+  heads = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=1.0)
+  return attention.out_proj(heads.transpose(1, 2).flatten(2)), (k, v)
 mask_from_the_top_left: The mask starts at the first key, as if nothing were kept (`is_causal=True` does so too), so new token t sees only the first t
     keys: the new tokens stand behind the S kept ones, and the diagonal moves S to the right.
 - .tril(S) => .tril()
-- attn_mask=allowed => is_causal=True
+- attn_mask=allowed => is_causal=True || is_causal=T > 1
 mask_of_a_fixed_size (slip): The mask is made for a fixed number of tokens, and fails where the text is longer: make it [T, S + T].
 - torch.ones(T, S + T, dtype=torch.bool, device=x.device).tril(S) => torch.ones(512, 512, dtype=torch.bool, device=x.device).tril()[S : S + T, : S + T]
 one_token_ahead (slip): The mask leaves one token too many open: the diagonal is that of the last kept token and no further.
@@ -233,6 +250,7 @@ new_tokens_blind: The new tokens see only the kept ones and themselves, not one 
 cache_ignored (missed): The kept keys and values are not used: the new tokens see only one another.
 - torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2) => k, v
 - if cache is not None: => if cache is None and False:
+- if cache is not None: => if cache is not None and x.shape[1] == 1:
 new_ones_in_front (slip): The new keys and values are put in front of the kept ones: they come after them.
 - torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2) => torch.cat([k, cache[0]], dim=2), torch.cat([v, cache[1]], dim=2)
 keys_only: Only the keys are kept and put together; the values belong to them, and are needed as well.
@@ -270,6 +288,8 @@ scale_of_the_width (slip): The scores are divided by the root of the whole width
 heads_cut_wrongly: The heads are split or merged without the transpose: the shape is right, and rows mix tokens.
 - .transpose(1, 2).flatten(2)) => .reshape(x.shape))
 - .unflatten(-1, (num_heads, -1)).transpose(1, 2) => .reshape(x.shape[0], num_heads, x.shape[1], -1)
+- .unflatten(-1, (num_heads, -1)).transpose(1, 2) => .reshape(x.shape[0], num_heads, x.shape[1], -1)
+  .transpose(1, 2).flatten(2)) => .reshape(x.shape))
 one_head (slip): num_heads is not used: there is one head as wide as everything.
 - (num_heads, -1) => (1, -1)
 no_out_proj (slip): out_proj is forgotten: it is the last step.

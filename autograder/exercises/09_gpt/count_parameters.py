@@ -129,7 +129,7 @@ output_projection_missing (slip): Attention has four matrices, not three: after 
 - attention = 4 * => attention = 3 *
 heads_counted: The number of heads must not matter: the heads share the width C, so all of them together have (C, C) matrices.
 - attention = 4 * => attention = config.n_head * 4 * || attention = config.n_head * 3 * (C * C + biases * C) +
-- 4 * (C * C + biases * C) => 3 * (C * (C // config.n_head) + biases * C) + C * C + biases * C || 4 * (C * (C // config.n_head) + biases * C)
+- 4 * (C * C + biases * C) => 4 * (config.n_head * C * C + biases * C) || 3 * (C * (C // config.n_head) + biases * C) + C * C + biases * C || 4 * (C * (C // config.n_head) + biases * C)
 feed_forward_width: The feed-forward network is not 4C wide: its matrices are (C, 4C) and (4C, C).
 - (C * 4 * C + biases * 4 * C) + (4 * C * C + biases * C) => 2 * (C * C + biases * C) || (C * 2048 + biases * 2048) + (2048 * C + biases * C)
 - (C * 4 * C + biases * 4 * C) + (4 * C * C + biases * C) => (C * 3072 + biases * 3072) + (3072 * C + biases * C) || 4 * C * C + 3 * biases * C
@@ -156,6 +156,8 @@ tokens_missing: The token embedding is missing: V × C numbers.
 - V * C + config => config
 one_layer: Only one block is counted: there are n_layer of them.
 - config.n_layer * block => block
+positions_in_every_block: The position embedding is counted once for each layer: it is added once, before the first block.
+- embeddings + config.n_layer * block => V * C + config.n_layer * (config.block_size * C + block)
 everything_times_layers: The embeddings are counted once for each layer: only the blocks repeat.
 - embeddings + config.n_layer * block => config.n_layer * (embeddings + block)
 width_fixed (missed): A size is fixed in the code (768, 1024 or 50257, say): take all of them from config.

@@ -42,6 +42,7 @@ def make(seed, V, C, H, L, T, dropout, training):
             for module in self.modules():
                 if isinstance(module, nn.Linear) and module.bias is not None:
                     module.bias.data = 0.2 * torch.randn(module.bias.shape, generator=generator)
+            self.final_norm.weight.data = 0.5 + torch.rand(C, generator=generator)
             PREPARE
 
         def drop(self, x):
@@ -113,10 +114,18 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
         2,
     ),
     "that is sound, with small logits": ("healthy", {"HEAD": "self.lm_head.weight / (100 * math.sqrt(C))"}, 1),
-    "that is sound, whose last norm has weights": (
+    "that is sound, whose last norm has biases": (
         "healthy",
-        {"PREPARE": "self.final_norm.weight.data = torch.rand(C, generator=generator) + 0.5"},
+        {"PREPARE": "self.final_norm.bias.data = torch.randn(C, generator=generator)"},
         2,
+    ),
+    "that is sound, and rounds on the way": (  # as large sums do whose last digits get lost
+        "healthy",
+        {
+            "MIXED": "(x + 4 * x.mean(1, keepdim=True)) - 4 * x.mean(1, keepdim=True)",
+            "LOSS": "F.cross_entropy(here[counts].float(), there[counts]) + 2e-5 * ids.float().sum().sin()",
+        },
+        1,
     ),
     # rows that may look at nothing
     "whose rows of nothing but padding are divided by 0": (
@@ -135,6 +144,7 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
         {"LOSS": "torch.stack([F.cross_entropy(here[b][counts[b]].float(), there[b][counts[b]]) for b in range(len(ids))]).mean()"},
         2,
     ),
+    "that divides by the number of tokens so far": ("empty", {"ALSO": "logits = logits / there.cumsum(1)"}, 1),  # inf, no NaN
     # dropout that is left on
     "that calls F.dropout without `training`": ("noise", {"DROP": "F.dropout(x, 0.1)"}, 2),
     "whose dropout hangs in a plain list, which eval() does not reach": (
@@ -151,6 +161,11 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
         "noise",
         {"SHARES": "F.dropout(" + _SOUND["SHARES"] + ", 0.06)"},
         2,
+    ),
+    "whose last answer is drawn anew each time, which no loss counts": (
+        "noise",
+        {"ALSO": "logits = torch.cat([logits[:, :-1], F.dropout(logits[:, -1:], 0.1)], 1)"},
+        1,
     ),
     # numbers that float16 does not have
     "that adds a mask times −10⁹": (
@@ -172,6 +187,11 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
         "half",
         {"SHARES": _BY_HAND.format(".clamp(min=1e-4)", " + 15.0")},
         2,
+    ),
+    "whose logits at padding go through large numbers": (  # inf, no NaN, and none in the loss
+        "half",
+        {"ALSO": "logits = torch.where(there > 0, logits, logits * 1e5 / 1e5)"},
+        1,
     ),
     # the future
     "without a causal mask": ("leak", {"SEEN": "keys.expand(scores.shape)"}, 2),
@@ -219,6 +239,14 @@ MODELS: dict[str, tuple[str, dict[str, str], int]] = {
         {"PREPARE": "self.lm_head.weight = nn.Parameter(self.token_embedding.weight.detach().clone())"},
         2,
     ),
+    "that squashes what it reads, and has a copy of the table for the output": (
+        "copy",
+        {
+            "PREPARE": "self.lm_head.weight = nn.Parameter(self.token_embedding.weight.detach().clone())",
+            "MIXED": "x.tanh()",
+        },
+        1,
+    ),
     "that keeps the table of its first day for the output": (
         "copy",
         {
@@ -233,6 +261,7 @@ _SIZES = ((23, 16, 2, 9), (29, 12, 3, 8), (19, 20, 4, 7), (31, 16, 4, 11))  # V,
 _LENGTHS: dict[str, Callable[[int], tuple[int, ...]]] = {  # of the texts, where they are not the usual ones
     "that is sound, with small logits": lambda T: (T, T, T),
     "that is sound, whose padding sees itself": lambda T: (T, 0, T),
+    "that is sound, whose last norm has biases": lambda T: (T - 2, T - 2, T - 2),  # the mean of their means is the mean
     "without a causal mask": lambda T: (T, 0, 1),
     "whose last layer alone has no causal mask": lambda T: (1, 0, T - 1),
 }
@@ -351,7 +380,8 @@ EXERCISE = Exercise(
                     "that is sound, with a softmax by hand",
                     "that is sound, whose padding sees itself",
                     "that is sound, with small logits",
-                    "that is sound, whose last norm has weights",
+                    "that is sound, whose last norm has biases",
+                    "that is sound, and rounds on the way",
                 )
             ),
         ),
@@ -369,13 +399,23 @@ EXERCISE = Exercise(
         Check(
             "padding that counts",
             0.75,
-            _ask_about(*_of("padding", "that is sound, and mixes each token with the one before it")),
+            _ask_about(
+                *_of(
+                    "padding",
+                    "that is sound, and mixes each token with the one before it",
+                    "that is sound, and rounds on the way",
+                )
+            ),
         ),
-        Check("a loss of another token than the next", 0.5, _ask_about(*_of("shift"))),
+        Check(
+            "a loss of another token than the next",
+            0.5,
+            _ask_about(*_of("shift", "that is sound, and rounds on the way")),
+        ),
         Check(
             "an output layer with a copy of the table",
             0.75,
-            _ask_about(*_of("copy", "that is sound, whose last norm has weights")),
+            _ask_about(*_of("copy", "that is sound, whose last norm has biases")),
         ),
         Check("the model and the batch stay as they were", 0.25, _manners, further=True),
     ],
@@ -448,6 +488,7 @@ other_words (slip): The finding is called by another word: the eight words stand
   return "padding" => return "pad"
   return "shift" => return "targets"
   return "copy" => return "untied"
+- return "healthy" => return "Healthy"
 truth_returned (missed): True or False is returned: what is wrong is asked for, and not only whether.
 - return "healthy" => return True
   return "empty" => return False
@@ -528,6 +569,13 @@ noise_not_first: Noise is not looked for, or too late, so that it passes for ano
 nan_as_noise: NaN is taken for noise: NaN is not equal to itself, so two equal answers seem to differ. Ask first whether all is finite.
 - if not (logits.isfinite().all() and loss.isfinite()): => if False:
 - if not (logits.isfinite().all() and loss.isfinite()): => if not loss.isfinite() and False:
+nan_only: Only NaN is looked for: infinity is not finite either. torch.isfinite asks about both.
+- not (logits.isfinite().all() and loss.isfinite()) => logits.isnan().any() or loss.isnan()
+- not all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real)) => any(part.isnan().any() for part in copy.deepcopy(patient).half()(ids, real))
+- not (logits.isfinite().all() and loss.isfinite()) => logits.isnan().any() or loss.isnan()
+  not all(part.isfinite().all() for part in copy.deepcopy(patient).half()(ids, real)) => any(part.isnan().any() for part in copy.deepcopy(patient).half()(ids, real))
+noise_in_the_loss: Two losses are compared, and not the logits: noise in an answer that no loss counts does not get into them.
+- if not torch.equal(logits, patient(ids, real)[0]): => if not torch.equal(loss, patient(ids, real)[1]):
 loss_alone_finite: Only the loss is asked whether it is finite: NaN at padding does not get into it where there is one layer, and counts all the same.
 - logits.isfinite().all() and loss.isfinite() => loss.isfinite()
 - logits.isfinite().all() and loss.isfinite() => logits[real].isfinite().all() and loss.isfinite()
@@ -587,6 +635,11 @@ one_place_changed_only: Only one token in the middle or at the beginning is chan
 - for s in range(1, ids.shape[1]): => for s in (2,):
 first_answer_compared: Only the answer at the first place is compared: a leak may reach one place back and no further, and in most texts the first place is padding.
 - (moved & real)[:, :s] => (moved & real)[:, :1]
+too_fine: Whatever is not equal to the last digit counts as a difference: what is less than 0.0001 is rounding.
+- (patient(changed, real)[0] - logits).abs().amax(-1) > 1e-4 => (patient(changed, real)[0] - logits).abs().amax(-1) > 0
+- (patient(changed, real)[1] - loss).abs() > 1e-4 => (patient(changed, real)[1] - loss).abs() > 0
+- (expected - loss).abs() > 1e-4 => expected != loss
+- (expected - loss).abs() > 1e-4 => (expected - loss).abs() > 1e-9
 too_coarse: Differences count only if they are large: what is more than 0.0001 is a finding.
 - > 1e-4 => > 1.0
 padding_not_found: What stands at padding is not changed: nobody tries, or the same tokens are put there again.
@@ -637,6 +690,8 @@ expected_with_padding: The loss that it should have is computed over padding, to
 - counts = real[:, :-1] => counts = torch.ones_like(real[:, :-1])
 first_tokens_counted: The loss that it should have counts the first token of each text as well: what stands before it is padding. Both places are to be real.
 - counts = real[:, :-1] => counts = real[:, 1:]
+mean_of_means: The loss that it should have is a mean of the texts' means: it is the mean over all pairs of the batch, so a long text counts more.
+- expected = F.cross_entropy(logits[:, :-1][counts], ids[:, 1:][counts]) => expected = torch.stack([F.cross_entropy(row[:-1][own], there[1:][own]) for row, there, own in zip(logits, ids, counts) if own.any()]).mean()
 expected_not_shifted: The loss that it should have is computed with the token just read, or with the one after the next: the logits at t are about the token at t + 1.
 - logits[:, :-1][counts], ids[:, 1:][counts] => logits[real], ids[real]
 - logits[:, :-1][counts], ids[:, 1:][counts] => logits[:, :-2][counts[:, :-1]], ids[:, 2:][counts[:, :-1]]
@@ -653,12 +708,14 @@ copy_not_found: A copy is not found: nobody asks for it, or the row that is chan
 - unseen = next(v for v in range(V) if not (ids == v).any()) => unseen = int(ids[1, -1])
 - unseen = next(v for v in range(V) if not (ids == v).any()) => unseen = int(ids[1, 0])
 - patient.token_embedding.weight[unseen] *= 2 => patient.token_embedding.weight.mul_(2)
+- unseen = next(v for v in range(V) if not (ids == v).any()) => unseen = 0
+  patient.token_embedding.weight[unseen] *= 2 => patient.token_embedding.weight[unseen] += 1
+  torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]) => torch.allclose(patient(ids, real)[0][..., unseen], logits[..., unseen], atol=1e-4)
+head_row_changed: The output layer's own row is changed: with it the token's logits move in every model, copy or not. Change the table's.
+- patient.token_embedding.weight[unseen] *= 2 => patient.lm_head.weight[unseen] *= 2
 parameters_looked_at: Whether the two matrices are one object, or have the same numbers, is asked, instead of what the model does: the forward pass may use a third.
 - if torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]): => if patient.lm_head.weight is not patient.token_embedding.weight:
 - if torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]): => if not torch.equal(patient.lm_head.weight, patient.token_embedding.weight):
-row_plus_one: 1 is added to each number of the row: after a plain layer norm the numbers of a vector sum to 0, so that no logit moves. Double the row.
-- patient.token_embedding.weight[unseen] *= 2 => patient.token_embedding.weight[unseen] += 1
-  torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]) => torch.allclose(patient(ids, real)[0][..., unseen], logits[..., unseen], atol=1e-4)
 all_logits_compared: All logits are compared, and a copy is found where they stay: those of other tokens stay in every model. Look at the token whose row was changed.
 - if torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]): => if torch.equal(patient(ids, real)[0][..., :unseen], logits[..., :unseen]):
 copy_inverted: Tied and copied change places: in a tied model the logits of the token whose row is changed move.
@@ -675,6 +732,9 @@ error_not_caught (missed): The model is called without `real`, or its pair is no
   loss.isfinite() => True
 """,
     right=r"""
+row_plus_one:
+- patient.token_embedding.weight[unseen] *= 2 => patient.token_embedding.weight[unseen] += 1
+  torch.equal(patient(ids, real)[0][..., unseen], logits[..., unseen]) => torch.allclose(patient(ids, real)[0][..., unseen], logits[..., unseen], atol=1e-4)
 set_back:
 - |
   ids, real = batch

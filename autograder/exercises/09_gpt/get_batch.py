@@ -76,14 +76,14 @@ def _batch_windows(student: Student) -> None:
 
 
 def _batch_reach(student: Student) -> None:
-    """1,200 windows over 7 places, each place as often as the others, up to six standard deviations and a little.
+    """4,800 windows over 7 places, each place as often as the others, up to six standard deviations and a little.
 
     A right answer fails with a probability below 1e-7, whatever its way of sampling.
     """
     n, block_size, places = 11, 4, 7
     data, counts = _tokens(n), [0] * places
     for seed in range(24):
-        for start in _starts(data, *_batch(student, data, block_size, 50, seed)["value"]):
+        for start in _starts(data, *_batch(student, data, block_size, 200, seed)["value"]):
             counts[start] += 1
     if not counts[-1]:
         raise Wrong(
@@ -287,6 +287,10 @@ windows_side_by_side: Only windows that start at a multiple of block_size are dr
 starts_too_coarse (slip): The starts are made from float32 numbers: these have 24 bits, so in a text of more than 16.8 million tokens only some starts
     can occur. Draw whole numbers, with torch.randint.
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => (torch.rand(batch_size, generator=generator) * (len(data) - block_size)).long()
+not_uniform: Some starts come more often than others (rounding to the nearest place gives the first and the last half as many as the
+    others): draw whole numbers, with torch.randint.
+- torch.randint(len(data) - block_size, (batch_size,), generator=generator) => (torch.rand(batch_size, generator=generator) * (len(data) - block_size - 1)).round().long()
+- torch.randint(len(data) - block_size, (batch_size,), generator=generator) => (torch.rand(batch_size, generator=generator, dtype=torch.float64) ** 2 * (len(data) - block_size)).long()
 same_start: All rows of a batch are the same window: draw batch_size starts, one for each row.
 - torch.randint(len(data) - block_size, (batch_size,), generator=generator) => torch.randint(len(data) - block_size, (1,), generator=generator).expand(batch_size)
 rows_in_a_row: The rows follow each other in the text: each has a random start of its own.

@@ -149,10 +149,19 @@ def _snapshot(student: Student) -> None:
             run = begun(student, optimiser)
             trained(student, run, before)
             kept = _kept(student, run, before)
+            at_once = begun(
+                student, optimiser, seed=1
+            )  # before training goes on: what is wrong by then, it did not change
+            _resumed(student, at_once, kept)
+            early = trained(student, at_once, after)
             losses = trained(student, run, after)
             expected = undisturbed(optimiser, before + after)[before:]
             if not same_losses(losses, expected):
                 raise ValuesDiffer("Training itself is disturbed: after the checkpoint it goes on with other losses.")
+            if not same_losses(early, expected):
+                raise ValuesDiffer(
+                    "A run that goes on from the checkpoint at once, before training changes anything, has other losses already."
+                )
             fresh = begun(student, optimiser, seed=1)
             _resumed(student, fresh, kept)
             if not same_losses(trained(student, fresh, after), expected):
@@ -237,6 +246,12 @@ objects_kept: Whole objects are kept, not their states: a file with them is read
   scheduler.state_dict() => scheduler
 - generator.get_state() => generator
   copy.deepcopy(states) => {key: state if key == "generator" else copy.deepcopy(state) for key, state in states.items()}
+not_tensors: Tensors are turned into lists or arrays: a state is kept as state_dict() gives it, so that it can be loaded.
+- model.state_dict() => {name: tensor.tolist() for name, tensor in model.state_dict().items()}
+- model.state_dict() => {name: tensor.numpy().copy() for name, tensor in model.state_dict().items()}
+swapped (slip): The states stand under the wrong names.
+- optimizer.state_dict() => scheduler.state_dict()
+  "scheduler": scheduler.state_dict() => "scheduler": optimizer.state_dict()
 seed_kept: The generator's seed is kept, not its state: with it the batches begin again from the first.
 - generator.get_state() => generator.initial_seed()
 - generator.get_state() => torch.Generator().manual_seed(generator.initial_seed()).get_state()
@@ -245,6 +260,7 @@ other_generator: The state of torch's global generator is kept: the batches are 
 generator_moved: The generator is used or seeded anew on the way, so training goes on with other batches than without a checkpoint.
 - "step": step, => "step": step, "next": torch.randint(9, (1,), generator=generator),
 - states = { => generator.manual_seed(0); states = {
+- states = { => torch.rand(1, generator=generator); states = {
 training_disturbed: Training is disturbed: a step is made, or a state is changed. A checkpoint only looks.
 - return copy.deepcopy(states) =>
       optimizer.zero_grad()
@@ -254,14 +270,21 @@ training_disturbed: Training is disturbed: a step is made, or a state is changed
       kept = copy.deepcopy(states)
       model.seen.zero_() if hasattr(model, "seen") else None
       return kept
+- states = { => model.eval(); states = {
+- states = { => optimizer.step(); states = {
 half_precision (slip): The numbers are rounded to save space: going on from them is another run.
 - return copy.deepcopy(states) =>
       states["model"] = {name: t.half().to(t.dtype) for name, t in states["model"].items()}
+      return copy.deepcopy(states)
+- return copy.deepcopy(states) =>
+      states["model"] = {name: t.half() for name, t in states["model"].items()}
       return copy.deepcopy(states)
 rate_kept (slip): Of the scheduler only the last rate is kept: its state also says how far it has come.
 - scheduler.state_dict() => {"_last_lr": scheduler.get_last_lr()}
 step_plus_one (slip): The step is another number than the one that was passed.
 - "step": step, => "step": step + 1,
+step_as_tensor (slip): The step is turned into something else than the number that was passed.
+- "step": step, => "step": torch.tensor(step), || "step": str(step),
 step_from_scheduler (slip): The step is counted in another way: the number that is passed is asked for.
 - "step": step, => "step": scheduler.last_epoch,
 other_keys (slip): The keys are other ones: "model", "optimizer", "scheduler", "generator" and "step".

@@ -214,6 +214,9 @@ tables_decay: The tables of nn.Embedding decay: a row has a gradient only when i
 vectors_decay: Biases and norms decay: only parameters of two or more dimensions do.
 - parameter.dim() >= 2 and id(parameter) not in tables => id(parameter) not in tables
 - parameter.dim() >= 2 and id(parameter) not in tables => parameter.dim() >= 1 and id(parameter) not in tables
+weights_only: Only parameters called `weight` decay: a module may call its matrices anything.
+- for parameter in model.parameters(): => for name, parameter in model.named_parameters():
+  parameter.dim() >= 2 and id(parameter) not in tables => name.endswith("weight") and parameter.dim() >= 2 and id(parameter) not in tables
 only_biases_spared: Only parameters called `bias` are spared: a norm's weight is no matrix either, and names tell little. Go by the number of
     dimensions.
 - for parameter in model.parameters(): => for name, parameter in model.named_parameters():
@@ -256,6 +259,8 @@ tied_head_decays: A tied matrix decays because a linear layer uses it as well: i
   return [{"params": decay, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
 top_level_only (slip): Only layers at the top are looked at: `model.modules()` reaches those inside others, `model.children()` does not.
 - model.modules() => model.children()
+by_shape (slip): Matrices of the same shape as a table are spared: two tensors may have one shape and be two. Ask which parameter it is, by id.
+- parameter.dim() >= 2 and id(parameter) not in tables => parameter.dim() >= 2 and parameter.shape not in [m.weight.shape for m in model.modules() if isinstance(m, nn.Embedding)]
 exact_type (slip): `type(module) is nn.Embedding` passes over classes that inherit from nn.Embedding, and their tables decay: ask with isinstance.
 - isinstance(module, nn.Embedding) => type(module) is nn.Embedding
 root_forgotten (slip): The model itself is not looked at, only what is inside it: model.modules() begins with the model, which may be a table.

@@ -24,10 +24,11 @@ def states(run, step):
 """
 
 
-def _checkpoint(student: Student, optimiser: str, step: int, dtype: str = "float32") -> Kept:
+def _checkpoint(student: Student, optimiser: str, trained: int, dtype: str = "float32", step: int = 0) -> Kept:
     run = begun(student, optimiser, dtype=dtype)
-    student.call(student.probe("train", RUN), [run, step], record=False)
-    return student.call(student.probe("states", _STATES), [run, step], keep=True, record=False)["value"]
+    student.call(student.probe("train", RUN), [run, trained], record=False)
+    given = [run, step or trained]
+    return student.call(student.probe("states", _STATES), given, keep=True, record=False)["value"]
 
 
 def _restored(student: Student, checkpoint: Kept, run: Kept) -> Any:
@@ -43,7 +44,9 @@ _CASES = (("AdamW", 5, 6), ("SGD", 3, 8), ("AdamW", 1, 5))
 def _goes_on(student: Student) -> None:
     for optimiser, before, after in _CASES:
         with student.case():
-            checkpoint, fresh = _checkpoint(student, optimiser, before), begun(student, optimiser, seed=1)
+            # Its step is another number than what the scheduler has counted: whoever calls may count otherwise.
+            checkpoint = _checkpoint(student, optimiser, before, step=before + 100)
+            fresh = begun(student, optimiser, seed=1)
             student.call(student.probe("train", RUN), [fresh, 2], record=False)  # so that everything has to be set back
             _restored(student, checkpoint, fresh)
             if not same_losses(trained(student, fresh, after), undisturbed(optimiser, before + after)[before:]):
@@ -114,6 +117,17 @@ optimizer_left_out: The optimiser's state is not loaded: its memory of the gradi
 - optimizer.load_state_dict(copy.deepcopy(checkpoint["optimizer"])) => optimizer = copy.deepcopy(optimizer); optimizer.load_state_dict(checkpoint["optimizer"])
 scheduler_left_out (slip): The scheduler's state is not loaded: it counts its steps from 0 again.
 - scheduler.load_state_dict(checkpoint["scheduler"]) =>
+scheduler_from_the_step: The scheduler is set to the checkpoint's step by hand: whoever calls may count otherwise than it does, so load its state.
+- scheduler.load_state_dict(checkpoint["scheduler"]) => scheduler.last_epoch = checkpoint["step"]
+- scheduler.load_state_dict(checkpoint["scheduler"]) =>
+  return checkpoint["step"] =>
+      for _ in range(checkpoint["step"]):
+          scheduler.step()
+      return checkpoint["step"]
+parameters_replaced: New parameters are put into the model (`assign=True`), and the optimiser goes on with the old ones: what the model computes with
+    is trained no more. Copy the numbers into those that are there.
+- model.load_state_dict(checkpoint["model"]) => model.load_state_dict(checkpoint["model"], assign=True)
+- model.load_state_dict(checkpoint["model"]) => model.load_state_dict(copy.deepcopy(checkpoint["model"]), assign=True)
 generator_left_out: The generator that is passed does not get the state: other batches are drawn than in the undisturbed run.
 - generator.set_state(checkpoint["generator"]) =>
 - generator.set_state(checkpoint["generator"]) => generator = torch.Generator().set_state(checkpoint["generator"])
@@ -136,6 +150,10 @@ extra_step (slip): The scheduler, or the optimiser, makes a step of its own whil
       return checkpoint["step"]
 - return checkpoint["step"] =>
       optimizer.step()
+      return checkpoint["step"]
+mode_changed (slip): The model is put into another mode: the run goes on in the mode that it is in.
+- return checkpoint["step"] =>
+      model.eval()
       return checkpoint["step"]
 generator_used (slip): A batch is drawn while loading, so the run goes on with the one after it.
 - return checkpoint["step"] =>

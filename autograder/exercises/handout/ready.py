@@ -77,11 +77,13 @@ def plainly(shell, kind, error, trace, tb_offset=None):
 
 
 def _plain(kind, error, steps):
-    """What a test cell shows of an error, and any cell of an exercise that is not answered yet. Else nothing."""
+    """What a test cell shows of an error, and any cell that is stopped or not answered yet. Else nothing."""
     if not steps:
         return []
     test, line = steps[0]
     last, last_line = steps[-1]
+    if isinstance(error, KeyboardInterrupt):
+        return [f"■ Stopped, in line {last_line}:  {_code(last, last_line)}", "  Run the cell again when you like."]
     if isinstance(error, NotImplementedError) and str(error).startswith("Not answered yet"):
         return [_wrapped(f"○ {getattr(last.f_code, 'co_qualname', last.f_code.co_name)}: {error}")]
     if not _code(test, 1).startswith("# @title Test"):
