@@ -93,6 +93,8 @@ def submission():
     notebook = filled_in(read("course", NAME), {one.name: one.source for one in exercises(NAME)})
     notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
     notebook.metadata.pop("name")
+    middle = [cell for cell in notebook.cells if cell.cell_type == "code" and not grade_id(cell).startswith("test_")][3]
+    middle.source += "\nimport time; time.sleep(2)"  # how far marking is stands still here: a page asks each 0.3 s
     for evil in [*RUNNING, *EVIL.values(), AWAY]:
         notebook.cells.append(nbformat.v4.new_markdown_cell(evil))
         shown = f"from IPython.display import HTML, SVG, Javascript, Markdown, display\ndisplay(HTML({evil!r}))"
