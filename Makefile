@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 
 # Sets come in the same order in every process, as they do where notebooks are marked.
 export PYTHONHASHSEED := 0
+# Hundreds of processes import the same files: even where somebody wants none of it written, it is compiled once.
+export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help

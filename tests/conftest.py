@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
 from pathlib import Path
 
 import nbformat
+import nbgrader.api
 import proofs
 import pytest
 import torch
@@ -83,9 +85,10 @@ def gradients_stay_on():
 
 @pytest.fixture(scope="session", autouse=True)
 def alembic_is_found():
-    """nbgrader calls it as a program when it first makes a gradebook; nbgrader_config.py sees to the same."""
+    """nbgrader calls it as a program when it makes a gradebook; nbgrader_config.py sees to the same. Here, once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        patch.setattr(nbgrader.api, "get_alembic_version", functools.cache(nbgrader.api.get_alembic_version))
         yield
 
 
@@ -105,8 +108,9 @@ def release(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
     return read("course", request.param)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def template():
+    """One for all files: it starts anew if a test ends it."""
     from autograder.sandbox.session import Template
 
     running = Template(preload=course().preload)

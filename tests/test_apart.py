@@ -85,6 +85,7 @@ def overheard(monkeypatch):
     return texts
 
 
+@pytest.mark.slow
 def test_a_process_sees_working_versions_of_settled_exercises_only(template, overheard):
     """All build on all: each that is asked sees those that were asked before it, never one that comes after."""
     names = [e.name for e in exercises(NAME)]

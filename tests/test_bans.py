@@ -58,6 +58,7 @@ def test_the_box_in_the_notebook_says_what_is_banned_in_the_words_of_the_remark(
     assert asked.ban.fine in box
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "way"), [(name, way) for name, ways in WAYS.items() for way in ways if way != "scipy"]
 )

@@ -350,6 +350,7 @@ def test_a_bomb_is_contained_and_nothing_is_left(template, session, source):
     assert text(session.run("1 + 1")) == "2"
 
 
+@pytest.mark.slow
 def test_the_monitor_says_that_it_was_the_memory(template):
     with Session(template, limits=LIMITS) as bombed:
         assert bombed.run(BOMBS["children"]).ending == "died"
@@ -410,6 +411,7 @@ def test_no_process_is_left_behind(template, uncaged, source, caged):
     assert wait_for(lambda: processes(running) <= others)
 
 
+@pytest.mark.slow
 def test_nothing_survives_the_graders_death(template):
     """Killed without a chance to tidy up: the leash closes, and the monitor does the rest."""
     code = textwrap.dedent("""
@@ -451,6 +453,7 @@ def environment():
     return os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
+@pytest.mark.slow
 def test_seeded_results_are_those_of_a_cold_process(template):
     cold = subprocess.check_output([sys.executable, "-c", SEEDED], text=True, env=environment())
     for _ in range(2):
@@ -521,6 +524,7 @@ template.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="every other test here runs without root already")
 def test_without_root_there_is_the_same_cage():
     paths = [sys.base_prefix, sys.prefix, str(ROOT)]

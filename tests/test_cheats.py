@@ -363,6 +363,7 @@ def test_a_cheat_gains_nothing(template, tiny, name):
     assert_nothing_learnt(notebook)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEKS)
 def test_a_search_finds_nothing(template, tiny, name):
     notebook, marks, _ = submit(template, tiny, SEEKS[name])

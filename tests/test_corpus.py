@@ -137,6 +137,7 @@ def test_beginnings_of_stories_are_as_frequent_as_their_probabilities():
         assert abs(frequency - math.exp(prefix_log_prob(beginning))) < slack, beginning
 
 
+@pytest.mark.slow
 def test_the_mean_loss_is_the_entropy_whoever_draws_the_stories():
     """The entropy of a story's choices, counted at the teller's side, against the loss counted at the text's side.
 
@@ -362,6 +363,7 @@ def test_the_script_writes_into_folders_that_exist_and_nowhere_else(tmp_path):
     assert len(rows) == 6_001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "characters"), [("english", 300_000), ("igbo", 100_000), ("bangla", 100_000)])
 def test_every_story_of_the_files_is_possible_and_the_floor_is_their_mean(language: str, characters: int):
     text = write.text(language, "train", characters)

@@ -142,6 +142,7 @@ def assert_gains_nothing(declared: Exercise, proof: Proof) -> None:
         assert verdict.earned == share_of(declared, sum(line.weight for line in verdict.lines if line.passed)), source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("declared", [pytest.param(e, id=e.name) for e in exercises("05-attention")])
 def test_an_answer_that_computes_nothing_gains_nothing(declared, proof):
     assert_gains_nothing(declared, proof)
@@ -262,6 +263,7 @@ def test_in_the_class_report_a_line_that_was_not_judged_is_neither_passed_nor_fa
 # --- other exercises --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_mark_depends_on_a_mistake_in_another_exercise(template, short):
     """SelfAttention calls the student's own attention: its missing scale costs there, and there alone."""
     _, verdicts = mark(template, short, ANSWERS | {ATTENTION.name: NO_SCALE})

@@ -143,6 +143,7 @@ FIT = "def fit(model):\n    with torch.no_grad():\n        model.weight.fill_(7.
 LOOK = "def look(model):\n    print(model.weight.shape)"
 
 
+@pytest.mark.slow
 def test_a_given_cell_that_passes_an_object_on_is_run_for_a_student_who_uses_it(template, short):
     release = with_given_cells(short, MODEL, FIT, LOOK, "fit(probe)", "look(probe)")
     use = "assert probe.weight.item() == 7.0\nused = True"

@@ -6,7 +6,10 @@ import re
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.slow
 def test_tests_of_a_group_run_in_one_process(tmp_path):
     (tmp_path / "test_grouped.py").write_text(
         "import os, pytest, time\n"

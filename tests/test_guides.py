@@ -232,6 +232,7 @@ def test_what_only_prints_is_run_as_it_is_written():
         assert len(done.output.splitlines()) > 10
 
 
+@pytest.mark.slow
 def test_what_the_gradebook_is_told_and_asked_is_run_as_it_is_written(classroom):
     found = [words for words in commands(INSTRUCTORS) if words[:2] == ["nbgrader", "db"]]
     said = [classroom.run(words) for words in found]

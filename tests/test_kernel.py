@@ -61,6 +61,7 @@ def run(cells, kernelspec, folder, **options):
     return [cell.outputs for cell in notebook.cells]
 
 
+@pytest.mark.slow
 def test_stock_nbclient_runs_a_notebook(kernelspec, tmp_path):
     (tmp_path / "data.txt").write_text("handed in")
     outputs = dict(zip(CELLS, run(CELLS.values(), kernelspec, tmp_path), strict=True))
@@ -81,6 +82,7 @@ def test_stock_nbclient_runs_a_notebook(kernelspec, tmp_path):
     assert len(pids) == 1
 
 
+@pytest.mark.slow
 def test_an_endless_cell_is_interrupted_and_the_next_one_runs(kernelspec, tmp_path):
     outputs = run(["while True: pass", "1 + 1"], kernelspec, tmp_path, timeout=1, interrupt_on_timeout=True)
     assert outputs[0][0].ename == "KeyboardInterrupt"

@@ -151,7 +151,11 @@ def test_a_fault_while_the_judge_asks_costs_that_exercise_only(template, short, 
     ("source", "what"),
     [
         ("import os\nos._exit(1)", "the cell of the answer ended the Python process."),
-        ("while True: pass", "the cell of the answer was stopped at its time limit of 4 seconds."),
+        pytest.param(
+            "while True: pass",
+            "the cell of the answer was stopped at its time limit of 4 seconds.",
+            marks=pytest.mark.slow,
+        ),
         ("1 / 0", "the cell of the answer stopped with ZeroDivisionError: division by zero."),
         ("x = 1", "is the name unchanged, and did its cell run without an error?"),
     ],
@@ -183,6 +187,7 @@ def test_what_ran_before_a_crash_is_kept(template, short):
     assert "ended the Python process" in text
 
 
+@pytest.mark.slow
 def test_a_stalled_notebook_gets_its_reason(template, short):
     extra = {"softmax": "import time\ntime.sleep(60)"}
     limits = Limits(cell=30, question=2, grace=1, notebook=3)
@@ -199,6 +204,7 @@ def test_the_judges_own_work_has_a_budget(template, short):
     assert {name: mark_in(notebook, name) for name in POINTS} == dict.fromkeys(POINTS, 0.0)
 
 
+@pytest.mark.slow
 def test_exercises_are_asked_when_the_notebooks_time_is_up_after_them(template, short):
     limits = Limits(cell=30, question=2, grace=1, notebook=4)
     _, verdicts = mark(template, short, ANSWERS, extra={"SelfAttention": "import time\ntime.sleep(60)"}, limits=limits)
@@ -216,6 +222,7 @@ FLOODS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", FLOODS.values(), ids=FLOODS)
 def test_a_flood_of_outputs_costs_the_grader_little(template, short, source, undisturbed):
     started = time.process_time()
@@ -234,6 +241,7 @@ def test_a_reply_of_text_only_is_bounded(template, short):
     assert earned(verdicts) == POINTS | {"softmax": 0.0}
 
 
+@pytest.mark.slow
 def test_the_template_is_started_again_when_it_dies(template):
     template._running()
     template._process.kill()
@@ -269,6 +277,7 @@ def test_zero_everywhere_leaves_no_mark_to_chance():
     assert {mark_in(notebook, name) for name in POINTS} == {0.0}
 
 
+@pytest.mark.slow
 def test_a_child_knows_nothing_of_the_graders_environment(template, monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "do not tell")
     template.close()

@@ -195,6 +195,7 @@ def test_a_missing_notebook_says_what_to_hand_in(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_notebook_of_200_megabytes_is_marked_without_its_outputs(submitted, answered):
     for cell in answered.cells:
         if grade_id(cell) == "softmax":

@@ -144,6 +144,7 @@ def test_where_signals_do_not_come_it_is_looked_at_between_two_pieces():
     assert made == ["<pre>plain</pre>"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["***a", "*a", "a.", "\n", "\n\t", "x \n", '"""\n', "%%", "? "])
 def test_highlighting_takes_no_longer_than_its_source_is_long(unit):
     started = time.process_time()

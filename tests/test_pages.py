@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from itertools import pairwise
@@ -80,11 +81,17 @@ class Exporter(FeedbackExporter):
         return self.handed_out
 
 
+@functools.cache
+def exporter():
+    """One for all pages, as nbgrader has: it compiles its template once."""
+    made = Exporter(config=SETTINGS)
+    made.register_preprocessor(HideTests, enabled=True)
+    return made
+
+
 def page(notebook, handed_out=NOTHING, **about):
-    exporter = Exporter(config=SETTINGS)
-    exporter.handed_out = handed_out
-    exporter.register_preprocessor(HideTests, enabled=True)
-    return exporter.from_notebook_node(notebook, {"nbgrader": ABOUT | about})[0]
+    exporter().handed_out = handed_out
+    return exporter().from_notebook_node(notebook, {"nbgrader": ABOUT | about})[0]
 
 
 def whole(cells):
@@ -486,9 +493,12 @@ EVIL = {
 }
 
 
+empty_page = functools.cache(lambda: page(whole([])))
+
+
 def shown(cells):
     """What a page shows of cells, without the page around them."""
-    empty, full = page(whole([])), page(whole(cells))
+    empty, full = empty_page(), page(whole(cells))
     start = empty.index("<main")
     assert full[: full.index("<main")] == empty[:start]
     return full[full.index("<main") :]
@@ -681,6 +691,7 @@ COSTLY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
 def test_a_text_made_to_cost_is_cheap(unit):
     """As it comes out of mending: 200,000 characters in one cell at most."""

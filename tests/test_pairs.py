@@ -66,6 +66,7 @@ def outcomes(names: tuple[str, ...] | list[str], count: int) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_of_two_mistakes_both_are_named_and_never_another():
     found = outcomes(FEW, 3)
     assert found.total() == 3 * len(FEW)
@@ -156,6 +157,7 @@ def test_what_was_kept_for_another_state_of_the_files_is_not_used(searches, monk
     assert len(searches) == 2
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_find_the_same(nothing_kept):
     program = (
         "import sys; sys.path.insert(0, 'tests'); from test_pairs import NO_SHIFT, named, replaced, verdict_on\n"

@@ -115,6 +115,7 @@ def test_there_are_as_many_workers_as_cores():
     assert Local().workers == cores() >= 1
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_answer_is_said_in_a_sentence():
     with (
         pytest.raises(RuntimeError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"),

@@ -179,6 +179,7 @@ def test_the_third_merge_is_what_practice_says_it_is():
     assert merges == [("a", "t"), ("h", "at"), ("c", "at")]
 
 
+@pytest.mark.slow
 def test_the_nearest_of_so_many_random_words_is_as_near_as_practice_says():
     generator = torch.Generator().manual_seed(0)
     nearest = {}

@@ -294,6 +294,7 @@ def loading(cells, home: Path, **environment: str) -> subprocess.CompletedProces
     return subprocess.run(command, env=bare, cwd=FOLDER, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 @of_the_notebook
 def test_the_download_comes_from_a_mirror_shows_its_progress_and_is_kept(cells, hub, tmp_path):
     address, asked = hub
@@ -308,6 +309,7 @@ def test_the_download_comes_from_a_mirror_shows_its_progress_and_is_kept(cells, 
     assert not asked, "what is in the cache is not asked for again"
 
 
+@pytest.mark.slow
 @of_the_notebook
 def test_the_download_goes_through_a_proxy(cells, hub, tmp_path):
     address, asked = hub
@@ -317,6 +319,7 @@ def test_the_download_goes_through_a_proxy(cells, hub, tmp_path):
     assert all(path.startswith("http://hub.invalid/") for path in asked)
 
 
+@pytest.mark.slow
 @of_the_notebook
 @pytest.mark.parametrize("how", ["told to stay offline", "nothing answers", "told to take the small one"])
 def test_without_the_model_the_notebook_takes_the_small_one_and_says_so(cells, hub, tmp_path, how):
@@ -332,6 +335,7 @@ def test_without_the_model_the_notebook_takes_the_small_one_and_says_so(cells, h
     assert ("does not answer" in result.stdout) == (how != "told to take the small one")
 
 
+@pytest.mark.slow
 @of_the_notebook
 def test_a_folder_is_taken_as_it_is(cells, stand_in, tmp_path):
     result = loading(cells, tmp_path, COURSE_GPT2=str(stand_in), HF_HUB_OFFLINE="1")
@@ -345,6 +349,7 @@ FILLED = ("load_gpt2_weights", "my-gpt-tools", "my-blocks", "my-gpt-load", "my-g
 FILLED = (*FILLED, "own-bent")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [False, True])
 def test_ones_own_gpt_takes_the_weights_and_ones_own_sampler_writes(cells, parts, monkeypatch, capsys):
     """Notebooks 07 to 09 lie beside this one with their answers: the solutions."""
@@ -365,6 +370,7 @@ def test_ones_own_gpt_takes_the_weights_and_ones_own_sampler_writes(cells, parts
     assert "drawn by your own generate" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_is_pasted_is_used_and_without_answers_the_given_class_is(cells, monkeypatch, capsys):
     monkeypatch.chdir(FOLDER)
     monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
@@ -381,6 +387,7 @@ def test_what_is_pasted_is_used_and_without_answers_the_given_class_is(cells, mo
     assert "drawn by your own generate" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_gpt_of_ones_own_that_cannot_be_filled_gives_way_to_the_given_one(cells, monkeypatch, capsys):
     monkeypatch.chdir(FOLDER)
     monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
@@ -391,6 +398,7 @@ def test_a_gpt_of_ones_own_that_cannot_be_filled_gives_way_to_the_given_one(cell
     assert "could not be filled" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_where_no_answers_lie_beside_it_the_given_class_is_used_and_it_says_so(cells, monkeypatch, capsys, tmp_path):
     shutil.copytree(FOLDER / "gpt2-stories", tmp_path / "10" / "gpt2-stories")
     monkeypatch.chdir(tmp_path / "10")

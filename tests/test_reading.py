@@ -73,6 +73,7 @@ def test_reading_a_strange_cell_is_quick_and_stops_nothing(source, undisturbed):
     assert time.process_time() - started < 3  # it was minutes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
 def test_a_refused_cell_costs_that_cell(template, short, source):
     """Such a cell stands among right answers, and as one of them."""

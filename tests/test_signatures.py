@@ -252,6 +252,7 @@ def start(program: str, cache: Path) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_two_processes_that_need_the_same_compute_it_once(tmp_path):
     both = [start(FILL, tmp_path) for _ in range(2)]
     computed = [process.communicate(timeout=120)[0].split() for process in both]
@@ -259,6 +260,7 @@ def test_two_processes_that_need_the_same_compute_it_once(tmp_path):
     assert sorted(computed) == [[], ["8"]]
 
 
+@pytest.mark.slow
 def test_who_is_killed_half_way_leaves_nothing_broken_and_the_next_completes(tmp_path):
     slow = FILL.replace("    return learned(", "    import time; time.sleep(60)\n    return learned(")
     killed = start(slow, tmp_path)
@@ -297,6 +299,7 @@ signatures.save(signatures.Signatures.empty(2), Path({str(place)!r}), {key!r})
     assert_equal(learning.of(NAME), first)
 
 
+@pytest.mark.slow
 def test_workers_answer_as_this_process_does(nothing_kept, five_versions, monkeypatch):
     """Beyond a few versions, processes are started; what they find is the same."""
     here = learning.of(NAME)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -248,6 +249,7 @@ ROOMS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(ROOMS, st.lists(ACTIONS, max_size=40))
 def test_slow_ones_never_take_more_than_their_slots_and_nobody_starves(room, actions):

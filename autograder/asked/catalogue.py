@@ -27,6 +27,7 @@ answer of that name (a right one, or the first version of an entry above) instea
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -175,7 +176,7 @@ def _source(version: list[tuple[str, str]], reference: str, place: str) -> str:
             raise CatalogueError(f"{place}: {old!r} is not in the reference, so the edit would change nothing.")
         text = replaced(text, old, new)
     try:
-        if _same(text, reference):
+        if _said(text) == _said(reference):
             raise CatalogueError(f"{place}: a version is the reference itself.")
     except (SyntaxError, ValueError) as error:
         if isinstance(error, CatalogueError):
@@ -207,13 +208,11 @@ def _whole(block: str, reference: str) -> str:
     return f"{head}def {signature.splitlines()[0]}\n{textwrap.indent(block, '    ')}\n"
 
 
-def _same(one: str, other: str) -> bool:
-    return ast.dump(_plain(ast.parse(one))) == ast.dump(_plain(ast.parse(other)))
-
-
-def _plain(tree: ast.Module) -> ast.Module:
-    """Without docstrings."""
+@functools.lru_cache(maxsize=16)  # a reference is compared to each of its versions
+def _said(source: str) -> str:
+    """What a source says, however it is written, without docstrings."""
+    tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-    return tree
+    return ast.dump(tree)
