@@ -26,6 +26,7 @@ from autograder.grading.plugins import HideTests
 from autograder.grading.ready import CLAIMED
 from autograder.judge.diagnosis import Diagnosis, Line
 from autograder.judge.mark import Verdict, mark_choice, zero
+from autograder.judge.wording import prose
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 ODD = [
@@ -294,6 +295,20 @@ def test_a_comment_stands_beside_its_answer_but_not_nbgraders_own():
     said = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT)
     assert "Well done, <em>Ada</em>." in said
     assert "Your instructor says" not in page(marked({}, comment="No response."), HANDED_OUT)
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("over the *other* tokens", "over the <em>other</em> tokens"),
+        ("*minus* the `a *b* c` of *all*:", "<em>minus</em> the <code>a *b* c</code> of <em>all</em>:"),
+        ("2*x*3, f(*args), **bold**, 2 * x * 3", "2*x*3, f(*args), **bold**, 2 * x * 3"),
+        ("<b> *<b>*", "&lt;b&gt; *&lt;b&gt;*"),
+        ("one ` and *two*", "one ` and *two*"),
+    ],
+)
+def test_what_is_said_of_a_mistake_has_its_code_and_its_emphasis(said, written):
+    assert prose(said) == written
 
 
 def test_a_late_penalty_has_a_row():

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from autograder.inside.wire import decode, encode
-from autograder.judge.sketch import sketch
+from autograder.judge.sketch import sketch, verdict
+from autograder.judge.student import agree
 
 
 def crossed(value: object) -> object:
@@ -33,3 +34,32 @@ def test_whole_numbers_are_told_apart_however_they_lie_in_memory(tensor):
     if tensor.numel():
         assert sketch(tensor).digest != sketch(~copy).digest
     assert sketch(tensor).digest != sketch(copy[None]).digest
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1.4107111692428589, 1.4107112884521484, True),  # a loss.item() on two processors: one unit in the last place
+        ([1.0, 2.0], [1.0, 2.0000002], True),
+        ({"rate": [0.1, None]}, {"rate": [0.10000001, None]}, True),
+        (1.41, 1.42, False),
+        ([1.0, 2.0], [2.0, 1.0], False),
+        ([1.0, 2.0], [1.0, 2.0, 3.0], False),
+        (0.0, 1e-3, False),
+        (3.0, 3, False),
+        (1.0, INF, False),
+        (INF, 1.0, False),
+        (INF, INF, True),
+        (INF, -INF, False),
+        (NAN, NAN, True),
+        (NAN, 1.0, False),
+        ([NAN, 1.0], [1.0, NAN], False),
+    ],
+)
+def test_floats_that_only_rounding_tells_apart_are_the_same(one, other, same):
+    found = verdict(sketch([one]), sketch([other]))
+    assert agree(one, other) is same
+    assert found is same or (found is None and same), found

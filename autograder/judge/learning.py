@@ -120,7 +120,10 @@ def _add(name: str, new: Signatures) -> None:
 
 
 class Worker:
-    """A process that computes signatures, asked from here."""
+    """A process that computes signatures, asked from here; what `environment` says is otherwise for it."""
+
+    def __init__(self, **environment: str) -> None:
+        self.environment = environment
 
     def __enter__(self) -> Worker:
         self.process = subprocess.Popen(
@@ -134,7 +137,8 @@ class Worker:
                 "OMP_NUM_THREADS": "1",
                 "PYTHONHASHSEED": "0",  # as in the template: the order of a set is the same for students and mistakes
                 "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
-            },
+            }
+            | self.environment,
         )
         return self
 

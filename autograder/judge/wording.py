@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
+EMPHASIS = re.compile(r"(?<![\w*)])\*([^\W\d_]+)\*(?![\w*(])")  # a*b*c is a product
 MIME = "application/vnd.autograder.verdict+json"  # the verdict as data, beside its two readable forms
 
 
@@ -13,8 +15,11 @@ def number(points: float) -> str:
 
 
 def prose(text: str) -> str:
-    """Escaped, with `code` in backticks set as code."""
+    """Escaped, with `code` in backticks set as code, and a *word* between asterisks emphasised."""
     pieces = escape(text).split("`")
     if len(pieces) % 2 == 0:
         return escape(text)
-    return "".join(f"<code>{piece}</code>" if index % 2 else piece for index, piece in enumerate(pieces))
+    return "".join(
+        f"<code>{piece}</code>" if index % 2 else EMPHASIS.sub(r"<em>\1</em>", piece)
+        for index, piece in enumerate(pieces)
+    )
