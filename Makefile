@@ -30,7 +30,8 @@ PROVE ?=
 PROVING := tests/test_exercises.py tests/test_mutants.py tests/test_pasted_answers.py tests/test_release.py tests/test_costs.py \
     tests/test_corpus.py tests/test_published_gpt2.py tests/test_grade.py tests/test_watch.py tests/test_two_at_once.py \
     tests/test_postgres.py tests/test_handed_in.py tests/test_guides.py tests/test_browser.py tests/test_site.py \
-    tests/test_grow.py tests/test_training.py tests/test_directions.py tests/test_marking.py
+    tests/test_grow.py tests/test_training.py tests/test_directions.py tests/test_marking.py tests/test_nbgrader.py \
+    tests/test_formgrader.py tests/test_page_budget.py tests/test_collect.py tests/test_bangla.py
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest $(PROVE) -n 2 --dist loadgroup --no-loadscope-reorder tests

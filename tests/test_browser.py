@@ -135,6 +135,7 @@ def test_the_first_thing_that_a_student_sees_is_the_start_page(lab, page):
     assert not ours(page.errors)
 
 
+@of_what_is_handed_out
 def test_answers_wrong_and_right_are_told_in_a_sentence(lab, page):
     page.goto(f"{lab}/lab/tree/06-masking/06-masking.ipynb?reset")
     expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()

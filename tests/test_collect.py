@@ -21,6 +21,7 @@ from conftest import ROOT, read
 from nbgrader.api import Gradebook
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
+from proofs import ATTENTION, MARKING
 from traitlets.config import Config
 
 from autograder.asked.course import exercises
@@ -433,6 +434,7 @@ def test_a_file_where_a_folder_should_be_stops_nobody(course, caplog):
 
 
 @pytest.mark.slow
+@pytest.mark.depends_on(*MARKING, *ATTENTION)
 def test_what_was_collected_is_marked_and_nobody_is_missing(tmp_path):
     """The two commands of the README, one after the other, on a download with everything that goes wrong."""
     (tmp_path / "autograder").symlink_to(ROOT / "autograder")

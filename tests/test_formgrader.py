@@ -24,7 +24,9 @@ from conftest import NOTEBOOKS, ROOT, read
 from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader.handlers import template_path
 from playwright.sync_api import expect
-from test_browser import BROWSER, browser, kept, page, pytestmark  # noqa: F401 (fixtures, and where there is a browser)
+from proofs import ATTENTION, MARKING
+from test_browser import BROWSER, browser, kept, page  # noqa: F401 (fixtures)
+from test_browser import pytestmark as where_there_is_a_browser
 from test_pages import EVIL, PIXEL
 
 from autograder.asked.course import exercises
@@ -34,6 +36,10 @@ from autograder.grading.sanitised import html
 from autograder.grading.written import TABLE, measures
 from autograder.sample_class import filled_in
 
+pytestmark = [
+    *where_there_is_a_browser,
+    pytest.mark.depends_on(*MARKING, *ATTENTION, "../tests/test_pages.py", "../tests/test_browser.py", together=True),
+]
 NAME = "05-attention"
 DOES = "window.hacked = 1; fetch('/hacked')"
 RUNNING = [
@@ -348,6 +354,7 @@ def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom
     expect(page.locator("#written_scaling-comment")).to_have_value("The gradients?")
 
 
+@pytest.mark.depends_on(*MARKING, "../course", "../solutions")
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_levels(name):
     found = measures(ROOT / "solutions" / name / f"{name}.ipynb")

@@ -187,6 +187,7 @@ GREEDY = {
 
 
 @pytest.mark.slow
+@pytest.mark.depends_on(*MARKING, *ATTENTION)
 @pytest.mark.parametrize("name", GREEDY)
 def test_reading_a_greedy_notebook_is_bounded(folder, name):
     path = folder / f"{NAME}.ipynb"

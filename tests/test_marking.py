@@ -10,7 +10,7 @@ from dataclasses import replace
 import nbformat
 import pytest
 from conftest import NOTEBOOKS, ROOT, read
-from proofs import MARKING, UNCHANGED
+from proofs import ATTENTION, MARKING, UNCHANGED
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.asked.course import exercises, questions
@@ -110,7 +110,11 @@ FAULTS = {
 }
 
 
+of_faults = pytest.mark.depends_on(*MARKING, *ATTENTION, "../tests/submissions.py")
+
+
 @pytest.mark.slow
+@of_faults
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_in_one_cell_costs_nothing_elsewhere(template, short, fault):
     started = time.monotonic()
@@ -140,6 +144,7 @@ IN_ANSWERS = {
 
 
 @pytest.mark.slow
+@of_faults
 @pytest.mark.parametrize("source", IN_ANSWERS.values(), ids=IN_ANSWERS)
 def test_a_fault_while_the_judge_asks_costs_that_exercise_only(template, short, source):
     _, verdicts = mark(template, short, ANSWERS | {"softmax": source})
@@ -188,6 +193,7 @@ def test_what_ran_before_a_crash_is_kept(template, short):
 
 
 @pytest.mark.slow
+@of_faults
 def test_a_stalled_notebook_gets_its_reason(template, short):
     extra = {"softmax": "import time\ntime.sleep(60)"}
     limits = Limits(cell=30, question=2, grace=1, notebook=3)
@@ -205,6 +211,7 @@ def test_the_judges_own_work_has_a_budget(template, short):
 
 
 @pytest.mark.slow
+@of_faults
 def test_exercises_are_asked_when_the_notebooks_time_is_up_after_them(template, short):
     limits = Limits(cell=30, question=2, grace=1, notebook=4)
     _, verdicts = mark(template, short, ANSWERS, extra={"SelfAttention": "import time\ntime.sleep(60)"}, limits=limits)
@@ -223,6 +230,7 @@ FLOODS = {
 
 
 @pytest.mark.slow
+@of_faults
 @pytest.mark.parametrize("source", FLOODS.values(), ids=FLOODS)
 def test_a_flood_of_outputs_costs_the_grader_little(template, short, source, undisturbed):
     started = time.process_time()

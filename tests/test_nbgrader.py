@@ -13,12 +13,16 @@ import nbformat
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
+from proofs import MARKING
 
 from autograder.asked.course import exercises, in_notebook, questions
 from autograder.grading.mend import grade_id
 from autograder.sample_class import filled_in
 
-pytestmark = pytest.mark.slow  # a whole class is marked
+pytestmark = [  # a whole class is marked
+    pytest.mark.slow,
+    pytest.mark.depends_on(*MARKING, "exercises", "../solutions", "../course", together=True),
+]
 NAME = "05-attention"
 BEST = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
 FULL = sum(declared.points for declared in in_notebook(NAME))

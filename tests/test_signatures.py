@@ -362,7 +362,7 @@ def test_answers_equal_up_to_rounding_are_the_same(mine, theirs):
         (numbers(), like(numbers().reshape(5, 6))),
         (numbers(), numbers(torch.float64)),
         (numbers(), like(numbers(), was_differentiable=True)),
-        (numbers(torch.float64), like(numbers(torch.float64) + 1e-7)),
+        (numbers(torch.float64), like(numbers(torch.float64) + 1e-3)),
         (NAN_AT_3, NAN_AT_4),
         (NAN_AT_3, numbers()),
         (UP, DOWN),
@@ -385,10 +385,12 @@ def test_answers_that_differ_are_told_apart(mine, theirs):
     assert not agree(mine, theirs)
 
 
-def test_one_number_of_many_that_differs_in_float64_by_a_ten_millionth_is_told_apart():
+def test_one_number_of_many_that_differs_in_float64_by_a_ten_millionth_is_told_apart_by_the_answers():
+    """The sketch may be another processor's, where single precision on the way makes as much of a difference."""
     other = numbers(torch.float64)
     other[7] += 1e-7
-    assert compared(numbers(torch.float64), like(other)) is False
+    assert compared(numbers(torch.float64), like(other)) is None
+    assert not agree(numbers(torch.float64), like(other))
 
 
 @pytest.mark.parametrize(("dtype", "off"), [(torch.float32, 1e-4), (torch.float64, 3e-10)])
@@ -400,7 +402,7 @@ def test_between_rounding_and_difference_only_the_answers_tell(dtype, off):
 def test_a_verdict_never_contradicts_the_answers():
     generator = torch.Generator().manual_seed(5)
     seen = set()
-    for dtype, sizes in ((torch.float32, range(-8, 0)), (torch.float64, range(-16, -5))):
+    for dtype, sizes in ((torch.float32, range(-8, 0)), (torch.float64, range(-16, -2))):
         for power in sizes:
             for _ in range(20):
                 mine = like((torch.randn(40, generator=generator, dtype=torch.float64) * 3).to(dtype))

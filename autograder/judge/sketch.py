@@ -24,7 +24,7 @@ PROJECTIONS = 4
 IGNORED = frozenset({"operations"})  # parts of an answer that do not tell mistakes apart
 ROUNDING = {False: 4e-6, True: 1e-13}  # relative, of single and double precision: what another order of summing moves
 # Relative and absolute: what `agree` accepts; of double precision more, since a sketch may come from another processor,
-# and numbers that were computed in single precision on the way differ there from the seventh digit on.
+# and what was computed in single precision on the way, as a `loss.item()` is, differs there from the seventh digit on.
 FAR = {False: TOLERANCE[False], True: (2e-5, 1e-7)}
 
 
@@ -35,7 +35,7 @@ class Sketch:
     digest: int
     words: int  # of what errors said: it breaks ties, and tells nothing apart by itself
     single: np.ndarray  # [PROJECTIONS], of the numbers in float32 and below
-    double: np.ndarray  # [PROJECTIONS], of those in float64
+    double: np.ndarray  # [PROJECTIONS], of those in float64, and of numbers that are no tensors
     near: tuple[float, float] = (0.0, 0.0)
     far: tuple[float, float] = (0.0, 0.0)
 
@@ -80,12 +80,12 @@ class _Drawing:
                 self.add(key, depth + 1)
                 self.add(value[key], depth + 1)
         elif isinstance(value, float):
-            self._add_numbers(np.array([value]), fine=False)  # it may have been computed in single precision
+            self._add_numbers(np.array([value]), fine=True)
         elif isinstance(value, (list, tuple)):
             self.say(str(len(value)))
             if value and all(type(item) is float for item in value):
                 self.say("numbers")
-                self._add_numbers(np.array(value), fine=False)
+                self._add_numbers(np.array(value), fine=True)
                 return
             for item in value:
                 self.add(item, depth + 1)
