@@ -244,6 +244,7 @@ objects_kept: Whole objects are kept, not their states: a file with them is read
 - model.state_dict() => model
   optimizer.state_dict() => optimizer
   scheduler.state_dict() => scheduler
+- scheduler.state_dict() => scheduler.__dict__
 - generator.get_state() => generator
   copy.deepcopy(states) => {key: state if key == "generator" else copy.deepcopy(state) for key, state in states.items()}
 not_tensors: Tensors are turned into lists or arrays: a state is kept as state_dict() gives it, so that it can be loaded.
