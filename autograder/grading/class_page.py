@@ -15,7 +15,6 @@ from .class_summary import distribution, duration, misconceptions, progress, rat
 from .similar import similar_pairs
 
 TEMPLATE = "class_report.html.j2"
-STRESSED = re.compile(r"(?<![\w*])\*(\w[^*<>]*\w|\w)\*(?![\w*])")
 
 
 def page(data: ClassData, anonymous: bool = False, made: datetime | None = None) -> str:
@@ -61,7 +60,7 @@ def named(mistake: str) -> str:
 
 def _in_prose(text: str) -> Markup:
     """A sentence with its `code` and its *stress*."""
-    return Markup(STRESSED.sub(r"<em>\1</em>", prose(text)))
+    return Markup(prose(text))
 
 
 def _environment() -> Environment:

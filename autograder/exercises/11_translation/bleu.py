@@ -425,7 +425,7 @@ log_of_zero: The logarithm of 0 is taken where an order has no match: smoothing 
   log_precisions.append(math.log((matched or 1 / penalty) / total)) =>
 always_half (slip): Each order without a match counts as 1/2: the second counts as 1/4, the third as 1/8.
 - penalty *= 2 => penalty = 2
-halved_by_order (slip): The smoothing goes by n: it is the first order *without a match* that counts as 1/2, the next as 1/4.
+halved_by_order (slip): The smoothing goes by n: what counts as 1/2 is the first order without a match, whichever it is, and the next as 1/4.
 - in always_half
   if matched == 0: => penalty *= 2
   penalty = 2 =>
