@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import math
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty
+from typing import Any
 
 import nbformat
 from huggingface_hub import snapshot_download
+from jupyter_client.client import KernelClient
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from tqdm.auto import tqdm
@@ -24,11 +28,41 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
 WITHOUT_BOOK = {"COURSE_BOOK": "stories"}
 
 
+class Client(NotebookClient):
+    """nbclient that looks at least once a second whether a reply is there.
+
+    Where a cell shows widgets, nbclient answers them on the socket on which it waits for the cell's reply, and may lose
+    the signal that the reply has come: it then sleeps until the timeout (jupyter/nbclient, issue 312).
+    """
+
+    async def async_start_new_kernel_client(self) -> KernelClient:
+        client = await super().async_start_new_kernel_client()
+        client.shell_channel.get_msg = looking_again(client.shell_channel.get_msg)
+        return client
+
+
+def looking_again(
+    get: Callable[..., Awaitable[dict[str, Any]]], every: float = 1.0
+) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """Waits for a message as `get` does, but in turns of so many seconds."""
+
+    async def get_message(timeout: float | None = None) -> dict[str, Any]:
+        end = time.monotonic() + (math.inf if timeout is None else timeout)
+        while True:
+            try:
+                return await get(timeout=max(0.0, min(every, end - time.monotonic())))
+            except Empty:
+                if time.monotonic() >= end:
+                    raise
+
+    return get_message
+
+
 def run(path: Path) -> float:
     """Execute a solution notebook in a fresh kernel and write it back. Returns the seconds it took."""
     notebook = nbformat.read(path, as_version=4)
     started = time.monotonic()
-    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
+    client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
     client.execute(env=os.environ | OFFLINE)
     nbformat.write(tidied(notebook), path)
     return time.monotonic() - started
@@ -48,9 +82,7 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
     """Execute a solution notebook without writing it, its tests left out, and go on where something fails."""
     notebook = nbformat.read(path, as_version=4)
     notebook.cells = [cell for cell in notebook.cells if not _grade_id(cell).startswith("test_")]
-    client = NotebookClient(
-        notebook, timeout=None, allow_errors=True, resources={"metadata": {"path": str(path.parent)}}
-    )
+    client = Client(notebook, timeout=None, allow_errors=True, resources={"metadata": {"path": str(path.parent)}})
     code = sum(cell.cell_type == "code" for cell in notebook.cells)
     with tqdm(total=code, desc=path.stem, unit=" cells") as bar:
         client.on_cell_complete = lambda cell, cell_index: bar.update()

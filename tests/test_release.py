@@ -10,10 +10,9 @@ import sys
 import nbformat
 import pytest
 from conftest import NOTEBOOKS, ROOT
-from nbclient import NotebookClient
 from proofs import UNCHANGED
 
-from autograder.authoring import tidy
+from autograder.authoring import Client, tidy
 from autograder.grading.marker import exercise_of
 from autograder.grading.mend import grade_id
 from autograder.grading.plugins import STUB
@@ -95,7 +94,7 @@ def test_the_release_runs_alone_and_unanswered_exercises_say_what_to_do(name, pr
     for long, short in SHORTER.get(name, {}).items():
         [cell] = [cell for cell in notebook.cells if long in cell.source]
         cell.source = cell.source.replace(long, short)
-    NotebookClient(notebook, timeout=240, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
+    Client(notebook, timeout=240, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
