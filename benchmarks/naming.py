@@ -1,10 +1,11 @@
 """What naming a wrong answer costs above the checks: trying the catalogue, as it was, and looking it up, side by side.
 
-    python benchmarks/naming.py [exercise …]
+    python benchmarks/naming.py [--all] [exercise …]
 
 CPU milliseconds for the first catalogued mistake of each exercise. `tried`: every version of the catalogue is asked the
 heaviest check that failed (up to 24 of them are, and the rest reckoned). `cold`: the first diagnosis of a process that
-has just started; each is made in a fork that has looked nothing up. `warm`: the next one.
+has just started; each is made in a fork that has looked nothing up. `warm`: the next one. With --all every mistake is
+diagnosed cold (10 minutes), and the slowest ones are listed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -32,6 +36,7 @@ from autograder.judge.asking import answering
 from autograder.judge.diagnosis import Line, diagnose
 
 SAMPLE = 24
+SLOWEST = 10
 
 
 def milliseconds(work: Callable[[], object]) -> float:
@@ -60,18 +65,29 @@ def measured(declared: Exercise) -> dict[str, float]:
     tried = milliseconds(
         lambda: [signatures.answer_to(declared, check, answering(declared, version)) for version in chosen]
     )
-    for attribute in ("mistakes", "alternatives", "sentences"):
-        declared.__dict__.pop(attribute, None)
+    _forget(declared)
     cold = milliseconds(lambda: diagnose(declared, lines, record))
     warm = milliseconds(lambda: diagnose(declared, lines, record))
     return {"versions": len(sources), "tried": tried * len(sources) / len(chosen), "cold": cold, "warm": warm}
 
 
-def in_a_fork(declared: Exercise) -> dict[str, float]:
+def cold_for(declared: Exercise, mistake: int) -> float:
+    """In a fork: the first diagnosis of one catalogued mistake."""
+    lines, record = asked(declared, declared.mistakes[mistake].source)
+    _forget(declared)
+    return milliseconds(lambda: diagnose(declared, lines, record))
+
+
+def _forget(declared: Exercise) -> None:
+    for attribute in ("mistakes", "alternatives", "sentences"):
+        declared.__dict__.pop(attribute, None)
+
+
+def in_a_fork(work: Callable[[], Any]) -> Any:
     reading, writing = os.pipe()
     if not os.fork():
         with open(writing, "w") as out:
-            json.dump(measured(declared), out)
+            json.dump(work(), out)
         os._exit(0)
     os.close(writing)
     with open(reading) as answer:
@@ -80,19 +96,37 @@ def in_a_fork(declared: Exercise) -> dict[str, float]:
     return found
 
 
+def every_mistake(chosen: list[Exercise]) -> None:
+    """Diagnose every mistake, each in a process that has looked nothing up, and say what it cost."""
+    pairs = [(one, number) for one in chosen for number in range(len(one.mistakes))]
+    costs = [in_a_fork(partial(cold_for, *pair)) for pair in tqdm(pairs, desc="mistakes", disable=None, leave=False)]
+    ordered = sorted(costs)
+    print(
+        f"{len(costs)} mistakes, each diagnosed by a process that has just started: median {median(costs):.0f} ms,"
+        f" 99 of 100 within {ordered[int(0.99 * len(ordered))]:.0f} ms; {sum(cost > 50 for cost in costs)} above 50 ms"
+    )
+    for cost, (one, number) in sorted(zip(costs, pairs, strict=True), key=lambda row: -row[0])[:SLOWEST]:
+        print(f"{cost:8.0f}  {one.name}: {one.mistakes[number].name}")
+
+
 def main() -> None:
     torch.set_num_threads(1)
-    chosen = [exercise(name) for name in sys.argv[1:]] or exercises()
+    names = [name for name in sys.argv[1:] if name != "--all"]
+    chosen = [exercise(name) for name in names] or exercises()
     table = Table(title="CPU ms to name a mistake, above the checks", box=box.SIMPLE_HEAD)
     for heading in ("exercise", "versions", "tried", "cold", "warm"):
         table.add_column(heading, justify="left" if heading == "exercise" else "right")
-    rows = [(one.name, in_a_fork(one)) for one in tqdm(chosen, desc="naming", disable=None, leave=False)]
+    rows = [
+        (one.name, in_a_fork(partial(measured, one))) for one in tqdm(chosen, desc="naming", disable=None, leave=False)
+    ]
     for name, row in rows:
         table.add_row(name, f"{row['versions']}", *(f"{row[column]:.1f}" for column in ("tried", "cold", "warm")))
     worst = {column: max(row[column] for _, row in rows) for column in ("tried", "cold", "warm")}
     table.add_section()
     table.add_row("the most", "", *(f"{value:.1f}" for value in worst.values()))
     Console(width=None if sys.stdout.isatty() else 100).print(table)
+    if "--all" in sys.argv:
+        every_mistake(chosen)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     print(f"load of the machine at the end: {load:.1f}")
 

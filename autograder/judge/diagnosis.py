@@ -190,7 +190,9 @@ class _Catalogue:
         return self._own[title]
 
     def same(self, version: int, title: str) -> bool:
-        """Whether a version answers a check as the student did."""
+        """Whether a version answers a check that the student failed as the student did, and fails it, too."""
+        if not self.known.failed[version, self.columns[title]]:
+            return False  # what passes explains nothing, near as its numbers may be
         decided = verdict(self.own(title), self.known.sketch(version, self.columns[title]))
         if decided is None:
             theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])

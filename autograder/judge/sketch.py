@@ -21,6 +21,8 @@ from ..inside.wire import Ref
 from .student import TOLERANCE
 
 PROJECTIONS = 4
+BLOCK = 1 << 14  # numbers that are projected at a time
+PLAIN = frozenset({bool, int, str})
 IGNORED = frozenset({"operations"})  # parts of an answer that do not tell mistakes apart
 ROUNDING = {False: 4e-6, True: 1e-13}  # relative, of single and double precision: what another order of summing moves
 # Relative and absolute: what `agree` accepts; of double precision more, since a sketch may come from another processor,
@@ -44,26 +46,38 @@ def sketch(answers: Any) -> Sketch:
     """The sketch of whatever came over the wire."""
     drawing = _Drawing()
     drawing.add(answers, 0)
+    coarse, fine = drawing.projected(fine=False), drawing.projected(fine=True)
     return Sketch(
-        int.from_bytes(drawing.hash.digest(), "little", signed=True),
-        int.from_bytes(drawing.words.digest(), "little", signed=True),
-        drawing.sums[False],
-        drawing.sums[True],
-        (4 * drawing.near[False] ** 0.5, 4 * drawing.near[True] ** 0.5),
-        (4 * drawing.far[False] ** 0.5, 4 * drawing.far[True] ** 0.5),
+        _digest(drawing.said),
+        _digest(drawing.words),
+        coarse.sums,
+        fine.sums,
+        (4 * coarse.near**0.5, 4 * fine.near**0.5),
+        (4 * coarse.far**0.5, 4 * fine.far**0.5),
     )
 
 
+def _digest(parts: list[bytes]) -> int:
+    return int.from_bytes(hashlib.blake2b(b"\0".join(parts), digest_size=8).digest(), "little", signed=True)
+
+
+@dataclass
+class _Projected:
+    sums: np.ndarray
+    near: float = 0.0
+    far: float = 0.0
+
+
 class _Drawing:
+    """What an answer consists of, in its order: what is discrete is said, and the numbers are gathered."""
+
     def __init__(self) -> None:
-        self.hash, self.words = hashlib.blake2b(digest_size=8), hashlib.blake2b(digest_size=8)
-        self.sums = {False: np.zeros(PROJECTIONS), True: np.zeros(PROJECTIONS)}
-        self.near = {False: 0.0, True: 0.0}
-        self.far = {False: 0.0, True: 0.0}
-        self.tensors = 0
+        self.said: list[bytes] = []
+        self.words: list[bytes] = []
+        self.numbers: dict[bool, list[np.ndarray]] = {False: [], True: []}  # by whether they are of double precision
 
     def say(self, text: str) -> None:
-        self.hash.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        self.said.append(text.encode("utf-8", "surrogatepass"))
 
     def add(self, value: Any, depth: int) -> None:
         self.say(type(value).__name__)
@@ -74,18 +88,21 @@ class _Drawing:
         elif isinstance(value, dict):
             if value.get("kind") == "raised":  # of an error only its type counts
                 self.say(f"raised {value.get('type')}")
-                self.words.update(str(value.get("text")).encode("utf-8", "surrogatepass"))
+                self.words.append(str(value.get("text")).encode("utf-8", "surrogatepass"))
                 return
             for key in sorted(set(value) - IGNORED, key=repr):
                 self.add(key, depth + 1)
                 self.add(value[key], depth + 1)
         elif isinstance(value, float):
-            self._add_numbers(np.array([value]), fine=True)
+            self.numbers[True].append(np.array([value]))
         elif isinstance(value, (list, tuple)):
             self.say(str(len(value)))
             if value and all(type(item) is float for item in value):
                 self.say("numbers")
-                self._add_numbers(np.array(value), fine=True)
+                self.numbers[True].append(np.array(value))
+                return
+            if all(type(item) in PLAIN for item in value):  # a mask as a list has thousands of them
+                self.say(repr(value))
                 return
             for item in value:
                 self.add(item, depth + 1)
@@ -99,30 +116,37 @@ class _Drawing:
         if tensor.device.type == "meta":
             return
         if not tensor.is_floating_point():
-            self.hash.update(tensor.detach().numpy().tobytes())  # whatever its strides
+            self.said.append(tensor.detach().numpy().tobytes())  # whatever its strides
             return
         self.say(str(tensor.was_differentiable))  # type: ignore[attr-defined]  # decoding sets it
         numbers = tensor.detach().to(torch.float64).reshape(-1).numpy()
-        self._add_numbers(numbers, fine=tensor.dtype == torch.float64)
+        self.numbers[tensor.dtype == torch.float64].append(numbers)
 
-    def _add_numbers(self, numbers: np.ndarray, fine: bool) -> None:
-        finite = np.isfinite(numbers)
-        if not finite.all():
-            self.hash.update(np.sign(np.where(finite, 0.0, numbers)).tobytes())  # nan stays nan
-            numbers = np.where(finite, numbers, 0.0)
-        self.tensors += 1
-        slope = 1 / np.sqrt(1 + numbers * numbers)
-        size = np.abs(numbers)
+    def projected(self, fine: bool) -> _Projected:
+        """The numbers of one precision, all in one go: an answer may hold thousands of lists of one number each."""
+        found = _Projected(np.zeros(PROJECTIONS))
         relative, absolute = FAR[fine]
-        self.sums[fine] = self.sums[fine] + _signs(self.tensors, len(numbers)) @ np.arcsinh(numbers)
-        self.near[fine] += float(np.sum(((size + 1e-2) * slope * ROUNDING[fine]) ** 2))
-        self.far[fine] += float(np.sum(((size * relative + absolute) * slope) ** 2))
+        everything = np.concatenate([np.zeros(0), *self.numbers[fine]])
+        for block, start in enumerate(range(0, len(everything), BLOCK)):
+            numbers = everything[start : start + BLOCK]
+            finite = np.isfinite(numbers)
+            if not finite.all():
+                self.said += [f"{fine} {block}".encode(), np.sign(np.where(finite, 0.0, numbers)).tobytes()]
+                numbers = np.where(finite, numbers, 0.0)  # nan stays nan in what is said
+            slope = 1 / np.sqrt(1 + numbers * numbers)
+            size = np.abs(numbers)
+            found.sums = found.sums + _signs(block)[:, : len(numbers)] @ np.arcsinh(numbers)
+            near, far = (size + 1e-2) * slope * ROUNDING[fine], (size * relative + absolute) * slope
+            found.near += float(near @ near)
+            found.far += float(far @ far)
+        return found
 
 
-@functools.lru_cache(maxsize=4096)
-def _signs(number: int, count: int) -> np.ndarray:
-    """[PROJECTIONS, count] of ±1, the same in every process."""
-    return np.random.default_rng((number, count)).integers(0, 2, (PROJECTIONS, count)) * 2.0 - 1.0
+@functools.lru_cache(maxsize=16)
+def _signs(block: int) -> np.ndarray:
+    """[PROJECTIONS, BLOCK] of ±1, the same in every process."""
+    bits = np.unpackbits(np.frombuffer(np.random.default_rng(block).bytes(PROJECTIONS * BLOCK // 8), np.uint8))
+    return bits.reshape(PROJECTIONS, BLOCK) * 2.0 - 1.0
 
 
 def verdict(mine: Sketch, theirs: Sketch) -> bool | None:
