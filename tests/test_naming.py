@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.asked.course import question_or_exercise
+from autograder.judge import diagnosis, signatures
 from autograder.judge.asking import namespace_with
 from autograder.judge.mark import mark
 from autograder.judge.sketch import sketch
@@ -17,7 +18,7 @@ def test_errors_of_one_type_are_told_apart_by_their_messages():
     for name in ("dimension_lost", "logits_drawn_from"):
         [mistake] = [mistake for mistake in exercise.mistakes if mistake.name == name]
         verdict = mark("generate", in_process(namespace_with(exercise, mistake.source)), [mistake.source])
-        assert [diagnosis.mistake for diagnosis in verdict.diagnoses][:1] == [name]
+        assert [one.mistake for one in verdict.diagnoses][:1] == [name]
 
 
 def test_the_words_of_errors_tell_nothing_apart_by_themselves():
@@ -25,3 +26,23 @@ def test_the_words_of_errors_tell_nothing_apart_by_themselves():
     assert sketch(one).digest == sketch(other).digest
     assert sketch(one).words != sketch(other).words
     assert sketch([{"problem": "no"}, 5]).words == sketch([]).words  # a forged record has no words
+
+
+def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
+    """Rounded results lie near those of dozens of versions that pass; none of them is even asked."""
+    exercise = question_or_exercise("masked_softmax")
+    known = signatures.known("masked_softmax", signatures.exercise_key("masked_softmax"))
+    failed = {source: known.failed[row] for row, source in enumerate(known.versions)}
+    asked = []
+
+    def answers(name, source, check):
+        asked.append(failed[source][check])
+        return honest(name, source, check)
+
+    honest = diagnosis._answers
+    monkeypatch.setattr(diagnosis, "_answers", answers)
+    [rounded] = [mistake for mistake in exercise.mistakes if mistake.name == "rounded"]
+    verdict = mark("masked_softmax", in_process(namespace_with(exercise, rounded.source)), [rounded.source])
+    assert [one.mistake for one in verdict.diagnoses] == ["rounded"]
+    assert asked
+    assert all(asked)

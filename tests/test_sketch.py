@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.inside.wire import decode, encode
-from autograder.judge.sketch import sketch, verdict
+from autograder.judge.sketch import BLOCK, sketch, verdict
 from autograder.judge.student import agree
 
 
@@ -69,3 +69,21 @@ def test_floats_that_only_rounding_tells_apart_are_the_same(one, other, same):
 def test_a_sketch_alone_tells_most_floats_apart():
     assert verdict(sketch([1.41]), sketch([1.41])) is True
     assert verdict(sketch([1.41]), sketch([1.42])) is False
+
+
+@pytest.mark.parametrize("place", [0, BLOCK - 1, BLOCK, -1])
+def test_one_number_among_many_thousands_is_seen(place):
+    many = torch.linspace(-1, 1, 2 * BLOCK + 5, dtype=torch.float64)
+    for other in (3.0, INF, NAN):
+        changed = many.clone()
+        changed[place] = other
+        assert verdict(sketch(crossed(many)), sketch(crossed(many.clone()))) is True
+        assert verdict(sketch(crossed(many)), sketch(crossed(changed))) is False
+
+
+@pytest.mark.parametrize("deep", [[[0.5], [0.25]], [[True, False], [False]], [(0, 1), (2, 3)], ["a", "b"], [0, 1]])
+def test_how_a_list_is_cut_into_lists_is_seen(deep):
+    flat = [item for part in deep for item in (part if isinstance(part, (list, tuple)) else [part])]
+    assert verdict(sketch(deep), sketch(deep)) is True
+    for other in ([flat], flat + flat[:1], flat[::-1], *([flat] if flat != deep else [])):
+        assert verdict(sketch(deep), sketch(other)) is False

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -192,15 +193,12 @@ def _cells(cells: object) -> list[NotebookNode]:
 
 
 def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
-    make = {
-        "code": nbformat.v4.new_code_cell,
-        "markdown": nbformat.v4.new_markdown_cell,
-        "raw": nbformat.v4.new_raw_cell,
-    }
-    cell = make[kind](source)
-    del cell["id"]  # a new one at random: the same submission would not give the same notebook twice
-    cell.grade_id = grade_id
-    return cell
+    """A new cell without an id: one at random would not give the same notebook twice for the same submission.
+
+    It is made by hand: nbformat's own functions validate each cell against a schema, and the whole is validated later.
+    """
+    runs: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source, grade_id=grade_id, **runs)
 
 
 # --- mending ----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from nbformat import NotebookNode
 
 from ..asked.course import course
+from ..judge.reading import remembering
 from ..judge.rules import parse_cells
 from .mend import Kind, Note
 
@@ -103,7 +104,7 @@ def notice(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Noticed]:
         if graded.get("locked") and not graded.get("solution"):
             continue
         lines = cell.source.split("\n")
-        for line, what in dict.fromkeys(_signs(cell.source)):
+        for line, what in _signs(cell.source):
             text = lines[line - 1].strip()[:120] if 0 < line <= len(lines) else ""
             found.append(Noticed(number, graded.get("grade_id", ""), text, what))
     return found[:MAX_NOTICED]
@@ -120,14 +121,17 @@ def kept(notebook: NotebookNode) -> list[Noticed]:
     return [Noticed(**one) for one in notebook.metadata.get(KEY, [])]
 
 
-def _signs(source: str) -> Iterator[tuple[int, str]]:
+@remembering
+def _signs(source: str) -> tuple[tuple[int, str], ...]:
+    """The lines of a cell with signs, and which. Most cells are the course's own, the same in every notebook."""
+    found: dict[tuple[int, str], None] = {}
     for tree in parse_cells([source]):
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr == "modules" and id(node) in called:
                 continue  # nn.Module's method; Python's table of modules is not called
-            for what in _signs_of(node):
-                yield getattr(node, "lineno", 0), what
+            found |= dict.fromkeys((getattr(node, "lineno", 0), what) for what in _signs_of(node))
+    return tuple(found)
 
 
 def _signs_of(node: ast.AST) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -58,13 +59,7 @@ class Effects:
 
     def __init__(self, sources: Iterable[str]) -> None:
         trees = parse_cells(sources)
-        self._imported = {
-            (alias.asname or alias.name).split(".")[0]
-            for tree in trees
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.Import, ast.ImportFrom))
-            for alias in node.names
-        }
+        self._imported = {name for tree in trees for name in _imports(tree)}
         self._functions: dict[str, list[Function]] = {}
         self._methods: set[str] = set()
         for tree in trees:
@@ -89,11 +84,12 @@ class Effects:
         says so by importing them.
         """
         if source not in self._cells:
-            statements = [statement for tree in parse_cells([source]) for statement in tree.body]
+            changed: set[str] = set()
             try:
-                changed = self._touched(statements, self._held)
-                for function in _functions(statements):
-                    changed |= self._effect(function).names
+                for tree in parse_cells([source]):
+                    nodes, functions = _runs_and_defines(tree)
+                    changed |= self._touched(nodes, self._held)
+                    changed |= {name for function in functions for name in self._effect(function).names}
             except RecursionError:  # functions that call each other in a chain of hundreds
                 changed = needed_by(source)
             self._cells[source] = defined_in(source) | (changed - self._constant)
@@ -110,15 +106,16 @@ class Effects:
 
     # --- what statements change ---------------------------------------------------------------------------------------
 
-    def _touched(self, statements: Iterable[ast.AST], held: Iterable[tuple[set[str], set[str]]] = ()) -> set[str]:
+    def _touched(self, nodes: Iterable[ast.AST], held: Iterable[tuple[set[str], set[str]]] = ()) -> set[str]:
+        """What is changed by these nodes, all that run."""
         touched: set[str] = set()
         aliases = list(held)
-        for node in _executed(statements):
+        for node in nodes:
             match node:
                 case ast.Call():
                     touched |= self._by_call(node)
                 case ast.Lambda():
-                    touched |= self._touched([node.body]) - _parameters(node)
+                    touched |= self._touched(_executed([node.body])) - _parameters(node)
                 case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
                     touched.add(_base(node))
                 case ast.Assign(targets=targets, value=value):
@@ -178,7 +175,7 @@ class Effects:
         if id(function) not in self._known:
             self._known[id(function)] = Effect()  # while it is being found: for functions that call themselves
             parameters = _parameters(function)
-            touched = self._touched([*function.body, *_inner(function)]) - {""}
+            touched = self._touched(_executed([*function.body, *_inner(function)])) - {""}
             stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and _is_store(node)}
             shared = {n for node in ast.walk(function) if isinstance(node, ast.Global) for n in node.names}
             names = (touched - parameters - (stored - shared)) | (stored & shared)
@@ -224,10 +221,6 @@ def _executed(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
             todo += ast.iter_child_nodes(node)
 
 
-def _functions(statements: Iterable[ast.stmt]) -> Iterator[Function]:
-    return (node for statement in statements for node in ast.walk(statement) if isinstance(node, Function))
-
-
 def _with_origins(touched: set[str], aliases: Iterable[tuple[set[str], set[str]]]) -> set[str]:
     """What changes a part of something changes that."""
     origins: dict[str, set[str]] = {}
@@ -259,25 +252,48 @@ def _inner(function: Function) -> Iterator[ast.stmt]:
             yield from node.body
 
 
+# What follows from a cell alone is found once: most cells are the course's own, the same in every notebook.
+
+
+@functools.lru_cache(maxsize=4096)
+def _runs_and_defines(tree: ast.Module) -> tuple[tuple[ast.AST, ...], tuple[Function, ...]]:
+    """The nodes of a cell that run when it does, and all functions in it."""
+    functions = tuple(node for node in ast.walk(tree) if isinstance(node, Function))
+    return tuple(_executed(tree.body)), functions
+
+
+@functools.lru_cache(maxsize=4096)
+def _imports(tree: ast.Module) -> frozenset[str]:
+    """The names that a cell's imports define, wherever they stand."""
+    imports = (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return frozenset((alias.asname or alias.name).split(".")[0] for node in imports for alias in node.names)
+
+
 def _numbers_and_strings(trees: Iterable[ast.Module]) -> set[str]:
     """The names that the notebook gives to numbers and strings and to nothing else: they cannot change."""
+    given = [_constants_and_others(tree) for tree in trees]
+    return {name for constant, _ in given for name in constant} - {name for _, other in given for name in other}
+
+
+@functools.lru_cache(maxsize=4096)
+def _constants_and_others(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a cell gives to numbers and strings, and those that it gives to something else."""
     constant: set[str] = set()
-    other = {name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
-    for tree in trees:
-        for statement in tree.body:
-            match statement:
-                case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                    pairs = list(zip(targets, values, strict=False))
-                case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if _is_range(value):
-                    pairs = [(target, ast.Constant(0)) for target in targets]
-                case ast.Assign(targets=[target], value=value):
-                    pairs = [(target, value)]
-                case _:
-                    pairs = []
-            fixed = {target.id for target, value in pairs if isinstance(target, ast.Name) and _is_constant(value)}
-            constant |= fixed
-            other |= set(definitions([ast.Module([statement], [])])) - fixed
-    return constant - other
+    other = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                pairs = list(zip(targets, values, strict=False))
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if _is_range(value):
+                pairs = [(target, ast.Constant(0)) for target in targets]
+            case ast.Assign(targets=[target], value=value):
+                pairs = [(target, value)]
+            case _:
+                pairs = []
+        fixed = {target.id for target, value in pairs if isinstance(target, ast.Name) and _is_constant(value)}
+        constant |= fixed
+        other |= set(definitions([ast.Module([statement], [])])) - fixed
+    return frozenset(constant), frozenset(other)
 
 
 def _is_constant(value: ast.expr) -> bool:

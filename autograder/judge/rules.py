@@ -125,13 +125,18 @@ def evasions(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str
     """
     sources = list(sources)
     trees = parse_cells(sources)
-    found = {word for tree in trees for word in _words(tree) if word in INTERNALS}
+    found = {word for tree in trees for word in _internals_in(tree)}
     own = definitions(trees)
     for statement in reachable(name, sources, stop):
         found |= {word for word in global_names(statement) & LOOKUPS if word not in own}
         found |= {word for word in _words(statement) if word in LOOKUP_ATTRIBUTES}
         found |= {"getattr" for node in ast.walk(statement) if _computed_getattr(node)}
     return sorted(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def _internals_in(tree: ast.Module) -> frozenset[str]:
+    return INTERNALS.intersection(_words(tree))
 
 
 def _words(tree: ast.AST) -> Iterable[str]:
