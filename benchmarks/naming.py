@@ -5,7 +5,7 @@
 CPU milliseconds for the first catalogued mistake of each exercise. `tried`: every version of the catalogue is asked the
 heaviest check that failed (up to 24 of them are, and the rest reckoned). `cold`: the first diagnosis of a process that
 has just started; each is made in a fork that has looked nothing up. `warm`: the next one. With --all every mistake is
-diagnosed cold (10 minutes), and the slowest ones are listed.
+diagnosed cold (half an hour: each is asked all checks first), and the slowest ones are listed.
 """
 
 from __future__ import annotations
