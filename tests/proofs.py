@@ -2,8 +2,9 @@
 
 A test that asks hundreds of versions takes all of them where `proved.json` does not know the state of what it tests,
 and every tenth where it does, another tenth in each state. The same for what is run from end to end, a notebook, a
-script or a whole class: what is known is run again in one state of ten. `make prove` takes all, and writes down what it
-has proved. The state is that of every letter the test depends on: a comment changes it.
+script or a whole class: what is known is run again in one state of thirty, which keeps `make test` within ten minutes.
+`make prove` takes all, and writes down what it has proved. The state is that of every letter the test depends on: a
+comment changes it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ ROOT = course().root
 KEPT = Path(__file__).with_name("proved.json")
 ENGINE = ("asked", "inside", "judge")
 PROPERTY = "proved"
-EVERY = 10
+EVERY = 10  # of the versions that a test asks
+AGAIN = 30  # of the states of what is run from end to end
 # What marks a class, whatever the course: the package without its exercises, and the libraries it stands on
 MARKING = (
     *("asked", "batch", "grading", "inside", "judge", "sandbox", "cli.py", "sample_class.py"),
@@ -80,7 +82,7 @@ def skip_what_is_proved(item: pytest.Item) -> None:
 
 def due(name: str, state: str, turn: str = "") -> bool:
     """Whether what has one item is to be tried: nothing is known of its state, or its turn has come."""
-    return _kept().get(name) != state or number_of(turn or name, state) % EVERY == 0
+    return _kept().get(name) != state or number_of(turn or name, state) % AGAIN == 0
 
 
 def number_of(name: str, state: str) -> int:
