@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
-from .rules import defined_in, definitions, needed_by, parse_cells
+from .reading import parse_cell, remembering
+from .rules import defined_by, defined_in, needed_by
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -58,20 +58,18 @@ class Effects:
     """What the cells of a notebook change. `sources` are all its code cells, for their imports and definitions."""
 
     def __init__(self, sources: Iterable[str]) -> None:
-        trees = parse_cells(sources)
-        self._imported = {name for tree in trees for name in _imports(tree)}
+        cells = [cell for source in sources if (cell := _read(source)) is not None]
+        self._imported = {name for cell in cells for name in cell.imports}
         self._functions: dict[str, list[Function]] = {}
         self._methods: set[str] = set()
-        for tree in trees:
-            for statement in tree.body:
+        for cell in cells:
+            for statement in cell.tree.body:
                 self._learn(statement)
-        self._constant = {"", *dir(builtins), *self._imported, *self._functions, *_numbers_and_strings(trees)}
-        self._held = [
-            (_names(target), self._parts(node.value))  # an optimiser that steps changes its model
-            for tree in trees
-            for node in tree.body
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _is_class(node.value.func)
-            for target in node.targets
+        fixed = {name for cell in cells for name in cell.constant} - {name for cell in cells for name in cell.other}
+        self._constant = {"", *dir(builtins), *self._imported, *self._functions, *fixed}
+        self._bodies = {function: body for cell in cells for function, body in cell.bodies.items()}
+        self._held = [  # an optimiser that steps changes its model
+            (targets, self._parts(value)) for cell in cells for targets, value in cell.objects
         ]
         self._known: dict[int, Effect] = {}
         self._cells: dict[str, set[str]] = {}
@@ -86,10 +84,10 @@ class Effects:
         if source not in self._cells:
             changed: set[str] = set()
             try:
-                for tree in parse_cells([source]):
-                    nodes, functions = _runs_and_defines(tree)
-                    changed |= self._touched(nodes, self._held)
-                    changed |= {name for function in functions for name in self._effect(function).names}
+                cell = _read(source)
+                if cell is not None:
+                    changed |= self._touched(cell.code, self._held)
+                    changed |= {name for function in cell.bodies for name in self._effect(function).names}
             except RecursionError:  # functions that call each other in a chain of hundreds
                 changed = needed_by(source)
             self._cells[source] = defined_in(source) | (changed - self._constant)
@@ -106,27 +104,14 @@ class Effects:
 
     # --- what statements change ---------------------------------------------------------------------------------------
 
-    def _touched(self, nodes: Iterable[ast.AST], held: Iterable[tuple[set[str], set[str]]] = ()) -> set[str]:
-        """What is changed by these nodes, all that run."""
-        touched: set[str] = set()
-        aliases = list(held)
-        for node in nodes:
-            match node:
-                case ast.Call():
-                    touched |= self._by_call(node)
-                case ast.Lambda():
-                    touched |= self._touched(_executed([node.body])) - _parameters(node)
-                case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
-                    touched.add(_base(node))
-                case ast.Assign(targets=targets, value=value):
-                    aliases += [(_names(target), self._parts(value)) for target in targets]
-                case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-                    aliases.append((_names(target), self._parts(value)))
-                case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
-                    aliases.append((_names(target), self._parts(value)))
-                case ast.NamedExpr(target=target, value=value):
-                    aliases.append((_names(target), self._parts(value)))
-        return _with_origins(touched, aliases)
+    def _touched(self, code: Code, held: Iterable[tuple[frozenset[str], set[str]]] = ()) -> set[str]:
+        """What is changed by code that runs."""
+        touched = set(code.written)
+        for call in code.calls:
+            touched |= self._by_call(call)
+        for parameters, body in code.lambdas:
+            touched |= self._touched(body) - parameters
+        return _with_origins(touched, [*held, *((targets, self._parts(value)) for targets, value in code.bindings)])
 
     def _by_call(self, call: ast.Call) -> set[str]:
         passed = [*call.args, *(keyword.value for keyword in call.keywords)]
@@ -174,12 +159,10 @@ class Effects:
     def _effect(self, function: Function) -> Effect:
         if id(function) not in self._known:
             self._known[id(function)] = Effect()  # while it is being found: for functions that call themselves
-            parameters = _parameters(function)
-            touched = self._touched(_executed([*function.body, *_inner(function)])) - {""}
-            stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and _is_store(node)}
-            shared = {n for node in ast.walk(function) if isinstance(node, ast.Global) for n in node.names}
-            names = (touched - parameters - (stored - shared)) | (stored & shared)
-            self._known[id(function)] = Effect(frozenset(touched & parameters), frozenset(names))
+            body = self._bodies[function]
+            touched = self._touched(body.code) - {""}
+            names = (touched - body.parameters - (body.stored - body.shared)) | (body.stored & body.shared)
+            self._known[id(function)] = Effect(frozenset(touched & body.parameters), frozenset(names))
         return self._known[id(function)]
 
     def _parts(self, value: ast.expr) -> set[str]:
@@ -221,7 +204,7 @@ def _executed(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
             todo += ast.iter_child_nodes(node)
 
 
-def _with_origins(touched: set[str], aliases: Iterable[tuple[set[str], set[str]]]) -> set[str]:
+def _with_origins(touched: set[str], aliases: Iterable[tuple[frozenset[str], set[str]]]) -> set[str]:
     """What changes a part of something changes that."""
     origins: dict[str, set[str]] = {}
     for targets, parts in aliases:
@@ -252,34 +235,103 @@ def _inner(function: Function) -> Iterator[ast.stmt]:
             yield from node.body
 
 
-# What follows from a cell alone is found once: most cells are the course's own, the same in every notebook.
+# --- what a cell alone tells -----------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=4096)
-def _runs_and_defines(tree: ast.Module) -> tuple[tuple[ast.AST, ...], tuple[Function, ...]]:
-    """The nodes of a cell that run when it does, and all functions in it."""
-    functions = tuple(node for node in ast.walk(tree) if isinstance(node, Function))
-    return tuple(_executed(tree.body)), functions
+@dataclass(frozen=True)
+class Code:
+    """Of statements that run: all that may change something, whatever the rest of the notebook is."""
+
+    calls: tuple[ast.Call, ...]
+    lambdas: tuple[tuple[set[str], Code], ...]  # their parameters, and what they do
+    written: frozenset[str]  # the variables in whose parts something is stored
+    bindings: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and a value that they may be, or be a part of
 
 
-@functools.lru_cache(maxsize=4096)
-def _imports(tree: ast.Module) -> frozenset[str]:
-    """The names that a cell's imports define, wherever they stand."""
-    imports = (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
-    return frozenset((alias.asname or alias.name).split(".")[0] for node in imports for alias in node.names)
+@dataclass(frozen=True)
+class Body:
+    """A function: what it does, and whose the names in it are."""
+
+    code: Code
+    parameters: set[str]
+    stored: set[str]
+    shared: set[str]  # the notebook's, by `global`
 
 
-def _numbers_and_strings(trees: Iterable[ast.Module]) -> set[str]:
-    """The names that the notebook gives to numbers and strings and to nothing else: they cannot change."""
-    given = [_constants_and_others(tree) for tree in trees]
-    return {name for constant, _ in given for name in constant} - {name for _, other in given for name in other}
+@dataclass(frozen=True)
+class Cell:
+    """A cell: what it does when it is run, and what it defines."""
+
+    tree: ast.Module
+    code: Code
+    bodies: dict[Function, Body]  # of all functions in it
+    imports: frozenset[str]  # the names that they define, wherever they stand
+    constant: frozenset[str]  # names that are given numbers and strings
+    other: frozenset[str]  # names that are given something else
+    objects: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and what makes the objects that they are given
 
 
-@functools.lru_cache(maxsize=4096)
-def _constants_and_others(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
+@remembering
+def _read(source: str) -> Cell | None:
+    """What a cell tells; None if it is no Python. Most cells are the course's own, the same in every notebook."""
+    tree = parse_cell(source)
+    if tree is None:
+        return None
+    nodes = list(ast.walk(tree))
+    imports = (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+    constant, other = _constants_and_others(tree, nodes)
+    objects = (
+        (_names(target), node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _is_class(node.value.func)
+        for target in node.targets
+    )
+    return Cell(
+        tree,
+        _code(tree.body),
+        {node: _body(node) for node in nodes if isinstance(node, Function)},
+        frozenset((alias.asname or alias.name).split(".")[0] for node in imports for alias in node.names),
+        constant,
+        other,
+        tuple(objects),
+    )
+
+
+def _code(statements: Iterable[ast.AST]) -> Code:
+    calls, lambdas, written, bindings = [], [], set(), []
+    for node in _executed(statements):
+        match node:
+            case ast.Call():
+                calls.append(node)
+            case ast.Lambda():
+                lambdas.append((_parameters(node), _code([node.body])))
+            case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
+                written.add(_base(node))
+            case ast.Assign(targets=targets, value=value):
+                bindings += [(_names(target), value) for target in targets]
+            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                bindings.append((_names(target), value))
+            case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
+                bindings.append((_names(target), value))
+            case ast.NamedExpr(target=target, value=value):
+                bindings.append((_names(target), value))
+    return Code(tuple(calls), tuple(lambdas), frozenset(written), tuple(bindings))
+
+
+def _body(function: Function) -> Body:
+    nodes = list(ast.walk(function))
+    return Body(
+        _code([*function.body, *_inner(function)]),
+        _parameters(function),
+        {node.id for node in nodes if isinstance(node, ast.Name) and _is_store(node)},
+        {name for node in nodes if isinstance(node, ast.Global) for name in node.names},
+    )
+
+
+def _constants_and_others(tree: ast.Module, nodes: Iterable[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a cell gives to numbers and strings, and those that it gives to something else."""
     constant: set[str] = set()
-    other = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    other = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
     for statement in tree.body:
         match statement:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
@@ -292,7 +344,7 @@ def _constants_and_others(tree: ast.Module) -> tuple[frozenset[str], frozenset[s
                 pairs = []
         fixed = {target.id for target, value in pairs if isinstance(target, ast.Name) and _is_constant(value)}
         constant |= fixed
-        other |= set(definitions([ast.Module([statement], [])])) - fixed
+        other |= set(defined_by(statement)) - fixed
     return frozenset(constant), frozenset(other)
 
 
@@ -326,8 +378,8 @@ def _changing(name: str) -> bool:
     return name in CHANGING or (name.endswith("_") and not name.endswith("__"))
 
 
-def _names(target: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name) and _is_store(node)}
+def _names(target: ast.expr) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(target) if isinstance(node, ast.Name) and _is_store(node))
 
 
 def _is_store(node: ast.Name) -> bool:

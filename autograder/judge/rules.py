@@ -16,24 +16,25 @@ def parse_cells(sources: Iterable[str]) -> list[ast.Module]:
     return [tree for source in sources if (tree := parse_cell(source)) is not None]
 
 
-def definitions(trees: list[ast.Module]) -> dict[str, list[ast.stmt]]:
+def definitions(sources: Iterable[str]) -> dict[str, list[ast.stmt]]:
     """The statements at the top of cells that define each name."""
     found: dict[str, list[ast.stmt]] = {}
-    for tree in trees:
-        for name, statement in _definitions_of(tree):
+    for source in sources:
+        for name, statement in _definitions_in(source):
             found.setdefault(name, []).append(statement)
     return found
 
 
-@functools.lru_cache(maxsize=4096)
-def _definitions_of(tree: ast.Module) -> list[tuple[str, ast.stmt]]:
-    return [(name, statement) for statement in tree.body for name in _defined(statement)]
+@remembering
+def _definitions_in(source: str) -> list[tuple[str, ast.stmt]]:
+    trees = parse_cells([source])
+    return [(name, statement) for tree in trees for statement in tree.body for name in defined_by(statement)]
 
 
 @remembering
 def defined_in(source: str) -> frozenset[str]:
     """The names that a cell defines at its top."""
-    return frozenset(definitions(parse_cells([source])))
+    return frozenset(definitions([source]))
 
 
 @remembering
@@ -51,11 +52,12 @@ def needed_by(source: str) -> frozenset[str]:
                 if isinstance(node, ast.Name)
             }
             needed |= global_names(statement) - own - bound
-            own |= set(_defined(statement))
+            own |= set(defined_by(statement))
     return frozenset(needed)
 
 
-def _defined(statement: ast.stmt) -> Iterable[str]:
+def defined_by(statement: ast.stmt) -> Iterable[str]:
+    """The names that a statement at the top of a cell defines."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name
     elif isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -69,7 +71,7 @@ def _defined(statement: ast.stmt) -> Iterable[str]:
 
 def reachable(name: str, sources: Iterable[str], stop: Iterable[str] = ()) -> list[ast.stmt]:
     """The definitions that `name` uses, directly or through helpers; those named in `stop` are not followed."""
-    known, todo, seen, result = definitions(parse_cells(sources)), [name], set(stop) - {name}, []
+    known, todo, seen, result = definitions(sources), [name], set(stop) - {name}, []
     while todo:
         current = todo.pop()
         if current in seen:
@@ -124,9 +126,8 @@ def evasions(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str
     What an answer uses is seen while it runs, by whatever name (`bans`). These could hide it, so they are not allowed.
     """
     sources = list(sources)
-    trees = parse_cells(sources)
-    found = {word for tree in trees for word in _internals_in(tree)}
-    own = definitions(trees)
+    found = {word for source in sources for word in _internals_in(source)}
+    own = definitions(sources)
     for statement in reachable(name, sources, stop):
         found |= {word for word in global_names(statement) & LOOKUPS if word not in own}
         found |= {word for word in _words(statement) if word in LOOKUP_ATTRIBUTES}
@@ -134,9 +135,9 @@ def evasions(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str
     return sorted(found)
 
 
-@functools.lru_cache(maxsize=4096)
-def _internals_in(tree: ast.Module) -> frozenset[str]:
-    return INTERNALS.intersection(_words(tree))
+@remembering
+def _internals_in(source: str) -> frozenset[str]:
+    return INTERNALS.intersection(word for tree in parse_cells([source]) for word in _words(tree))
 
 
 def _words(tree: ast.AST) -> Iterable[str]:
