@@ -75,7 +75,7 @@ c.Autograde.exporter_class = plugins.SubmissionExporter
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
     plugins.RestoreCells,
-    "nbgrader.preprocessors.CheckCellMetadata",
+    plugins.CheckMetadata,
 ]
 c.Autograde.autograde_preprocessors = [
     plugins.Judge,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import compute_checksum
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from autograder.batch.marking import second_half
 from autograder.grading.by_hand import SaveMarks
+from autograder.grading.plugins import RestoreCells
 
 NAME = "05-attention"
 
@@ -45,9 +48,9 @@ def mark(tmp_path):
         book.add_student("amina")
         book.add_submission(NAME, "amina")
 
-    def save(**changes):
+    def save(given=None, **changes):
         resources = {"nbgrader": {"notebook": NAME, "assignment": NAME, "student": "amina", "db_url": url}}
-        SaveMarks().preprocess(notebook(**changes), resources)
+        SaveMarks().preprocess(given or notebook(**changes), resources)
         with Gradebook(url, "transformers") as book:
             [submitted] = book.find_submission(NAME, "amina").notebooks
             return {grade.name for grade in submitted.grades if grade.needs_manual_grade}
@@ -116,6 +119,54 @@ def test_a_gradebook_without_digests_asks_once(mark):
         book.db.connection().exec_driver_sql("DROP TABLE mark_given_for")
         book.db.commit()
     assert mark() == {"written_scaling"}, "it may have changed"
+
+
+def test_of_a_notebook_that_cannot_be_saved_nothing_is(mark):
+    mark()
+    strange = notebook(points=3.0)
+    strange.cells[2].metadata.nbgrader["grade_id"] = "not_in_the_gradebook"
+    with pytest.raises(MissingEntry):
+        mark(strange)
+    with Gradebook(mark.url, "transformers") as book:
+        assert book.find_grade("test_softmax", NAME, NAME, "amina").auto_score == 2.0
+
+
+def statements(folder, exercises):
+    """How many SQL statements it takes to restore and to save a notebook with so many exercises, the second time."""
+    url = f"sqlite:///{folder}/{exercises}.db"
+    cells = []
+    with Gradebook(url, "transformers") as book:
+        book.add_assignment(NAME)
+        book.add_notebook(NAME, NAME)
+        for number in range(exercises):
+            answer, test = notebook().cells[:2]
+            for cell, name in ((answer, f"e{number}"), (test, f"test_e{number}")):
+                cell.metadata.nbgrader |= {"grade_id": name, "checksum": compute_checksum(cell)}
+                kept = {"cell_type": "code", "source": cell.source, "checksum": cell.metadata.nbgrader.checksum}
+                book.add_source_cell(name, NAME, NAME, **kept)
+                cells.append(cell)
+            book.add_grade_cell(f"test_e{number}", NAME, NAME, max_score=4, cell_type="code")
+            book.add_solution_cell(f"e{number}", NAME, NAME)
+        book.add_student("amina")
+        book.add_submission(NAME, "amina")
+    resources = {"nbgrader": {"notebook": NAME, "assignment": NAME, "student": "amina", "db_url": url}}
+    SaveMarks().preprocess(new_notebook(cells=cells), resources)
+    said = []
+
+    def hear(connection, cursor, statement, *_):
+        said.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", hear)
+    try:
+        RestoreCells().preprocess(new_notebook(cells=cells), resources)
+        SaveMarks().preprocess(new_notebook(cells=cells), resources)
+    finally:
+        event.remove(Engine, "before_cursor_execute", hear)
+    return len(said)
+
+
+def test_thirty_exercises_take_as_many_statements_as_three(tmp_path):
+    assert statements(tmp_path, 30) == statements(tmp_path, 3)
 
 
 def test_marking_on_all_cores_saves_by_it_too():

@@ -9,12 +9,13 @@ import subprocess
 import sys
 
 import nbformat
+import nbgrader.api
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
 from proofs import ATTENTION, MARKING
 
-from autograder.grading.gradebook import alone, make_ready
+from autograder.grading.gradebook import alone, make_ready, share_engines
 from autograder.grading.mend import grade_id
 
 ROUNDS = 30
@@ -82,6 +83,25 @@ def test_both_may_make_the_same_students(tmp_path):
 @pytest.mark.slow
 def test_both_may_make_the_tables(tmp_path):
     assert both([f"sqlite:///{tmp_path}/{number}.db?timeout=60" for number in range(3)]) == [""] * 6
+
+
+def test_a_gradebook_that_is_closed_leaves_others_of_its_address_open(tmp_path, monkeypatch):
+    """Where submissions are marked they share an engine, and what that has compiled."""
+    monkeypatch.setattr(nbgrader.api, "create_engine", nbgrader.api.create_engine)  # as it was, afterwards
+    share_engines()
+    url = f"sqlite:///{tmp_path}/gradebook.db"
+    with Gradebook(url, "transformers") as outer:
+        outer.add_student("amina")
+        with Gradebook(url, "transformers") as inner:
+            assert inner.engine is outer.engine
+            assert [student.id for student in inner.students] == ["amina"]
+        outer.add_student("bela")
+    (tmp_path / "gradebook.db").unlink()
+    with Gradebook(url, "transformers") as anew:
+        assert anew.engine is outer.engine
+        assert not anew.students, "another file by the same name"
+    with Gradebook(f"sqlite:///{tmp_path}/other.db", "transformers") as other:
+        assert other.engine is not anew.engine
 
 
 def test_a_turn_may_be_taken_within_a_turn_and_ends(tmp_path):

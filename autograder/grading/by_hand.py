@@ -11,9 +11,12 @@ import hashlib
 from typing import Any
 
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 from nbgrader.preprocessors import SaveAutoGrades
 from sqlalchemy import Column, MetaData, String, Table, delete, insert, select
 from sqlalchemy.schema import CreateTable
+
+from .rows import Rows
 
 GIVEN_FOR = Table(
     "mark_given_for",
@@ -32,13 +35,24 @@ class SaveMarks(SaveAutoGrades):
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        about = resources["nbgrader"]
+        self.notebook_id, self.assignment_id, self.student_id = (
+            about[part] for part in ("notebook", "assignment", "student")
+        )
         self._answers = {}
         for cell in nb.cells:
-            about = cell.metadata.get("nbgrader", {})
-            if about.get("solution"):
-                self._answers[about["grade_id"]] = cell.source
-        self._has_table = False
-        return super().preprocess(nb, resources)
+            graded = cell.metadata.get("nbgrader", {})
+            if graded.get("solution"):
+                self._answers[graded["grade_id"]] = cell.source
+        self._digests: dict[str, str] = {}
+        with Gradebook(about["db_url"]) as gradebook:
+            self.gradebook = Rows.of_submission(gradebook, self.notebook_id, self.assignment_id, self.student_id)
+            self._known = self._remembered(gradebook)
+            for number, cell in enumerate(nb.cells):
+                nb.cells[number], resources = self.preprocess_cell(cell, resources, number)
+            self._remember(gradebook)
+            gradebook.db.commit()
+        return nb, resources
 
     def _add_score(self, cell: NotebookNode, resources: Any) -> None:
         name = cell.metadata.nbgrader["grade_id"]
@@ -47,18 +61,21 @@ class SaveMarks(SaveAutoGrades):
         super()._add_score(cell, resources)
         answer = self._answers.get(name.removeprefix("test_"), "")
         digest = hashlib.sha256(repr((answer, grade.auto_score)).encode("utf-8", "surrogatepass")).hexdigest()
-        if self._remembered(grade.id, digest) and finished:
+        self._digests[grade.id] = digest
+        if self._known.get(grade.id) == digest and finished:
             grade.needs_manual_grade = False
-        self.gradebook.db.commit()
 
-    def _remembered(self, grade_id: str, digest: str) -> bool:
-        """Whether this is what the mark was given for; from now on it is."""
-        db, mine = self.gradebook.db, GIVEN_FOR.c.grade_id == grade_id
-        if not self._has_table:
-            db.execute(CreateTable(GIVEN_FOR, if_not_exists=True))
-            self._has_table = True
-        known = db.execute(select(GIVEN_FOR.c.digest).where(mine)).scalar()
-        if known != digest:
-            db.execute(delete(GIVEN_FOR).where(mine))
-            db.execute(insert(GIVEN_FOR).values(grade_id=grade_id, digest=digest))
-        return bool(known == digest)
+    def _remembered(self, gradebook: Gradebook) -> dict[str, str]:
+        """What the marks of this notebook were given for, by their ids."""
+        gradebook.db.execute(CreateTable(GIVEN_FOR, if_not_exists=True))
+        marks = [grade.id for grade in self.gradebook.grades.values()]
+        known = select(GIVEN_FOR.c.grade_id, GIVEN_FOR.c.digest).where(GIVEN_FOR.c.grade_id.in_(marks))
+        return {row.grade_id: row.digest for row in gradebook.db.execute(known)}
+
+    def _remember(self, gradebook: Gradebook) -> None:
+        new = {mark: digest for mark, digest in self._digests.items() if self._known.get(mark) != digest}
+        if new:
+            gradebook.db.execute(delete(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(new)))
+            gradebook.db.execute(
+                insert(GIVEN_FOR), [{"grade_id": mark, "digest": digest} for mark, digest in new.items()]
+            )

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat import NotebookNode, from_dict
 
 from ..asked.course import given_names, names, question_or_exercise
 from ..asked.declare import Question
@@ -337,7 +336,7 @@ def _fate(result: CellResult, limit: float) -> str:
 
 def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
     """Put the rubric and the mark into a test cell's outputs: these are the grader's words, not the student's."""
-    cell.outputs = [new_output("display_data", data=sanitised.all_printable(bundle(verdict)))]
+    cell.outputs = [_output("display_data", data=sanitised.all_printable(bundle(verdict)), metadata={})]
     points = float(cell.metadata.nbgrader["points"])
     share = verdict.earned / verdict.points if verdict.points else 0.0
     _set_mark(cell, points if verdict.full else min(round(points * share, 2), points))
@@ -348,7 +347,8 @@ def _set_mark(cell: NotebookNode, mark: float) -> None:
     cell.outputs = [
         output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"
     ]
-    cell.outputs.append(new_output("execute_result", data={"text/plain": number(mark)}, execution_count=None))
+    shown = {"text/plain": number(mark)}
+    cell.outputs.append(_output("execute_result", data=shown, metadata={}, execution_count=None))
 
 
 def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
@@ -379,8 +379,12 @@ def _answer_cells(notebook: NotebookNode) -> Iterator[NotebookNode]:
 
 
 def _notice(text: str) -> NotebookNode:
-    # By hand: `new_output` validates against a schema, there are a hundred of these, and the whole is validated later.
-    return NotebookNode(output_type="stream", name="stdout", text=f"[{text}]\n")
+    return _output("stream", name="stdout", text=f"[{text}]\n")
+
+
+def _output(kind: str, **parts: Any) -> NotebookNode:
+    """As nbformat's `new_output`, which validates each against a schema: the whole notebook is validated later."""
+    return from_dict({"output_type": kind, **parts})
 
 
 def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:
@@ -389,13 +393,13 @@ def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:
         return
     kind = output.get("output_type")
     if kind == "stream" and output.get("name") in ("stdout", "stderr") and isinstance(output.get("text"), str):
-        yield new_output("stream", name=output["name"], text=printable(output["text"]))
+        yield _output("stream", name=output["name"], text=printable(output["text"]))
     elif kind == "error":
         trace = output.get("traceback")
         lines = [printable(line) for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
         name, value = printable(str(output.get("ename"))), printable(str(output.get("evalue")))
-        yield new_output("error", ename=name, evalue=value, traceback=lines or [f"{name}: {value}"])
+        yield _output("error", ename=name, evalue=value, traceback=lines or [f"{name}: {value}"])
     elif kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
         data = sanitised.bundle(output["data"])
         extra = {"execution_count": count} if kind == "execute_result" else {}
-        yield new_output(kind, data=data, metadata=sanitised.about(output.get("metadata"), data), **extra)
+        yield _output(kind, data=data, metadata=sanitised.about(output.get("metadata"), data), **extra)

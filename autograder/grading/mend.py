@@ -229,7 +229,7 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> N
     given = {_squeezed(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
     result = [_restored(cell, wanted, given) for cell in cells]
     _add_missing(result, release, notes)
-    notebook = copy.deepcopy(release)
+    notebook = NotebookNode({part: copy.deepcopy(value) for part, value in release.items() if part != "cells"})
     notebook.cells = result
     _unique_ids(result)
     return notebook

@@ -1,11 +1,13 @@
 """What nbgrader_config.py plugs into nbgrader: an exporter that mends, the judge in the place of `Execute`, and more.
 
-nbgrader stays unpatched. These classes stand where its configuration takes classes.
+nbgrader stays unpatched, but for one function (`gradebook.share_engines`). These classes stand where its configuration
+takes classes.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import os
 import re
@@ -21,22 +23,26 @@ import nbformat.reader
 import sqlalchemy.exc
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor, OverwriteCells
+from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from traitlets import Bool, Float, Integer, List, Unicode
 
 from ..asked.course import course
 from . import handed_in, mend, noticed
-from .gradebook import alone, is_released, make_ready
+from .gradebook import alone, is_released, make_ready, share_engines
 from .names import table_of, take_names
 from .notices import FAILED
+from .rows import Rows
 
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
+
+MOST_RELEASES = 256  # of different releases of notebooks that are remembered as right
 
 HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.DOTALL)
 
@@ -77,8 +83,6 @@ class SubmissionExporter(NotebookExporter):
     nbgrader sanitises first (reading from the submitted directory) and marks afterwards (reading what it wrote).
     """
 
-    optimistic_validation = Bool(True, help="Validate once, after all preprocessors").tag(config=True)
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._refused: dict[tuple[str, str, str], str] = {}  # by student, assignment, notebook: why it was not opened
@@ -86,6 +90,7 @@ class SubmissionExporter(NotebookExporter):
         self.unlisted: list[str] = []  # sentences on what nbgrader cannot have as a submission
         self.handed_in: dict[str, handed_in.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
+            share_engines()
             self._take_in_everybody()
 
     @property
@@ -238,6 +243,19 @@ class SubmissionExporter(NotebookExporter):
         """Read without validation what was validated and written a moment ago."""
         return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
 
+    def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **_: Any) -> tuple[Any, dict[str, Any]]:
+        """As nbconvert's, without its four copies, since nobody else has what was read here, and validated once.
+
+        What is sanitised is read again a moment later, and by nobody else: it is not laid out for people.
+        """
+        resources = self._init_resources(resources)
+        for preprocessor in self._preprocessors:
+            nb, resources = preprocessor(nb, resources)
+        nbformat.validate(nb, relax_add_props=True)
+        resources["output_suffix"] = ".nbconvert"
+        sanitised = getattr(self.parent, "_sanitizing", False)
+        return json.dumps(nb, ensure_ascii=False) if sanitised else nbformat.v4.writes(nb) + "\n", resources
+
 
 @functools.lru_cache(maxsize=16)
 def _read_release(path: Path, changed: int) -> NotebookNode:
@@ -264,9 +282,33 @@ class RestoreCells(OverwriteCells):
     the release's in their place.
     """
 
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        about = resources["nbgrader"]
+        self.notebook_id, self.assignment_id = about["notebook"], about["assignment"]
+        with Gradebook(about["db_url"]) as gradebook:
+            self.gradebook = Rows.of_release(gradebook, self.notebook_id, self.assignment_id)
+            for number, cell in enumerate(nb.cells):
+                nb.cells[number], resources = self.preprocess_cell(cell, resources, number)
+        return nb, resources
+
     def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
         if attr != "checksum":
             super().report_change(name, attr, old, new)
+
+
+class CheckMetadata(CheckCellMetadata):
+    """CheckCellMetadata that looks only once at what many submissions share: `mend` gives all of them the release's."""
+
+    _right: ClassVar[set[str]] = set()
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
+        said = json.dumps(about)
+        if said not in self._right:
+            nb, resources = super().preprocess(nb, resources)
+            if len(self._right) < MOST_RELEASES:
+                self._right.add(said)
+        return nb, resources
 
 
 class Judge(NbGraderPreprocessor):
