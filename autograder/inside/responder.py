@@ -8,11 +8,13 @@ elsewhere.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import linecache
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 import torch
@@ -147,14 +149,14 @@ class Responder:
     def do_define(self, name: str, source: str) -> dict:
         """Define a probe: a function of the judge's that is passed to the student's, in a namespace of its own."""
         scope: dict[str, Any] = {"torch": torch, "nn": nn, "__name__": "probe"}
-        exec(compile(source, "<probe>", "exec", dont_inherit=True), scope)
+        exec(_compiled(source, "<probe>"), scope)
         return {"value": self._keep(scope[name])}
 
     def do_bind(self, sources: dict[str, str]) -> dict:
         """Bind names of the student's to working versions, so that one mistake is not marked twice."""
         scope: dict[str, Any] = {"__name__": "working_version"}
         for name, source in sources.items():
-            exec(compile(source, "<working version>", "exec", dont_inherit=True), scope)
+            exec(_compiled(source, "<working version>"), scope)
             self.namespace[name] = scope[name]
         return {"value": None}
 
@@ -189,6 +191,12 @@ class Responder:
         if isinstance(value, dict):
             return {key: self._resolve(item) for key, item in value.items()}
         return value
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(source: str, name: str) -> CodeType:
+    """The judge's own sources come again and again: a probe with every case that it is passed to."""
+    return compile(source, name, "exec", dont_inherit=True)
 
 
 class _Stop(Exception):

@@ -178,7 +178,7 @@ def serve(control: socket.socket, limits: dict) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     channel = Channel(control)
     outputs = Outputs(channel, limits["output"])
-    shell = _make_shell(outputs)
+    shell = make_shell(outputs, tempfile.mkdtemp(prefix="ipython-"))
     channel.send({"ready": True})
     while True:
         try:
@@ -190,7 +190,8 @@ def serve(control: socket.socket, limits: dict) -> None:
         if request["do"] == "ping":
             channel.send({"pong": True})
         elif request["do"] == "cell":
-            _run_cell(shell, outputs, channel, request["source"])
+            failed = run_cell(shell, outputs, request["source"])
+            channel.send({"done": True, "failed": failed})
         elif request["do"] == "peek":
             channel.send(peek(shell.user_ns, request["name"]))
         elif request["do"] == "fork":
@@ -208,7 +209,8 @@ def peek(names: dict[str, Any], name: str) -> dict:
     return {"peek": "other"}
 
 
-def _run_cell(shell: Shell, outputs: Outputs, channel: Channel, source: str) -> None:
+def run_cell(shell: Shell, outputs: Outputs, source: str) -> bool:
+    """Run a cell, sending its outputs; whether it failed."""
     outputs.begin()
     sys.stdout, sys.stderr = (
         Stream(outputs, "stdout"),
@@ -221,7 +223,7 @@ def _run_cell(shell: Shell, outputs: Outputs, channel: Channel, source: str) -> 
         failed = True
         outputs.emit({"output_type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": []})
     outputs.flush()
-    channel.send({"done": True, "failed": failed})
+    return failed
 
 
 def _fork_responder(shell: Shell, control: socket.socket, questions: socket.socket, limits: dict) -> None:
@@ -254,11 +256,11 @@ def _fork_responder(shell: Shell, control: socket.socket, questions: socket.sock
         os._exit(0)
 
 
-def _make_shell(outputs: Outputs) -> Shell:
+def make_shell(outputs: Outputs, scratch: str) -> Shell:
+    """The process's shell, which keeps its own files in the folder `scratch`."""
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
-    scratch = tempfile.mkdtemp(prefix="ipython-")
     os.environ["IPYTHONDIR"] = scratch
     shell = Shell.instance(config=config, ipython_dir=scratch, user_module=None)
     shell.outputs = outputs

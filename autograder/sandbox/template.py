@@ -40,6 +40,9 @@ def warm_up(more: list[str]) -> None:
 
     torch.set_num_threads(1)
     torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # pulls in a second and a half of lazy imports
+    from ..inside.rehearsal import rehearse
+
+    rehearse()
 
 
 def main() -> None:

@@ -1,0 +1,97 @@
+"""Done once before any notebook is forked: what IPython and PyTorch put off until a shell or a responder first does it.
+
+A fork inherits what was imported, looked up and made ready on the way; without it each would pay for that again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+from typing import Any
+
+import torch
+from matplotlib_inline.config import InlineBackend, InlineBackendConfig
+
+from .responder import Responder
+from .shell import Outputs, Shell, make_shell, run_cell
+from .wire import Ref, encode
+
+ANSWER = """
+import torch
+from torch import nn
+
+
+class Rehearsal(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.project = nn.Linear(width, width)
+
+    def forward(self, x):
+        return torch.softmax(self.project(self.norm(x)) @ x.transpose(-2, -1), dim=-1).masked_fill(x[..., :1] > 9, 0)
+
+
+def rehearsed(x, model=None):
+    if model is not None:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+    return x.exp() / x.exp().sum(dim=-1, keepdim=True)
+"""
+
+
+class _Nobody:
+    """Hears what a rehearsed cell puts out."""
+
+    def send(self, tree: Any, blobs: Any = ()) -> None:
+        pass
+
+
+def rehearse() -> None:
+    """Make a shell, run an answer in it, ask questions about that, and leave nothing of it behind."""
+    kept, main = dict(os.environ), sys.modules["__main__"]
+    streams = sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__
+    with tempfile.TemporaryDirectory(prefix="rehearsal-") as scratch:
+        outputs = Outputs(_Nobody(), 2**20)  # type: ignore[arg-type]  # it sends, and that is all it is asked for
+        shell = make_shell(outputs, scratch)
+        try:
+            run_cell(shell, outputs, ANSWER)
+            _ask(dict(shell.user_ns))
+        finally:
+            atexit.unregister(shell.atexit_operations)
+            shell.restore_sys_module_state()
+            for made in (Shell, InlineBackend, InlineBackendConfig):
+                made.clear_instance()
+            sys.modules["__main__"] = main
+            sys.stdout, sys.stderr = streams[:2]
+            vars(sys).update(__stdout__=streams[2], __stderr__=streams[3])
+            os.environ.clear()
+            os.environ.update(kept)
+
+
+def _ask(namespace: dict[str, Any]) -> None:
+    x = torch.linspace(-1, 1, 24).reshape(2, 3, 4)
+    responder = Responder(namespace)
+
+    def asked(do: str, **request: Any) -> None:
+        responder.answer(encode({"do": do, **request}))
+
+    def called(target: Any, *args: Any, **options: Any) -> None:
+        asked("call", target=target, args=list(args), kwargs={}, **options)
+
+    asked("has", name="rehearsed")
+    called("rehearsed", x, watch="functions")
+    called("rehearsed", x.double(), upstream=[x.double()], after=True)
+    called("Rehearsal", 4, keep=True)
+    module = Ref(0)
+    for device in ({}, {"device": "elsewhere"}):
+        called("rehearsed", x, **device)
+        called(module, x, training=True, **device)
+    called(module, x, upstream=[torch.ones(2, 3, 3)], trace=True)
+    called("rehearsed", x, module)
+    asked("state", target=module)
+    asked("define", name="probe", source="def probe(x):\n    return x + 1")
+    asked("move", target=module, to="float64")
