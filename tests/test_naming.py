@@ -29,7 +29,7 @@ def test_the_words_of_errors_tell_nothing_apart_by_themselves():
 
 
 def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
-    """Rounded results lie near those of dozens of versions that pass; none of them is even asked."""
+    """Results rounded as no version does lie near those of dozens that pass; none of these is even asked."""
     exercise = question_or_exercise("masked_softmax")
     known = signatures.known("masked_softmax", signatures.exercise_key("masked_softmax"))
     failed = {source: known.failed[row] for row, source in enumerate(known.versions)}
@@ -42,7 +42,24 @@ def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
     honest = diagnosis._answers
     monkeypatch.setattr(diagnosis, "_answers", answers)
     [rounded] = [mistake for mistake in exercise.mistakes if mistake.name == "rounded"]
-    verdict = mark("masked_softmax", in_process(namespace_with(exercise, rounded.source)), [rounded.source])
-    assert [one.mistake for one in verdict.diagnoses] == ["rounded"]
+    source = rounded.source.replace("decimals=4", "decimals=5")
+    assert source != rounded.source
+    verdict = mark("masked_softmax", in_process(namespace_with(exercise, source)), [source])
+    assert not verdict.full
     assert asked
     assert all(asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [("LayerNorm", "eps_outside"), ("scaled_dot_product_attention", "rounded"), ("masked_softmax", "rounded")],
+)
+def test_a_version_that_surely_explains_everything_is_named_before_any_other_is_asked(name, mistake, monkeypatch):
+    """Others lie nearer than the sketches can tell, and asking them takes a hundred times as long as all the rest."""
+    exercise = question_or_exercise(name)
+    [wrong] = [one for one in exercise.mistakes if one.name == mistake]
+    asked = []
+    monkeypatch.setattr(diagnosis, "_answers", lambda *about: asked.append(about) or [])
+    verdict = mark(name, in_process(namespace_with(exercise, wrong.source)), [wrong.source])
+    assert [one.mistake for one in verdict.diagnoses] == [mistake]
+    assert not asked

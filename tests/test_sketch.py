@@ -87,3 +87,26 @@ def test_how_a_list_is_cut_into_lists_is_seen(deep):
     assert verdict(sketch(deep), sketch(deep)) is True
     for other in ([flat], flat + flat[:1], flat[::-1], *([flat] if flat != deep else [])):
         assert verdict(sketch(deep), sketch(other)) is False
+
+
+def test_what_was_passed_in_does_not_blur_the_result():
+    """A batch of 60,000 numbers comes back with a loss: a thousandth of the loss must be seen beside it."""
+    batch = torch.linspace(-3, 3, 60_000)
+
+    def answer(loss: float, inputs: torch.Tensor = batch) -> list[dict]:
+        return [{"value": crossed(torch.tensor(loss)), "inputs": [crossed(inputs)]}]
+
+    changed = batch.clone()
+    changed[777] += 50
+    assert verdict(sketch(answer(1.41)), sketch(answer(1.41))) is True
+    assert verdict(sketch(answer(1.41)), sketch(answer(1.42))) is False
+    assert verdict(sketch(answer(1.41)), sketch(answer(1.41, changed))) is False
+    assert verdict(sketch([{"value": crossed(batch)}]), sketch([{"value": crossed(changed)}])) is False
+    assert verdict(sketch([{"value": crossed(batch)}]), sketch([{"inputs": crossed(batch)}])) is False
+
+
+def test_the_sign_of_what_is_no_number_is_the_processors():
+    nans = torch.tensor([0x7FC00000, 0x7FC00000 - 2**31], dtype=torch.int64).to(torch.int32).view(torch.float32)
+    assert nans.isnan().all()
+    assert sketch(crossed(nans[:1])).digest == sketch(crossed(nans[1:])).digest
+    assert verdict(sketch([NAN]), sketch([-NAN])) is True

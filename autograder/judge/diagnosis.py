@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,8 @@ def _singly(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[st
 
     A version is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
     Of the candidates for the heaviest failed check, the one that explains most of the others is named (among equals,
-    the one whose errors say the same words); then the same for what it leaves unexplained.
+    the one whose errors say the same words); then the same for what it leaves unexplained. One that explains all of
+    them beyond doubt is named before others are asked for their answers.
     """
     unexplained = dict(failed)
     possible = list(catalogue.failing_none_of(passed))
@@ -84,25 +85,32 @@ def _singly(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[st
     for title in sorted(failed, key=lambda title: -failed[title]):
         if title not in unexplained or len(names) == MAX_DIAGNOSES:
             continue
-        explained = {
-            version: [other for other in unexplained if catalogue.same(version, other)]
-            for version in possible
-            if catalogue.same(version, title)
-        }
-        best = max(
-            explained,
-            key=lambda version: (
-                sum(failed[other] for other in explained[version]),
-                sum(catalogue.says_the_same(version, other) for other in explained[version]),
-            ),
-            default=None,
-        )
+        best = _best(catalogue, possible, title, unexplained, catalogue.surely_same)
+        if best is None or not catalogue.tells_all(*best, unexplained):
+            best = _best(catalogue, possible, title, unexplained, catalogue.same)
         if best is not None:
-            found.append((best, explained[best]))
-            names.add(catalogue.known.names[best])
-            for other in explained[best]:
+            found.append(best)
+            names.add(catalogue.known.names[best[0]])
+            for other in best[1]:
                 del unexplained[other]
     return found
+
+
+def _best(
+    catalogue: _Catalogue, possible: Sequence[int], title: str, weights: dict[str, float], same: Callable
+) -> tuple[int, list[str]] | None:
+    """The version that answers this check as the student did and explains most of these, with what it explains."""
+    explained = {
+        version: [other for other in weights if same(version, other)] for version in possible if same(version, title)
+    }
+    return max(
+        explained.items(),
+        key=lambda one: (
+            sum(weights[other] for other in one[1]),
+            sum(catalogue.says_the_same(one[0], other) for other in one[1]),
+        ),
+        default=None,
+    )
 
 
 def _add(found: list[Diagnosis], new: Diagnosis) -> None:
@@ -189,11 +197,22 @@ class _Catalogue:
             self._own[title] = sketch(self.record[title])
         return self._own[title]
 
-    def same(self, version: int, title: str) -> bool:
-        """Whether a version answers a check that the student failed as the student did, and fails it, too."""
+    def tells_all(self, version: int, explained: Sequence[str], titles: Collection[str]) -> bool:
+        """Whether no other version could explain more of these checks, or say more of the same words."""
+        return len(explained) == len(titles) and all(self.says_the_same(version, title) for title in explained)
+
+    def surely_same(self, version: int, title: str) -> bool:
+        """Whether the sketches alone say that a version fails a check as the student did."""
+        return self._decided(version, title) is True
+
+    def _decided(self, version: int, title: str) -> bool | None:
         if not self.known.failed[version, self.columns[title]]:
             return False  # what passes explains nothing, near as its numbers may be
-        decided = verdict(self.own(title), self.known.sketch(version, self.columns[title]))
+        return verdict(self.own(title), self.known.sketch(version, self.columns[title]))
+
+    def same(self, version: int, title: str) -> bool:
+        """Whether a version answers a check that the student failed as the student did, and fails it, too."""
+        decided = self._decided(version, title)
         if decided is None:
             theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
             return agree(self.record[title], theirs)

@@ -8,13 +8,17 @@ import numpy as np
 
 from .sketch import Sketch, verdict
 
-FIELDS = ("digest", "words", "single", "double", "near", "far")
+FIELDS = ("digest", "words", "sums", "near", "far")
 
 
 def alike(one: dict[str, dict], other: dict[str, dict]) -> bool:
-    """Whether two behaviours are the same as far as sketches can tell; those of different checks are not."""
+    """Whether two behaviours are the same as far as sketches can tell; those of different checks are not.
+
+    What an earlier version of this package wrote, with other fields, is like nothing.
+    """
     return one.keys() == other.keys() and all(
-        verdict(_unpacked(one[title]), _unpacked(other[title])) is not False
+        one[title].keys() == other[title].keys() == set(FIELDS)
+        and verdict(_unpacked(one[title]), _unpacked(other[title])) is not False
         and one[title]["words"] == other[title]["words"]
         for title in one
     )
@@ -31,8 +35,7 @@ def _unpacked(data: dict[str, Any]) -> Sketch:
     return Sketch(
         int(data["digest"]),
         int(data["words"]),
-        np.asarray(data["single"], np.float64),
-        np.asarray(data["double"], np.float64),
+        np.asarray(data["sums"], np.float64),
         tuple(data["near"]),
         tuple(data["far"]),
     )

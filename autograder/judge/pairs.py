@@ -268,7 +268,7 @@ def _grade(exercise: Exercise, name: str) -> int:
 def _against(known: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> np.ndarray:
     """[rows, rows] of truth values: what this check says against two versions together."""
     digests, right = known.digests[rows, column], _right(known, column)
-    same = (digests == mine.digest) & _near(known, rows, column, mine.single, mine.double, mine.far)
+    same = (digests == mine.digest) & _near(known, rows, column, mine.sums[0], mine.sums[1], mine.far)
     looks = digests == mine.digest
     if right is None:
         return np.zeros((len(rows), len(rows)), bool)
@@ -289,7 +289,7 @@ def _right(known: Signatures, column: int) -> int | None:
 
 
 def _near(
-    known: Signatures, rows: np.ndarray, column: int, single: np.ndarray, double: np.ndarray, reach: tuple[float, float]
+    known: Signatures, rows: np.ndarray, column: int, single: np.ndarray, double: np.ndarray, reach: tuple[float, ...]
 ) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         return (np.abs(known.single[rows, column] - single).max(-1) <= reach[0]) & (

@@ -33,12 +33,13 @@ from ..asked.declare import Check, Exercise, Wrong
 from ..inside import elsewhere, responder, wire
 from . import asking, sketch, student
 from .known import memory
-from .sketch import PROJECTIONS, Sketch
+from .sketch import KINDS, PROJECTIONS, Sketch
 
 DECIDING = (compare, inputs, elsewhere, responder, wire, asking, sketch, student)  # what an answer depends on
 
 
-FIELDS = ("failed", "strange", "digests", "words", "single", "double")
+PRECISION = {kind: np.float64 if kind.endswith("double") else np.float32 for kind in KINDS}  # that sums are kept in
+FIELDS = ("failed", "strange", "digests", "words", *KINDS)
 
 
 @dataclass
@@ -53,18 +54,21 @@ class Signatures:
     words: np.ndarray  # int64 [versions, checks]
     single: np.ndarray  # float32 [versions, checks, PROJECTIONS]
     double: np.ndarray  # float64 [versions, checks, PROJECTIONS]
+    given_single: np.ndarray  # float32 [versions, checks, PROJECTIONS]
+    given_double: np.ndarray  # float64 [versions, checks, PROJECTIONS]
 
     @classmethod
     def empty(cls, checks: int) -> Signatures:
         numbers = np.zeros((0, checks, PROJECTIONS))
         flags = np.zeros((0, checks), bool)
         digests = np.zeros((0, checks), np.int64)
-        return cls((), (), flags, flags, digests, digests, numbers.astype(np.float32), numbers)
+        sums = [numbers.astype(PRECISION[kind]) for kind in KINDS]
+        return cls((), (), flags, flags, digests, digests, *sums)
 
     def sketch(self, version: int, check: int) -> Sketch:
-        single = self.single[version, check].astype(np.float64)
         digest, words = int(self.digests[version, check]), int(self.words[version, check])
-        return Sketch(digest, words, single, self.double[version, check])
+        sums = np.stack([getattr(self, kind)[version, check].astype(np.float64) for kind in KINDS])
+        return Sketch(digest, words, sums)
 
     def chosen(self, rows: list[int]) -> Signatures:
         return Signatures(
@@ -232,8 +236,10 @@ def learned(name: str, rows: Sequence[int]) -> Signatures:
         np.array([[line.strange for line in lines] for lines in answers]),
         np.array([[one.digest for one in line] for line in sketches], np.int64),
         np.array([[one.words for one in line] for line in sketches], np.int64),
-        np.array([[one.single for one in line] for line in sketches], np.float32),
-        np.array([[one.double for one in line] for line in sketches], np.float64),
+        *(
+            np.array([[one.sums[n] for one in line] for line in sketches], PRECISION[kind])
+            for n, kind in enumerate(KINDS)
+        ),
     )
 
 
