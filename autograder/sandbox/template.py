@@ -40,9 +40,12 @@ def warm_up(more: list[str]) -> None:
 
     torch.set_num_threads(1)
     torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # pulls in a second and a half of lazy imports
+    from matplotlib_inline.backend_inline import configure_inline_support
+
     from ..inside.rehearsal import rehearse
 
     rehearse()
+    vars(configure_inline_support).pop("current_backend", None)  # a process's first shell gets figures as PNG: not this
 
 
 def main() -> None:
