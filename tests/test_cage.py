@@ -525,6 +525,17 @@ template.close()
 
 
 @pytest.mark.slow
+def test_an_environment_may_be_a_link_in_the_home_folder(template, tmp_path):
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / ".venv").symlink_to(sys.prefix)
+    python = tmp_path / "course" / ".venv" / "bin" / Path(sys.executable).name
+    code = "from autograder.sandbox.session import Template\nprint(Template().prove())"
+    home = environment() | {"HOME": str(tmp_path)}
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, env=home, cwd="/")
+    assert "all are closed" in done.stdout, done.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="every other test here runs without root already")
 def test_without_root_there_is_the_same_cage():
     paths = [sys.base_prefix, sys.prefix, str(ROOT)]

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import environment
+from .cage import visible
 from .filters import landlock_version
 from .limits import CellResult, Limits, SandboxError
 
@@ -159,5 +160,5 @@ def _names(folder: Path) -> list[str]:
 
 
 def _leads_to_python(path: Path) -> bool:
-    """The interpreter may stand in the home folder; the way there is shown, empty but for it."""
-    return any(Path(prefix).resolve().is_relative_to(path.resolve()) for prefix in (sys.prefix, sys.base_prefix))
+    """The interpreter, or a link to it, may stand in the home folder; the way there is shown, empty but for it."""
+    return any(Path(shown).is_relative_to(way) for shown, _ in visible() for way in (path, path.resolve()))
