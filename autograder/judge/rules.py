@@ -87,13 +87,33 @@ def reachable(name: str, sources: Iterable[str], stop: Iterable[str] = ()) -> li
 def global_names(statement: ast.stmt) -> frozenset[str]:
     """The names a definition takes from the notebook: not its parameters and local variables."""
     try:
-        table = symtable.symtable(ast.unparse(statement), "<cell>", "exec")
+        table = symtable.symtable(_scoped_source(statement), "<cell>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # it means something in its cell only
         return frozenset(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
     top_level = frozenset(symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced())
     return top_level | frozenset(
         symbol.get_name() for scope in _scopes(table) for symbol in scope.get_symbols() if symbol.is_global()
     )
+
+
+def _scoped_source(statement: ast.stmt) -> str:
+    """Return the source with comprehensions as generators: since Python 3.12 only these have scopes of their own."""
+    source = ast.unparse(statement)
+    if not any(isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)) for node in ast.walk(statement)):
+        return source
+    return ast.unparse(_AsGenerators().visit(ast.parse(source)))  # a tree of its own: the statement's is shared
+
+
+class _AsGenerators(ast.NodeTransformer):
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.GeneratorExp(node.elt, node.generators)
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
 
 
 def _scopes(table: symtable.SymbolTable) -> Iterable[symtable.SymbolTable]:
