@@ -12,6 +12,7 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,31 @@ def template():
     yield running
     running.close()
     del os.environ["CLASS_SECRET"]
+
+
+MAPS_MUCH = """
+import mmap
+
+reserved = mmap.mmap(-1, 6 * 2**30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0)
+used = b"x" * (400 * 2**20)
+"""
+
+
+@pytest.fixture(scope="module")
+def vast(template, tmp_path_factory):
+    """A template with more address space than a notebook may add, and more real memory than SMALL: as torch for GPUs."""
+    folder = tmp_path_factory.mktemp("vast")
+    (folder / "maps_much.py").write_text(MAPS_MUCH)
+    with contextlib.chdir(folder):
+        running = Template(preload=["maps_much"])
+        running._running()
+    status = Path(f"/proc/{running._process.pid}/statm").read_text().split()
+    assert int(status[0]) * os.sysconf("SC_PAGE_SIZE") > 6 * 2**30
+    yield running
+    running.close()
+
+
+SMALL = replace(LIMITS, memory=2**28)
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +128,15 @@ WORKS = {
         "Lagos",
     ),
 }
+
+
+@pytest.mark.parametrize("kind", ["commands", "Python in a child", "a pool", "data loaders with workers", "threads"])
+def test_what_a_template_maps_does_not_count_against_the_notebook(vast, kind):
+    source, expected = WORKS[kind]
+    with Session(vast, limits=LIMITS) as session:
+        result = session.run(source)
+    assert result.ending == "ok", text(result)
+    assert expected in text(result)
 
 
 @pytest.mark.parametrize(("source", "expected"), WORKS.values(), ids=WORKS)
@@ -355,6 +390,37 @@ def test_the_monitor_says_that_it_was_the_memory(template):
     with Session(template, limits=LIMITS) as bombed:
         assert bombed.run(BOMBS["children"]).ending == "died"
         assert bombed.reason == "memory"
+
+
+@pytest.mark.parametrize("which", ["template", "vast"])
+def test_a_notebook_may_add_as_much_to_every_template_and_no_more(request, which):
+    with Session(request.getfixturevalue(which), limits=LIMITS) as session:
+        share = "import mmap\nx = mmap.mmap(-1, {} * 2**30 // 4, flags=mmap.MAP_PRIVATE); len(x)"
+        assert text(session.run(share.format(7))) == str(7 * 2**28)
+        assert "Cannot allocate" in text(session.run(share.format(8)))
+        assert "MemoryError" in str(session.run("bytearray(2**31)").outputs)
+        assert "can't allocate memory" in text(session.run("import torch\ntorch.empty(2**31, dtype=torch.uint8)"))
+        assert text(session.run("1 + 1")) == "2"
+
+
+CHILDREN_HOLD = """
+import os, time
+for _ in range(6):
+    if not os.fork():
+        x = b"x" * ({} * 2**20)
+        time.sleep(60)
+time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize("which", ["template", "vast"])
+def test_processes_are_charged_for_what_they_add_together_and_not_for_the_template(request, which):
+    template = request.getfixturevalue(which)
+    with Session(template, limits=SMALL) as light:
+        assert light.run(CHILDREN_HOLD.format(10)).ending == "ok"
+    with Session(template, limits=SMALL) as heavy:
+        assert heavy.run(CHILDREN_HOLD.format(200)).ending == "died"
+        assert heavy.reason == "memory"
 
 
 FLOODS = {

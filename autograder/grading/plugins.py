@@ -320,7 +320,11 @@ class Judge(NbGraderPreprocessor):
     work_timeout = Float(900.0, help="Seconds of a processor that the judge itself may spend on one notebook").tag(
         config=True
     )
-    memory = Integer(8 * 2**30, help="Bytes of address space that one notebook may use").tag(config=True)
+    memory = Integer(
+        8 * 2**30,
+        help="Bytes that one notebook may take: as address space in each of its processes, and as real memory in all "
+        "of them together. What Python and the course's libraries take before it starts is not counted",
+    ).tag(config=True)
 
     sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
 

@@ -129,6 +129,7 @@ def enter(uid: int, limits: dict, files: str | None = None, private: Sequence[st
     The files in the folder `files` are copied in; `private` folders are hidden where they lie inside what is shown.
     """
     libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
+    inherited = address_space()  # inside there may be no /proc to read it from
     with contextlib.suppress(OSError):  # if the machine runs out of memory after all, this is who goes
         Path("/proc/self/oom_score_adj").write_text("1000")
     _check(libc.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP), "unshare")
@@ -136,7 +137,7 @@ def enter(uid: int, limits: dict, files: str | None = None, private: Sequence[st
     with contextlib.suppress(KeyError):  # the instructor's keyring stays outside
         libc.syscall(KEYCTL[platform.machine()], 1, None)
     _build_root(uid, limits["disk"], files, tuple(private))
-    limit_resources(limits)
+    limit_resources(limits, inherited)
     _drop_privileges(uid)
     filters.no_new_privileges()
     filters.landlock(WRITABLE, DEVICES)
@@ -295,10 +296,21 @@ def _give(path: str, uid: int | None) -> None:
 # --- limits and privileges, with or without namespaces ----------------------------------------------------------------
 
 
-def limit_resources(limits: dict) -> None:
-    """Limits for each process. Memory first: a clean MemoryError is kinder than the watchdog."""
+def address_space() -> int:
+    """Return how many bytes this process has mapped, used or not. 0 where the system does not say: other than Linux."""
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    return 0
+
+
+def limit_resources(limits: dict, inherited: int) -> None:
+    """Limits for each process. Memory first: a clean MemoryError is kinder than the watchdog.
+
+    What a notebook may map is counted beyond what it has `inherited` from the template: a torch for GPUs alone maps
+    several gigabytes, hardly any of which it uses.
+    """
     for kind, value in (
-        (resource.RLIMIT_AS, limits["memory"]),
+        (resource.RLIMIT_AS, inherited + limits["memory"]),
         (resource.RLIMIT_FSIZE, limits["file"]),
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_NOFILE, OPEN_FILES),

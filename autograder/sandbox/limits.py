@@ -17,7 +17,7 @@ class Limits:
     question: float = 10.0
     notebook: float = 900.0
     work: float = 900.0  # of a processor, that the trusted side may spend on one notebook
-    memory: int = 8 * 2**30
+    memory: int = 8 * 2**30  # besides the template's: address space of each process, real memory of all
     output: int = 4 * 2**20  # for each cell
     file: int = 256 * 2**20
     disk: int = 256 * 2**20  # for each of the three places that a caged notebook can write to

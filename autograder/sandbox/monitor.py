@@ -16,6 +16,8 @@ import sys
 import time
 
 INTERRUPT = b"I"
+# Of a process's status, and of its smaps_rollup since Linux 5.3: memory that is no cached file, swapped out or not.
+RESIDENT, PROPORTIONAL = ("RssAnon:", "RssShmem:", "VmSwap:"), ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
 EVERY = 0.05  # seconds between two looks
 LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -60,6 +62,7 @@ def _wait(child: int, leash: socket.socket, limits: dict) -> str:
     poll = select.poll()
     poll.register(leash, select.POLLIN)
     end = time.monotonic() + 4 * (limits["notebook"] + limits["cell"])
+    inherited = _kilobytes("/proc/self/status", RESIDENT) * 1024  # this process is a fork of the template and no more
     while time.monotonic() < end:
         if poll.poll(EVERY * 1000):
             try:
@@ -70,7 +73,7 @@ def _wait(child: int, leash: socket.socket, limits: dict) -> str:
                 return ""
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGINT)
-        if LINUX and memory(child, limits["memory"]) > limits["memory"]:
+        if LINUX and memory(child, most := inherited + limits["memory"]) > most:
             return "memory"
         if _has_ended(child):
             return ""
@@ -98,13 +101,16 @@ def tree(root: int) -> list[int]:
 
 
 def memory(root: int, limit: int) -> int:
-    """Bytes in use by a notebook's processes. Pages shared with the template are subtracted once they matter."""
+    """Bytes in use by a notebook's processes. Pages that several processes share are shared out once they matter.
+
+    So all that they have from the template is never more than the template holds, however many they are.
+    """
     pids = tree(root)
-    rough = sum(_kilobytes(f"/proc/{pid}/status", ("RssAnon:", "RssShmem:")) for pid in pids)
+    rough = sum(_kilobytes(f"/proc/{pid}/status", RESIDENT) for pid in pids)
     if rough * 1024 <= limit:
         return rough * 1024
-    exact = [_kilobytes(f"/proc/{pid}/smaps_rollup", ("Pss:",)) for pid in pids]
-    return sum(exact) * 1024 if any(exact) else rough * 1024
+    exact = sum(_kilobytes(f"/proc/{pid}/smaps_rollup", PROPORTIONAL) for pid in pids)
+    return (exact or rough) * 1024
 
 
 def _kilobytes(path: str, names: tuple[str, ...]) -> int:

@@ -113,7 +113,7 @@ def _become_notebook(request: dict, control: socket.socket, uid: int, fds: list[
             cage.enter(uid, request["limits"], request["files"], request["private"])
         else:
             os.chdir(request["scratch"])
-            cage.limit_resources(request["limits"])
+            cage.limit_resources(request["limits"], cage.address_space())
         _set_environment(os.getcwd(), "/tmp" if request["caged"] else request["scratch"])
         if request["kernel"]:
             from ..inside import kernel
