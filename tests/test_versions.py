@@ -23,10 +23,9 @@ CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface
 # matplotlib brings pillow.
 WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}
 BROUGHT = {"IPython", "PIL"}
-PYTHON = {"python_version": "3.11", "python_full_version": "3.11.0"}  # the oldest: newer ones need the same or less
-LINUX = PYTHON | {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
-MACOS = PYTHON | {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"}
-WINDOWS = PYTHON | {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}
+LINUX = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+MACOS = {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"}
+WINDOWS = {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}
 PLATFORM_EXTRAS = re.compile(r"(nvidia|cuda|triton)\b")  # of a torch built for GPUs: they follow torch's own pin
 
 
@@ -36,8 +35,11 @@ def lines(name: str) -> list[str]:
 
 
 def lock() -> dict[str, str]:
-    pins = [line.partition("==") for line in lines("constraints.txt")]
-    return {canonicalize_name(name): version for name, _, version in pins}
+    """The pins that hold with the Python that runs this."""
+    pins = map(Requirement, lines("constraints.txt"))
+    held = [pin for pin in pins if pin.marker is None or pin.marker.evaluate()]
+    assert all(specifier.operator == "==" for pin in held for specifier in pin.specifier)
+    return {canonicalize_name(pin.name): str(pin.specifier).removeprefix("==") for pin in held}
 
 
 def project() -> dict:
@@ -79,7 +81,7 @@ def installed(name: str) -> str | None:
 
 
 def everything_needed(requirements: Iterable[str], system: dict[str, str]) -> set[str]:
-    """What requirements pull in on a system, and what those pull in, to the last."""
+    """What requirements pull in on a system with this Python, and what those pull in, to the last."""
     wanted = [Requirement(text) for text in requirements]
     found: dict[str, set[str]] = {}
     while wanted:
