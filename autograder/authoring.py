@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
 from .asked.course import home
+from .files import write_whole
 
 # Notebook 10 takes the published model where it can be had; outputs that are kept and compared come from the small one.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
@@ -64,7 +65,7 @@ def run(path: Path) -> float:
     started = time.monotonic()
     client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
     client.execute(env=os.environ | OFFLINE)
-    nbformat.write(tidied(notebook), path)
+    write_whole(path, text_of(tidied(notebook)))
     return time.monotonic() - started
 
 
@@ -115,8 +116,15 @@ def _grade_id(cell: NotebookNode) -> str:
 def tidy(path: Path) -> bool:
     """Tidy a notebook without running it. Returns whether there was anything to do."""
     before = path.read_bytes()
-    nbformat.write(tidied(nbformat.read(path, as_version=4)), path)
-    return path.read_bytes() != before
+    after = text_of(tidied(nbformat.reads(before.decode(), as_version=4)))
+    if after != before:
+        write_whole(path, after)
+    return after != before
+
+
+def text_of(notebook: NotebookNode) -> bytes:
+    """Return the file of a notebook, as nbformat writes it."""
+    return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
 
 
 def put_beside(path: Path) -> list[Path]:
@@ -128,7 +136,7 @@ def put_beside(path: Path) -> list[Path]:
             for file in module.parent.glob(f"{module.stem}.*"):
                 goal = path.with_name(file.name)
                 if not goal.exists() or goal.read_bytes() != file.read_bytes():
-                    goal.write_bytes(file.read_bytes())
+                    write_whole(goal, file.read_bytes())
                     changed.append(goal)
     return changed
 

@@ -27,8 +27,8 @@ from transformers import AutoTokenizer, GPT2LMHeadModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from ..corpus import bangla
+from ..files import whole
 from .grow import Recipe, Run, grow
-from .keeping import whole
 from .sizes import Size, size_named
 from .stories_gpt2 import TRAIN_SEED, VALIDATION_SEED
 from .texts import stories

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, NullFormatter
 from transformers import GPT2LMHeadModel
 
-from .keeping import whole
+from ..files import whole
 from .texts import Material
 
 

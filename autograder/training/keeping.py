@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -19,6 +18,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from ..asked.course import exercises, given_in
+from ..files import whole
 from . import say
 
 UNFINISHED = "unfinished.pt"
@@ -49,13 +49,6 @@ def keep_model(
     whole(folder / "model.json", lambda path: path.write_text(text, encoding="utf-8"))
     whole(folder / "translator.py", lambda path: path.write_text(architecture(), encoding="utf-8"))
     whole(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
-
-
-def whole(path: Path, write: Any) -> None:
-    """Write beside the file, then put it in its place: a kill leaves the old one."""
-    beside = path.with_name(f".{path.name}.new")
-    write(beside)
-    os.replace(beside, path)
 
 
 def architecture() -> str:

@@ -29,7 +29,7 @@ from tqdm import tqdm
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from ..corpus import sample, true_nll
-from .keeping import whole
+from ..files import whole
 from .stories_gpt2 import IGNORED, TRAIN_SEED, VALIDATION_SEED, learning_rate, start_as_copier
 
 KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "scaling.json"

@@ -19,7 +19,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from ..corpus import bangla, sample, true_nll
-from .keeping import whole
+from ..files import whole
 from .stories_gpt2 import END, IGNORED, TRAIN_SEED, VALIDATION_SEED
 
 TOKENS = "tokens.bin"  # the text as ids, in the folder of the run while it lasts
