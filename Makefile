@@ -11,7 +11,7 @@ READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check prove bench fuzz lab hub hub-clean students kill-table signatures notebooks corpus model translate say grow release site format \
-    lint clean
+    lint clean empty-classroom
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -100,7 +100,7 @@ signatures: $(READY) ## compute what catalogued wrong answers answer, for the co
 
 notebooks: $(READY) ## run all solution notebooks and keep their outputs, then release them
 	$(BIN)/autograder run-solutions
-	$(MAKE) release
+	$(BIN)/autograder release
 
 corpus: $(READY) ## write the stories into the assignments' folders
 	$(BIN)/python -m autograder.corpus
@@ -124,10 +124,8 @@ grow: $(READY) ## train a GPT on the file TEXT (or on the stories) for MINUTES; 
 	@$(BIN)/python -m autograder.training.grow $${TEXT:+"$$TEXT"} --minutes $(MINUTES) $(if $(SIZE),--size $(SIZE)) \
 	    $(if $(OUT),--out "$(OUT)")
 
-release: $(READY) ## tidy solutions/ and generate course/ from them
-	$(BIN)/autograder tidy
-	$(BIN)/python -m nbgrader generate_assignment --assignment "*" --force
-	$(BIN)/python -m autograder.handout
+release: $(READY) ## tidy solutions/ and generate course/ from them; refuses where somebody wrote in course/
+	$(BIN)/autograder release
 
 # The website's environment is its own, with a lock of its own: what builds pages marks nothing. REPOSITORY=owner/name, where
 # the built site is published on GitHub, adds links that open a notebook on Colab or Binder.
@@ -152,5 +150,12 @@ lint: $(READY) ## check format, style, types, and who imports whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-clean: ## remove the environment and all working data of a term
-	rm -rf $(VENV) $(SITE) classroom website/build
+clean: ## remove what can be made again: environments, caches, the built website
+	rm -rf $(VENV) $(SITE) website/build .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find autograder benchmarks hub tests website -name __pycache__ -prune -exec rm -rf {} +
+
+empty-classroom: ## remove a term's work in classroom/ (submissions, gradebook, feedback), after asking
+	@if [ -e classroom/hub ]; then echo 'classroom/hub holds a hub with users of its own: sudo make hub-clean first.'; exit 1; fi
+	@printf 'All submissions, marks and feedback in classroom/ go for good. Type "remove" to go on: '; \
+	    read -r answer; if [ "$$answer" != remove ]; then echo 'Nothing was removed.'; exit 1; fi
+	rm -rf classroom

@@ -31,7 +31,7 @@ def place(name):
 c.CourseDirectory.root = str(ROOT)
 c.CourseDirectory.course_id = "transformers"
 c.CourseDirectory.source_directory = "solutions"
-c.CourseDirectory.release_directory = "course"
+c.CourseDirectory.release_directory = os.environ.get("COURSE_RELEASE", "course")  # another folder for `make demo`
 c.CourseDirectory.submitted_directory = place("submitted")
 c.CourseDirectory.autograded_directory = place("autograded")
 c.CourseDirectory.feedback_directory = place("feedback")
@@ -53,7 +53,8 @@ c.MarksExport.folder = str(ROOT / CLASSROOM)
 
 # Release: answers become stubs that say what to do, and multiple-choice answers become None.
 c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedError("{plugins.STUB}")'}
-c.GenerateAssignment.exporter_class = "autograder.grading.gradebook.ReleaseExporter"
+c.GenerateAssignment.exporter_class = "autograder.grading.generate.ReleaseExporter"
+c.ReleaseExporter.replaced = str(ROOT / CLASSROOM / "replaced")
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.IncludeHeaderFooter",
     plugins.ReleaseStubs,

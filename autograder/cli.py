@@ -367,26 +367,49 @@ def check_gpt2(
 
 
 @app.command()
-def tidy() -> None:
-    """Take out of the solution notebooks what differs from machine to machine; put beside them what they import."""
+def release(
+    wanted: Annotated[list[str] | None, typer.Argument(help="Which notebooks; all if none is named")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Also where somebody wrote; a copy goes into classroom/replaced/")
+    ] = False,
+) -> None:
+    """Tidy solutions/ and generate course/, the release, from them. Refuses where somebody wrote in course/."""
     from .authoring import put_beside, tidy
+    from .files import Written
+    from .grading import convert
+    from .handout import NotReady, write_start
 
-    for notebook in notebooks():
+    chosen = list(map(_notebook, wanted or notebooks()))
+    for notebook in chosen:
         path = ROOT / "solutions" / notebook / f"{notebook}.ipynb"
         if tidy(path):
             console.print(f"{notebook}: tidied", highlight=False)
         for file in put_beside(path):
             console.print(f"{notebook}: {file.name} written", highlight=False)
+    place = os.environ.get("COURSE_CLASSROOM", "classroom")
+    try:
+        convert.release(place, chosen, overwrite)
+        write_start(ROOT, ROOT / place / "replaced" if overwrite else None)
+    except (Written, NotReady, RuntimeError) as reason:
+        console.print(f"[bold red]{escape(str(reason))}[/]", highlight=False, soft_wrap=True)
+        raise typer.Exit(1) from None
+    console.print(f"{len(chosen)} notebooks are released into course/", highlight=False)
 
 
 @app.command()
 def demo(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
-    """Release the course, hand in a sample class, mark it through nbgrader, write feedback, and check the marks."""
+    """Release into classroom/demo, hand in a sample class, mark it through nbgrader, and check the marks."""
     from .demo import run
+    from .files import Written
 
-    if not run(console, no_sandbox):
+    try:
+        right = run(console, no_sandbox)
+    except Written as reason:
+        console.print(f"[bold red]{escape(str(reason))}[/]", highlight=False, soft_wrap=True)
+        raise typer.Exit(1) from None
+    if not right:
         console.print("[bold red]Not every mark is what the sample class deserves.[/]")
         raise typer.Exit(1)
     console.print("[bold green]Every mark is what the sample class deserves.[/]")

@@ -1,7 +1,6 @@
 """What students get: the released notebooks, a start page, JupyterLab set up for them, the environment; as a zip.
 
-    python -m autograder.handout                 # writes the start page into course/
-    python -m autograder.handout students.zip    # writes the zip
+    python -m autograder.handout students.zip
 
 What the start page says of a notebook is read from the notebook's own opening cell.
 """
@@ -11,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import shutil
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -23,13 +21,25 @@ import jinja2
 import nbformat
 
 from .asked.course import MARKERS, course, home, notebooks
+from .files import (
+    MANIFESTS,
+    Written,
+    files,
+    hashes,
+    keep_copies,
+    listed,
+    read_manifest,
+    whole,
+    write_manifest,
+    write_whole,
+    written,
+)
 from .syllabus import minutes_of
 
 SETTINGS = ".jupyter"  # JupyterLab's, for this course only; `environment.yml` says where they are
 ENVIRONMENT = ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT")
 FOLDER = "course"  # in the zip
 WHEN = (2026, 1, 1, 0, 0, 0)  # the same files make the same zip
-LEFT = {".ipynb_checkpoints", "__pycache__", ".DS_Store"}  # by those who opened them
 NEEDS = re.compile(r"\*\*You need\*\*:? (.*?)\s*(?=\*\*Time|\n\n)", re.DOTALL)
 LEAKS = (*MARKERS, "BEGIN HIDDEN TESTS", "END HIDDEN TESTS", "from autograder")
 
@@ -86,19 +96,36 @@ def _beginning(alt: str) -> str:
     return words
 
 
-def write_start(root: Path) -> None:
-    """Write the start page, its pictures and JupyterLab's settings into the release at `root`."""
+def write_start(root: Path, replaced: Path | None = None) -> None:
+    """Write the start page, its pictures and JupyterLab's settings into the release at `root`.
+
+    Raises files.Written where somebody wrote there; with `replaced`, a copy is kept in that folder instead.
+    """
     place, found = root / "course", chapters(root)
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     page = environment.from_string((home() / "handout" / "START.md.j2").read_text("utf-8"))
     text = page.render(title=course().title, chapters=found, minutes=sum(chapter.minutes for chapter in found))
-    (place / "START.md").write_text(text, "utf-8")
-    for folder in ("start", SETTINGS):
-        shutil.rmtree(place / folder, ignore_errors=True)
-    (place / "start").mkdir()
-    for chapter in found:
-        (place / "start" / f"{chapter.name}.png").write_bytes(chapter.picture)
-    shutil.copytree(home() / "handout" / SETTINGS, place / SETTINGS)
+    fresh = {"START.md": text.encode()} | {f"start/{chapter.name}.png": chapter.picture for chapter in found}
+    settings = home() / "handout" / SETTINGS
+    fresh |= {f"{SETTINGS}/{path.relative_to(settings).as_posix()}": path.read_bytes() for path in files(settings)}
+
+    about = place / MANIFESTS / "START.json"
+    new = {name: [value for _, value in hashes(content, notebook=False)] for name, content in fresh.items()}
+    there = [path for name in ("START.md", "start", SETTINGS) for path in files(place / name)]
+    if lost := written(place, there, read_manifest(about) or {}, new):
+        if replaced is None:
+            raise Written(
+                f"Somebody wrote in {listed(lost)} since the last release: move it elsewhere, or say "
+                "`autograder release --overwrite`, which keeps a copy."
+            )
+        keep_copies(place, there, replaced)
+    for name, content in fresh.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place / name, content)
+    for path in there:
+        if path.relative_to(place).as_posix() not in fresh:
+            path.unlink()
+    write_manifest(about, new)
 
 
 def contents(root: Path) -> dict[str, Path]:
@@ -107,9 +134,8 @@ def contents(root: Path) -> dict[str, Path]:
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
     for name in wanted:
-        for path in sorted([place / name] if (place / name).is_file() else (place / name).rglob("*")):
-            if path.is_file() and not LEFT & set(path.parts):
-                found[path.relative_to(place).as_posix()] = path
+        for path in files(place / name):
+            found[path.relative_to(place).as_posix()] = path
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
         raise NotReady(f"{', '.join(missing)} is not in {place}: run `make release` first.")
@@ -117,17 +143,34 @@ def contents(root: Path) -> dict[str, Path]:
 
 
 def write_zip(root: Path, goal: Path) -> int:
-    """Write the zip. How many files are in it. Raises NotReady if there is an answer in one of them."""
+    """Write the zip. How many files are in it. Raises NotReady if there is an answer in one of them.
+
+    A zip that students got may be written anew; any other file of that name is somebody's, and raises NotReady.
+    """
+    if goal.exists() and not _is_ours(goal):
+        raise NotReady(f"{goal} is no zip of this course, so it was not overwritten: name another file, or remove it.")
     found = contents(root)
     wrong = [f"{name}: {why}" for name, path in found.items() for why in leaks(path)]
     if wrong:
         raise NotReady("This is not for students, so no zip was written:\n  " + "\n  ".join(wrong))
+    whole(goal, lambda beside: _pack(beside, found))
+    return len(found)
+
+
+def _pack(goal: Path, found: dict[str, Path]) -> None:
     with zipfile.ZipFile(goal, "w") as archive:
         for name, path in found.items():
             about = zipfile.ZipInfo(name, WHEN)
             about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(about, path.read_bytes())
-    return len(found)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether `write_zip` wrote a file: a zip with the start page, and all of it of that time."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return f"{FOLDER}/START.md" in archive.namelist() and all(one.date_time == WHEN for one in archive.infolist())
 
 
 def leaks(path: Path) -> Iterator[str]:
@@ -147,15 +190,14 @@ def leaks(path: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    root = course().root
+    if len(sys.argv) != 2:
+        sys.exit("Name the file to write: python -m autograder.handout students.zip")
+    goal = Path(sys.argv[1])
     try:
-        if len(sys.argv) > 1:
-            count = write_zip(root, Path(sys.argv[1]))
-            print(f"{sys.argv[1]}: {count} files, {Path(sys.argv[1]).stat().st_size / 2**20:.1f} MiB")
-        else:
-            write_start(root)
+        count = write_zip(course().root, goal)
     except NotReady as reason:
         sys.exit(str(reason))
+    print(f"{goal}: {count} files, {goal.stat().st_size / 2**20:.1f} MiB")
 
 
 if __name__ == "__main__":

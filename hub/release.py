@@ -8,16 +8,15 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.exchange import ExchangeError
 
-from autograder.grading.convert import release, settings
+from autograder.grading.convert import know, settings
 
 app = settings("classroom")
 course = app.coursedir
 api = NbGraderAPI(course, authenticator=app.authenticator, parent=app)
 with Gradebook(course.db_url, course.course_id) as book:
     known = {assignment.name for assignment in book.assignments}
+know(app, [name for name in sys.argv[1:] if name not in known])
 for name in sys.argv[1:]:
-    if name not in known:
-        release("classroom", [name])
     course.assignment_id = name
     try:  # by force: what was released by an earlier start is brought up to date
         api.exchange.ReleaseAssignment(

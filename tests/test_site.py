@@ -28,6 +28,7 @@ from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, read
 
 from autograder.asked.course import questions
+from autograder.files import LEFT
 from autograder.grading import ready
 
 sys.path.insert(0, str(ROOT))  # the website is no part of the package
@@ -256,7 +257,7 @@ def test_on_colab_the_first_cell_fetches_what_lies_beside(raw, name, tmp_path, m
     names: dict = {}
     exec(notebook.cells[1].source, names)
     folder = ROOT / "course" / name
-    left = elsewhere.handout.LEFT | {f"{name}.ipynb"}
+    left = LEFT | {f"{name}.ipynb"}
     beside = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and not left & set(path.parts)}
     assert beside
     assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()} == beside

@@ -21,6 +21,7 @@ from nbformat.v4 import new_code_cell
 
 from autograder import handout
 from autograder.asked.course import notebooks
+from autograder.files import files
 
 # Colab has these in versions of its own; to change them under a running kernel, it would have to be restarted.
 COLABS = {"torch", "numpy", "matplotlib", "tqdm", "ipywidgets"}
@@ -134,9 +135,10 @@ def for_colab(folder: Path, source: str, versions: dict[str, str]) -> NotebookNo
     notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
     code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     needed = {name: (version, name not in COLABS) for name, version in versions.items() if _imports(code, name)}
-    files = {path.relative_to(folder).as_posix(): _digest(path) for path in sorted(folder.rglob("*")) if _beside(path)}
+    beside = [path for path in files(folder) if path.suffix != ".ipynb"]
+    digests = {path.relative_to(folder).as_posix(): _digest(path) for path in beside}
     filled = FETCH
-    for place, value in (("{source!r}", repr(source)), ("{files}", _table(files)), ("{packages}", _table(needed))):
+    for place, value in (("{source!r}", repr(source)), ("{files}", _table(digests)), ("{packages}", _table(needed))):
         filled = filled.replace(place, value)
     cell = new_code_cell(id="fetch", source=filled.rstrip(), metadata={"cellView": "form"})
     notebook.cells.insert(1, cell)
@@ -145,10 +147,6 @@ def for_colab(folder: Path, source: str, versions: dict[str, str]) -> NotebookNo
 
 def _imports(code: str, name: str) -> bool:
     return re.search(rf"^\s*(?:from|import) {name}\b", code, re.MULTILINE) is not None
-
-
-def _beside(path: Path) -> bool:
-    return path.is_file() and path.suffix != ".ipynb" and not handout.LEFT & set(path.parts)
 
 
 def _digest(path: Path) -> str:

@@ -29,7 +29,7 @@ from nbgrader.exchange import ExchangeError
 from rich.console import Console
 
 from ..grading import handed_in
-from ..grading.convert import release, settings
+from ..grading.convert import know, settings
 from ..grading.gradebook import is_released, released
 from . import feedback, ledger, marking
 from .arrivals import RESTING, Exchange, Folders
@@ -138,7 +138,7 @@ class Watcher:
         unknown = [name for name in self.assignments if not is_released(course.db_url, course.course_id, name)]
         if unknown:
             self._say(f"the gradebook does not know {', '.join(unknown)} yet: generating")
-            release(self.place, unknown)
+            know(self.app, unknown)
         self.known = {name: released(course.db_url, name) for name in self.assignments}
         self.ledgers = {name: Ledger(self.folder, name) for name in self.assignments}
         self.writers = {name: Writer(settings(self.place), name, "") for name in self.assignments}

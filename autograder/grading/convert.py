@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 
 from nbgrader.apps.nbgraderapp import NbGraderApp
 from nbgrader.converters import GenerateAssignment
@@ -14,6 +15,7 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import SAWarning
 
 from ..asked.course import course
+from .generate import WouldOverwrite, look_first, make_known
 
 
 def settings(classroom: str) -> NbGraderApp:
@@ -30,18 +32,45 @@ def settings(classroom: str) -> NbGraderApp:
     return app
 
 
-def release(classroom: str, notebooks: list[str]) -> None:
-    """Generate the assignments, and make them known to the gradebook."""
+def release(classroom: str, notebooks: Sequence[str], overwrite: bool = False) -> None:
+    """Generate the assignments, and make them known to the gradebook; all of them, or none.
+
+    Raises WouldOverwrite where somebody wrote in a released folder, unless `overwrite`: then a copy of it is kept.
+    """
     app = settings(classroom)
+    app.config.ReleaseExporter.overwrite = overwrite
+    app.coursedir.student_id = "."
+
+    def converter(notebook: str) -> GenerateAssignment:
+        app.coursedir.assignment_id = notebook
+        return GenerateAssignment(coursedir=app.coursedir, parent=app, force=True)
+
+    for notebook in () if overwrite else notebooks:
+        with _heard(app, notebook):
+            look_first(converter(notebook))
     for notebook in notebooks:
-        app.coursedir.assignment_id, app.coursedir.student_id = notebook, "."
-        converter = GenerateAssignment(coursedir=app.coursedir, parent=app, force=True)
-        log = io.StringIO()
-        handler = logging.StreamHandler(log)
-        converter.log.addHandler(handler)
-        try:
-            converter.start()
-        except NbGraderException as error:
-            raise RuntimeError(f"{notebook} could not be released: {error}\n{log.getvalue()}") from error
-        finally:
-            converter.log.removeHandler(handler)
+        with _heard(app, notebook):
+            converter(notebook).start()
+
+
+def know(app: NbGraderApp, notebooks: Iterable[str]) -> None:
+    """Make the assignments known to the gradebook; what is released stays as it is."""
+    for notebook in notebooks:
+        with _heard(app, notebook):
+            make_known(app.coursedir, app, notebook)
+
+
+@contextlib.contextmanager
+def _heard(app: NbGraderApp, notebook: str) -> Iterator[None]:
+    """Raise a RuntimeError with what nbgrader logged where it gives up."""
+    log = io.StringIO()
+    handler = logging.StreamHandler(log)
+    app.log.addHandler(handler)
+    try:
+        yield
+    except WouldOverwrite:
+        raise
+    except NbGraderException as error:
+        raise RuntimeError(f"{notebook} could not be released: {error}\n{log.getvalue()}") from error
+    finally:
+        app.log.removeHandler(handler)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import nbgrader.api
-from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Base, Gradebook, Student
 from sqlalchemy import create_engine, insert, select, text
 from sqlalchemy.engine import URL, make_url
@@ -129,12 +128,3 @@ def released(db_url: str, assignment: str) -> bytes:
         target.dispose()
         source.dispose()
         return zlib.compress(path.read_bytes())
-
-
-class ReleaseExporter(NotebookExporter):
-    """NotebookExporter with a gradebook made ready before `nbgrader generate_assignment` opens it."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        if self.parent is not None and not self.parent.no_database:
-            make_ready(self.parent.coursedir.db_url, self.parent.coursedir.course_id)

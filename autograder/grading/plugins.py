@@ -24,7 +24,6 @@ import sqlalchemy.exc
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
@@ -32,6 +31,7 @@ from traitlets import Bool, Float, Integer, List, Unicode
 
 from ..asked.course import course
 from . import handed_in, mend, noticed
+from .generate import make_known
 from .gradebook import alone, is_released, make_ready, share_engines
 from .names import table_of, take_names
 from .notices import FAILED
@@ -202,15 +202,13 @@ class SubmissionExporter(NotebookExporter):
         converter.convert_notebooks = convert_and_tell
 
     def _know(self, assignment: str) -> None:
-        """A new gradebook knows no assignment until it is released: release it, as the instructor would have to."""
+        """A new gradebook knows no assignment until it is generated: generate it, and leave what is released."""
         settings = self.converter.coursedir
         if is_released(settings.db_url, settings.course_id, assignment):
             return
         self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
-        release = GenerateAssignment(CourseDirectory(parent=self.parent), parent=self.parent, force=True)
-        release.coursedir.assignment_id, release.coursedir.notebook_id = assignment, "*"
         try:
-            release.start()
+            make_known(settings, self.parent, assignment)
         except NbGraderException:
             self.log.exception("%s could not be generated", assignment)
 
