@@ -1,8 +1,14 @@
-"""The whole road once, with a made-up class: release, hand in, mark, write feedback; then the marks are looked at."""
+"""The whole road once, with a made-up class: release, hand in, mark, write feedback; then the marks are looked at.
+
+All of it is in `classroom/demo`, the release too: `course/` is not touched. What the demo wrote there is noted in a
+manifest, so that the next demo removes that and nothing else.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
@@ -11,30 +17,33 @@ from rich.console import Console
 from .asked.course import course, notebooks
 from .batch.grade import Classroom, grade, progress
 from .batch.pool import pool
+from .files import MANIFESTS, Written, files, hashes, listed, read_manifest, write_manifest, written
 from .grading.class_report import Result, collect, marks_table
 from .grading.convert import release
-from .sample_class import Submission, hand_in, sample_class
+from .sample_class import Submission, sample_class, submitted_notebook
 
 CLASSROOM = "classroom/demo"
+RELEASE = f"{CLASSROOM}/course"
+MARK = "made-by-demo.json"  # the manifest of what the demo released and handed in
+WRITTEN = ("course", "submitted")  # in these folders somebody may have written; the others hold what comes of marking
+MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db", "gradebook.db.turn", MARK)
 
 
 def run(console: Console, no_sandbox: bool = False) -> bool:
-    """Whether every mark is what the sample class deserves."""
+    """Whether every mark is what the sample class deserves. Raises Written where somebody wrote in classroom/demo."""
     root = course().root
     classroom = root / CLASSROOM
-    shutil.rmtree(classroom, ignore_errors=True)
     bar = progress(console)
     wrong = 0
-    with bar, pool() as processes:
+    with bar:
         task = bar.add_task("releasing the course", total=None, failures="")
-        release(CLASSROOM, list(notebooks()))
-        bar.update(task, description="the sample class hands in")
+        prepare(classroom, notebooks())
+        bar.remove_task(task)
+    with bar, pool() as processes:  # which know by now where the release is
+        task = bar.add_task("the sample class hands in", total=None, failures="")
         classes = {notebook: sample_class(notebook) for notebook in notebooks()}
         for notebook, submissions in classes.items():
-            path = root / "course" / notebook / f"{notebook}.ipynb"
-            blank = nbformat.read(path, as_version=4)
-            for submission in submissions:
-                hand_in(submission, path, classroom / "submitted", blank)
+            hand_in(classroom, notebook, submissions)
         bar.remove_task(task)
         marking = Classroom(CLASSROOM, processes, not no_sandbox)
         try:
@@ -47,6 +56,59 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
             marking.close()
     _point_out(classroom, root, console)
     return not wrong
+
+
+def prepare(classroom: Path, wanted: Sequence[str]) -> None:
+    """Remove what an earlier demo made, and release the notebooks into the demo's own folder."""
+    os.environ["COURSE_RELEASE"] = RELEASE  # for nbgrader_config.py, here and in the processes that mark
+    clear(classroom)
+    write_manifest(classroom / MARK, {})
+    release(CLASSROOM, wanted)
+
+
+def clear(classroom: Path) -> None:
+    """Remove what an earlier demo made. Raises Written, and removes nothing, where somebody wrote in it."""
+    known = read_manifest(classroom / MARK)
+    if known is None and classroom.is_dir() and any(classroom.iterdir()):
+        raise Written(
+            f"{classroom} holds files and no {MARK}, so the demo does not know what of it is yours: move what you want "
+            "to keep elsewhere, remove the folder, and start the demo again."
+        )
+    released = {
+        f"course/{about.stem}/{name}": values
+        for about in (classroom / "course" / MANIFESTS).glob("*.json")
+        for name, values in (read_manifest(about) or {}).items()
+    }
+    there = [path for name in WRITTEN for path in files(classroom / name) if path.parent.name != MANIFESTS]
+    if lost := written(classroom, there, known or {}, released):
+        raise Written(
+            f"Somebody wrote in {listed(lost)} since the last demo: move it out of {classroom}, then start again."
+        )
+    for name in MADE:
+        if (classroom / name).is_dir():
+            shutil.rmtree(classroom / name)
+        else:
+            (classroom / name).unlink(missing_ok=True)
+
+
+def hand_in(classroom: Path, notebook: str, submissions: Sequence[Submission]) -> None:
+    """Write a class's notebooks where nbgrader looks for them; first the manifest says that the demo wrote them."""
+    name = f"{notebook}.ipynb"
+    blank = nbformat.read(classroom / "course" / notebook / name, as_version=4)
+    texts = {
+        classroom / "submitted" / one.student / notebook / name: nbformat.writes(
+            submitted_notebook(one, blank)
+        ).encode()
+        for one in submissions
+    }
+    fresh = {
+        path.relative_to(classroom).as_posix(): [value for _, value in hashes(text, notebook=True)]
+        for path, text in texts.items()
+    }
+    write_manifest(classroom / MARK, (read_manifest(classroom / MARK) or {}) | fresh)
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True)
+        path.write_bytes(text)
 
 
 def compare(submissions: list[Submission], results: list[Result], console: Console) -> int:

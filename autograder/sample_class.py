@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import copy
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
 from .asked.course import exercises, in_notebook, questions
@@ -120,16 +117,9 @@ def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:
     return notebook
 
 
-def hand_in(submission: Submission, release: Path, submitted: Path, blank: NotebookNode | None = None) -> Path:
-    """Write a submission where nbgrader looks for it: submitted/STUDENT/NOTEBOOK/NOTEBOOK.ipynb.
-
-    `blank` is the release, if it has been read already.
-    """
-    notebook = filled_in(blank or nbformat.read(release, as_version=4), submission.answers)
+def submitted_notebook(submission: Submission, blank: NotebookNode) -> NotebookNode:
+    """Return what a student hands in; `blank` is the release."""
+    notebook = filled_in(blank, submission.answers)
     if submission.damage:
         submission.damage(notebook)
-    target = submitted / submission.student / release.stem / release.name
-    shutil.rmtree(target.parent, ignore_errors=True)
-    target.parent.mkdir(parents=True)
-    nbformat.write(notebook, target)
-    return target
+    return notebook

@@ -27,7 +27,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from autograder.sample_class import filled_in, sample_class
+from autograder.sample_class import sample_class, submitted_notebook
 
 
 @dataclass
@@ -49,9 +49,7 @@ def hand_in(folder: Path, classroom: str, notebook: str, students: int) -> None:
     samples = sample_class(notebook)
     for number in range(students):
         sample = samples[number % len(samples)]
-        filled = filled_in(blank, sample.answers)
-        if sample.damage is not None:
-            sample.damage(filled)
+        filled = submitted_notebook(sample, blank)
         filled.cells.append(nbformat.v4.new_code_cell(f"# {number}"))
         place = folder / classroom / "submitted" / f"student-{number:04}" / notebook
         place.mkdir(parents=True)

@@ -53,6 +53,11 @@ def course() -> Course:
     return package().COURSE
 
 
+def release() -> Path:
+    """The folder with the released notebooks: course/, or what nbgrader_config.py takes in its place."""
+    return course().root / os.environ.get("COURSE_RELEASE", "course")
+
+
 def notebooks() -> tuple[str, ...]:
     return course().notebooks
 

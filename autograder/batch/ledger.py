@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from ..asked.course import course, folder_of, home, notebooks
+from ..asked.course import course, folder_of, home, notebooks, release
 from ..judge import costs
 from .work import Submission
 
@@ -43,7 +43,7 @@ def environment_of(assignment: str) -> str:
     root = course().root
     found = hashlib.sha256()
     settings = [root / "nbgrader_config.py", root / costs.FILE]
-    places = [root / "solutions" / assignment, root / "course" / assignment, *settings]
+    places = [root / "solutions" / assignment, release() / assignment, *settings]
     package = Path(__file__).parents[1]
     others = {home() / folder_of(notebook) for notebook in notebooks() if notebook != assignment}
     engine = (path for path in package.rglob("*.py") if not others & {*path.parents})

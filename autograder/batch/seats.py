@@ -24,7 +24,7 @@ from typing import Any
 
 import nbformat
 
-from ..asked.course import course, exercises, questions
+from ..asked.course import exercises, questions, release
 from ..grading.convert import settings
 from ..grading.mend import grade_id
 from ..grading.plugins import Judge
@@ -180,7 +180,7 @@ def mistaken(assignment: str) -> Submission:
     """A submission with a catalogued mistake in every exercise."""
     answers = {asked.name: asked.mistakes[0].source for asked in exercises(assignment) if asked.mistakes}
     answers |= {asked.name: f'{asked.name} = "{asked.key}"' for asked in questions(assignment)}
-    path = course().root / "course" / assignment / f"{assignment}.ipynb"
+    path = release() / assignment / f"{assignment}.ipynb"
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         cell.source = answers.get(grade_id(cell) or "", cell.source)

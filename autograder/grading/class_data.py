@@ -19,7 +19,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from ..asked.course import course, names, notebooks, question_or_exercise
+from ..asked.course import course, names, notebooks, question_or_exercise, release
 from ..asked.declare import UNANSWERED, Exercise
 from ..judge.diagnosis import Diagnosis, Line
 from ..judge.mark import Verdict
@@ -183,7 +183,7 @@ def _place(assignment: str) -> tuple[int, str]:
 
 
 def _assignment(classroom: Path, name: str, marks: Marks) -> Assignment:
-    released = [cell for notebook in _notebooks(course().root / "course" / name) for cell in notebook.cells]
+    released = [cell for notebook in _notebooks(release() / name) for cell in notebook.cells]
     result = Assignment(plain(name), marks.sheets[name], released=released, sections=sections(released))
     for sheet in result.sheets:
         marked = _notebooks(classroom / "autograded" / sheet.student / name)

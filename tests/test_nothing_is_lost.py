@@ -1,0 +1,230 @@
+"""Nothing that somebody wrote is lost: each command that writes over files is tried on files with something in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from class_copies import NAME
+from conftest import ROOT
+
+from autograder import files
+
+ANSWER = "def softmax(x):\n    return x.exp() / x.exp().sum(-1, keepdim=True)  # two evenings of work"
+
+
+def run(root: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of Python's in a copy of the course, with that copy's package."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_CLASS")}
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=root,
+        env=kept | {"PYTHONPATH": str(root)} | more,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A course of one notebook, with its release as it is committed."""
+    root = tmp_path_factory.mktemp("released") / "course"
+    for name in ("autograder", f"solutions/{NAME}", f"course/{NAME}", "course/.released"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    return root
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    return shutil.copytree(released, tmp_path / "course")
+
+
+def notebook_of(root: Path) -> Path:
+    return root / "course" / NAME / f"{NAME}.ipynb"
+
+
+def answer(path: Path, text: str = ANSWER) -> None:
+    """Write an answer into a notebook, as its learner would."""
+    notebook = nbformat.read(path, as_version=4)
+    [cell] = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == "softmax"]
+    cell.source = text
+    nbformat.write(notebook, path)
+
+
+def generate(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return run(root, "nbgrader", "generate_assignment", NAME, *options)
+
+
+# --- the release ------------------------------------------------------------------------------------------------------
+
+
+def test_force_does_not_overrule_an_answer_and_ours_keeps_a_copy(course):
+    answer(notebook_of(course))
+    before = notebook_of(course).read_bytes()
+    done = generate(course, "--force")
+    assert done.returncode == 1
+    assert f"{NAME}.ipynb (softmax)" in done.stderr
+    assert f"autograder release {NAME} --overwrite" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert notebook_of(course).read_bytes() == before
+    done = generate(course, "--force", "--ReleaseExporter.overwrite=True")
+    assert done.returncode == 0, done.stderr
+    assert notebook_of(course).read_bytes() == notebook_of(ROOT).read_bytes()
+    [copy] = (course / "classroom" / "replaced").glob(f"*/{NAME}/{NAME}.ipynb")
+    assert copy.read_bytes() == before
+
+
+def test_a_file_of_ones_own_and_a_changed_one_stop_a_release(course):
+    own, changed = course / "course" / NAME / "notes" / "mine.txt", course / "course" / NAME / "attention_explorer.py"
+    own.parent.mkdir()
+    own.write_text("what I understood")
+    changed.write_text(changed.read_text() + "\n# what I tried\n")
+    done = generate(course, "--force")
+    assert done.returncode == 1
+    assert "mine.txt" in done.stderr
+    assert "attention_explorer.py" in done.stderr
+    assert own.read_text() == "what I understood"
+    assert "what I tried" in changed.read_text()
+
+
+def test_a_cell_that_a_learner_added_stops_a_release(course):
+    notebook = nbformat.read(notebook_of(course), as_version=4)
+    notebook.cells.append(nbformat.v4.new_markdown_cell("Why is it divided by the root?"))
+    nbformat.write(notebook, notebook_of(course))
+    done = generate(course, "--force")
+    assert done.returncode == 1
+    assert f"cell {len(notebook.cells)}" in done.stderr
+    assert "Why is it divided" in notebook_of(course).read_text()
+
+
+def test_a_notebook_that_was_only_run_is_released_anew(course):
+    notebook = nbformat.read(notebook_of(course), as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [nbformat.v4.new_output("stream", text="run")], 7
+    notebook.metadata.language_info = {"name": "python", "version": "3.99"}
+    nbformat.write(notebook, notebook_of(course))
+    left = course / "course" / NAME / ".ipynb_checkpoints" / f"{NAME}-checkpoint.ipynb"
+    left.parent.mkdir()
+    left.write_text("{}")
+    done = generate(course, "--force")
+    assert done.returncode == 0, done.stderr
+    assert notebook_of(course).read_bytes() == notebook_of(ROOT).read_bytes()
+
+
+def test_a_release_without_a_manifest_is_compared_with_the_new_one(course):
+    shutil.rmtree(course / "course" / files.MANIFESTS)
+    assert generate(course, "--force").returncode == 0
+    shutil.rmtree(course / "course" / files.MANIFESTS)
+    answer(notebook_of(course))
+    done = generate(course, "--force")
+    assert done.returncode == 1
+    assert "(softmax)" in done.stderr
+    assert "two evenings" in notebook_of(course).read_text()
+
+
+def test_what_an_author_changed_in_the_solutions_is_released(course):
+    path = course / "solutions" / NAME / f"{NAME}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].source += "\n\nAnother sentence."
+    nbformat.write(notebook, path)
+    (course / "solutions" / NAME / "table.csv").write_text("a,b\n")
+    (course / "course" / NAME / "table.csv").write_text("a,b\n")  # the new release writes the same
+    for _ in range(2):
+        done = generate(course, "--force")
+        assert done.returncode == 0, done.stderr
+    assert "Another sentence" in notebook_of(course).read_text()
+    (course / "solutions" / NAME / "table.csv").unlink()
+    assert generate(course, "--force").returncode == 0
+    assert not (course / "course" / NAME / "table.csv").exists()
+
+
+FORMGRADER = f"""
+from autograder.grading.convert import settings
+from nbgrader.apps import NbGraderAPI
+app = settings("classroom")
+done = NbGraderAPI(app.coursedir, parent=app).generate_assignment({NAME!r})
+print(done["success"], done.get("log"))
+"""
+
+
+def test_formgraders_button_does_not_overrule_an_answer(course):
+    answer(notebook_of(course))
+    (course / "button.py").write_text(FORMGRADER)
+    done = run(course, "button")
+    assert done.stdout.startswith("False"), done.stdout + done.stderr
+    assert "--overwrite" in done.stdout
+    assert "two evenings" in notebook_of(course).read_text()
+
+
+def test_a_gradebook_that_knows_nothing_yet_learns_it_without_a_release(course):
+    answer(notebook_of(course))
+    before = notebook_of(course).read_bytes()
+    program = f"from autograder.grading import convert; convert.know(convert.settings('classroom'), [{NAME!r}])"
+    (course / "know.py").write_text(program)
+    done = run(course, "know")
+    assert done.returncode == 0, done.stderr
+    assert NAME in run(course, "nbgrader", "db", "assignment", "list").stdout
+    assert notebook_of(course).read_bytes() == before
+
+
+# --- the demo ---------------------------------------------------------------------------------------------------------
+
+DEMO = f"""
+import sys
+from pathlib import Path
+from autograder import demo
+from autograder.asked.course import course
+from autograder.sample_class import Submission
+classroom = course().root / demo.CLASSROOM
+try:
+    demo.prepare(classroom, [{NAME!r}])
+    demo.hand_in(classroom, {NAME!r}, [Submission("perfect", {{"softmax": "def softmax(x): ..."}}, {{}})])
+except demo.Written as reason:
+    sys.exit(str(reason))
+"""
+
+
+def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course):
+    answer(notebook_of(course))
+    mine = [notebook_of(course), course / "course" / NAME / "mine.txt", course / "classroom" / "demo" / "notes.txt"]
+    mine[1].write_text("mine")
+    before = mine[0].read_bytes()
+    (course / "run_demo.py").write_text(DEMO)
+    for _ in range(2):
+        done = run(course, "run_demo")
+        assert done.returncode == 0, done.stderr
+        mine[2].write_text("seen in the demo")
+    assert (mine[0].read_bytes(), mine[1].read_text()) == (before, "mine")
+    assert mine[2].read_text() == "seen in the demo"
+    place = course / "classroom" / "demo"
+    assert (place / "course" / NAME / f"{NAME}.ipynb").read_bytes() == notebook_of(ROOT).read_bytes()
+    assert (place / "submitted" / "perfect" / NAME / f"{NAME}.ipynb").is_file()
+
+    own = place / "submitted" / "me" / NAME / f"{NAME}.ipynb"
+    own.parent.mkdir(parents=True)
+    shutil.copy(notebook_of(course), own)
+    answer(place / "course" / NAME / f"{NAME}.ipynb", "def softmax(x): return 'tried'")
+    done = run(course, "run_demo")
+    assert done.returncode == 1
+    assert f"submitted/me/{NAME}/{NAME}.ipynb" in done.stderr
+    assert f"demo/course/{NAME}/{NAME}.ipynb (softmax)" in done.stderr
+    assert own.read_bytes() == notebook_of(course).read_bytes()
+    assert "'tried'" in (place / "course" / NAME / f"{NAME}.ipynb").read_text()
+
+
+def test_a_folder_that_no_demo_made_is_refused(course):
+    theirs = course / "classroom" / "demo" / "submitted" / "me" / "thesis.txt"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("years of work")
+    (course / "run_demo.py").write_text(DEMO)
+    done = run(course, "run_demo")
+    assert done.returncode == 1
+    assert "made-by-demo.json" in done.stderr
+    assert theirs.read_text() == "years of work"
