@@ -83,7 +83,7 @@ $(HUB_READY): $(READY) hub/requirements.txt hub/constraints.txt hub/package-lock
 hub: $(HUB_READY) ## start a local classroom: JupyterHub, a teacher, three students (of NAMES, or of all notebooks)
 	$(BIN)/python hub/classroom.py $(NAMES) --folder $(HUB) --port $(PORT)
 
-hub-clean: $(HUB_READY) ## remove the local classroom's users and files
+hub-clean: $(HUB_READY) ## remove the local classroom's users and files, after asking
 	$(BIN)/python hub/classroom.py --clean --folder $(HUB)
 
 students: $(READY) ## write students.zip: the notebooks with their data, the start page, the environment; no solutions

@@ -1,7 +1,7 @@
 """A classroom on this machine: JupyterHub, a teacher, three students, nbgrader's exchange, and marking at once.
 
     make hub          starts it, says where it is and with which passwords; Ctrl-C ends it, and nothing stays behind
-    make hub-clean    takes away its users and its files
+    make hub-clean    takes away its users and its files, after asking
 
 Everybody is a system user of this machine, so it needs Linux and root (`sudo make hub`): no less keeps students out of
 each other's files. All files are in `classroom/hub` (or HUB=FOLDER); nothing listens beyond this machine.
@@ -29,6 +29,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlparse
+
+from autograder import files
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
@@ -173,16 +175,48 @@ def make_folders(hub: Path) -> None:
         (hub / name).chmod(mode)
 
 
-def hand_out(hub: Path) -> None:
-    """The teacher's copy of the course, brought up to date, and the students' first page and settings."""
+def bring_up_to_date(folder: Path, fresh: dict[str, bytes], given: Path) -> list[str]:
+    """Write these files into somebody's folder, and say which are kept because that person changed them.
+
+    `given` is the manifest of what was handed out last. Where there is a new version of a changed file, it goes into
+    `updates/`: beside a notebook in solutions/, nbgrader would release it with its answers.
+    """
+    before = files.read_manifest(given) or {}
+    now = {name: [value for _, value in files.hashes(content, notebook=False)] for name, content in fresh.items()}
+    updates = folder / "updates" / time.strftime("%Y-%m-%dT%H-%M-%S")
+    kept = []
+    for name, content in fresh.items():
+        there = _hash(folder / name)
+        if there in (None, before.get(name)) and there != now[name]:
+            _write(folder / name, content)
+        elif there != now[name] != before.get(name):
+            _write(updates / name, content)
+            kept.append(name)
+    for name in set(before) - set(fresh):
+        if _hash(folder / name) == before[name]:
+            (folder / name).unlink()
+    files.write_manifest(given, now)
+    return [f"Changed on the hub, and kept: {files.listed(kept)}. The new versions are in {updates}."] if kept else []
+
+
+def _hash(path: Path) -> list[str] | None:
+    """The bytes alone count here: who changes the points of an exercise changes no text."""
+    return [value for _, value in files.hashes(path.read_bytes(), notebook=False)] if path.is_file() else None
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_whole(path, content)
+
+
+def hand_out(hub: Path) -> list[str]:
+    """Bring the teacher's copy of the course and the students' first page up to date. Returns what was kept."""
     course = hub / "homes" / TEACHER.account / "course"
     course.mkdir(exist_ok=True)
-    for name in ("autograder", "solutions", "course"):
-        shutil.rmtree(course / name, ignore_errors=True)
-        shutil.copytree(ROOT / name, course / name, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
-    for name in ("nbgrader_config.py", "costs.toml", "late.py"):
-        if (ROOT / name).exists():
-            shutil.copy(ROOT / name, course)
+    names = ("autograder", "solutions", "course", "nbgrader_config.py", "costs.toml", "late.py")
+    wanted = [path for name in names for path in files.files(ROOT / name)]
+    fresh = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in wanted}
+    said = bring_up_to_date(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
     classroom = course / "classroom"
     classroom.mkdir(exist_ok=True)
     if not (classroom / "exchange").is_symlink():
@@ -215,10 +249,13 @@ def hand_out(hub: Path) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
     for person in STUDENTS:
         home = hub / "homes" / person.account
-        (home / "START.md").write_text(WELCOME + (ROOT / "course" / "START.md").read_text("utf-8"), "utf-8")
-        shutil.copytree(ROOT / "course" / "start", home / "start", dirs_exist_ok=True)
-        for path in (home / "START.md", home / "start"):
-            own_all(path, person.account)
+        pictures = {f"start/{path.name}": path.read_bytes() for path in files.files(ROOT / "course" / "start")}
+        start = {"START.md": WELCOME.encode() + (ROOT / "course" / "START.md").read_bytes()}
+        said += bring_up_to_date(home, start | pictures, hub / "hub" / "given" / f"{person.account}.json")
+        for path in (home / "START.md", home / "start", home / "updates"):
+            if path.exists():
+                own_all(path, person.account)
+    return said
 
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
@@ -376,7 +413,8 @@ def run(hub: Path, port: int, names: list[str]) -> None:
         addresses = ports(port)
         make_users(hub)
         sweep()  # of one that was killed
-        hand_out(hub)
+        for sentence in hand_out(hub):
+            print(sentence, flush=True)
         course = hub / "homes" / TEACHER.account / "course"
         surroundings = environment(hub) | marking(course) | {"PYTHONUNBUFFERED": "1"}
         print(f"Releasing {len(names)} notebooks to the exchange …", flush=True)
@@ -423,11 +461,17 @@ def tail(log: Path) -> str:
     return "\n".join(log.read_text("utf-8", "replace").splitlines()[-15:])
 
 
-def clean(hub: Path) -> None:
-    """Take away the users that we made, what still runs as one of them, and the folder."""
+def clean(hub: Path, sure: bool) -> None:
+    """Take away the users that we made, what still runs as one of them, and the folder; after asking, unless `sure`."""
     look_around()
     if hub.exists() and not (hub / MARK).exists():
         raise Unfit(f"{hub} is no hub's folder: nothing was removed.")
+    if hub.exists() and not sure:
+        print(f"The hub's users and all in {hub} go for good: submissions, marks, and what the teacher changed.")
+        with contextlib.suppress(EOFError):
+            sure = input('Type "remove" to go on: ') == "remove"
+        if not sure:
+            raise Unfit("Nothing was removed.")
     with alone(hub) if (hub / "hub").exists() else contextlib.nullcontext():
         sweep()
         for person in (TEACHER, *STUDENTS):
@@ -443,7 +487,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "classroom" / "hub")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--install", action="store_true", help="install JupyterHub's proxy, and do nothing else")
-    parser.add_argument("--clean", action="store_true", help="remove its users and its files")
+    parser.add_argument("--clean", action="store_true", help="remove its users and its files, after asking")
+    parser.add_argument("--yes", action="store_true", help="with --clean: do not ask")
     asked = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):  # both end it in order, even where a shell started it with "&"
         signal.signal(number, signal.default_int_handler)
@@ -452,7 +497,7 @@ def main() -> None:
         if asked.install:
             install()
         elif asked.clean:
-            clean(hub)
+            clean(hub, asked.yes)
         else:
             run(hub, asked.port, asked.names)
     except Unfit as reason:

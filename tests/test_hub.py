@@ -7,10 +7,12 @@ Needs root, Chromium, and the hub's packages (`.venv/bin/pip install -r hub/requ
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import os
 import pwd
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -93,7 +95,9 @@ def hub(tmp_path_factory):
         yield hub
     finally:
         hub.end()
-        done = subprocess.run([*command, "--clean"], env=kept_names, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [*command, "--clean", "--yes"], env=kept_names, capture_output=True, text=True, timeout=120
+        )
         assert done.returncode == 0, done.stderr
         assert not folder.exists()
         for name in (TEACHER, AMINA, JOSE, NGOZI):
@@ -228,10 +232,82 @@ def test_nothing_of_somebody_elses_is_taken_or_removed(monkeypatch, tmp_path):
         classroom.account(AMINA)
     monkeypatch.setattr(classroom, "look_around", lambda: None)
     (tmp_path / "thesis.tex").write_text("years of work")
-    for what in (classroom.make_folders, classroom.clean):
+    for what in (classroom.make_folders, lambda folder: classroom.clean(folder, sure=True)):
         with pytest.raises(classroom.Unfit):
             what(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_hub_is_not_removed_without_a_word_of_consent(monkeypatch, tmp_path):
+    monkeypatch.setattr(classroom, "look_around", lambda: None)
+    classroom.make_folders(tmp_path / "hub")
+    work = tmp_path / "hub" / "homes" / "thesis.tex"
+    work.write_text("years of work")
+    for said in ("", "yes\n", "n\n"):
+        monkeypatch.setattr(classroom.sys, "stdin", io.StringIO(said))
+        with pytest.raises(classroom.Unfit, match="Nothing was removed"):
+            classroom.clean(tmp_path / "hub", sure=False)
+    assert work.read_text() == "years of work"
+
+
+@pytest.fixture
+def checkout(monkeypatch, tmp_path):
+    """A small course to hand out, as whoever runs the tests; and what a start of the hub says of it."""
+    for name in (f"solutions/{NAME}", f"course/{NAME}", "course/start", "course/.jupyter", "autograder/asked"):
+        shutil.copytree(ROOT / name, tmp_path / "checkout" / name)
+    for name in ("nbgrader_config.py", "course/START.md"):
+        shutil.copy(ROOT / name, tmp_path / "checkout" / name)
+    monkeypatch.setattr(classroom, "ROOT", tmp_path / "checkout")
+    monkeypatch.setattr(classroom, "own_all", lambda path, name: None)
+    classroom.make_folders(tmp_path / "hub")
+    for person in (classroom.TEACHER, *classroom.STUDENTS):
+        (tmp_path / "hub" / "homes" / person.account).mkdir()
+    return tmp_path / "checkout", lambda: classroom.hand_out(tmp_path / "hub")
+
+
+def test_the_hub_keeps_what_a_teacher_changed_and_updates_the_rest(checkout, tmp_path):
+    root, start = checkout
+    assert start() == []
+    course = tmp_path / "hub" / "homes" / TEACHER / "course"
+    solution = f"solutions/{NAME}/{NAME}.ipynb"
+    changed = {name: (course / name).read_text() + "\n# mine\n" for name in (solution, "nbgrader_config.py")}
+    changed |= {f"solutions/{NAME}/mine.csv": "a,b", f"course/{NAME}/notes.txt": "noted"}
+    for name, text in changed.items():
+        (course / name).write_text(text)
+    assert start() == [], "nothing new, nothing to say"
+    for name in (solution, "autograder/asked/course.py"):
+        (root / name).write_text((root / name).read_text() + "\n\n")
+    (root / "autograder/asked/slips.py").unlink()
+    [said] = start()
+    assert solution in said
+    assert "nbgrader_config.py" not in said
+    assert start() == [], "said once"
+    assert {name: (course / name).read_text() for name in changed} == changed
+    assert (course / "autograder/asked/course.py").read_text() == (root / "autograder/asked/course.py").read_text()
+    assert not (course / "autograder/asked/slips.py").exists()
+    [new] = (course / "updates").glob(f"*/{solution}")
+    assert new.read_text() == (root / solution).read_text()
+    assert len([*course.glob(f"solutions/{NAME}/*.ipynb*")]) == 1, "nothing beside it that would be released with it"
+
+
+def test_the_hub_keeps_what_a_student_wrote_on_the_start_page(checkout, tmp_path):
+    _, start = checkout
+    start()
+    first = tmp_path / "hub" / "homes" / AMINA / "START.md"
+    first.write_text(first.read_text() + "\nDone: 1, 2\n")
+    start()
+    assert first.read_text().endswith("Done: 1, 2\n")
+
+
+def test_a_copy_of_which_nothing_is_known_keeps_all_that_differs(checkout, tmp_path):
+    """It was handed out before there were manifests."""
+    _, start = checkout
+    mine = tmp_path / "hub" / "homes" / TEACHER / "course" / "nbgrader_config.py"
+    mine.parent.mkdir()
+    mine.write_text("# mine")
+    [said] = start()
+    assert "nbgrader_config.py" in said
+    assert mine.read_text() == "# mine"
 
 
 # --- with one; in this order ------------------------------------------------------------------------------------------
