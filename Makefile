@@ -152,7 +152,7 @@ lint: $(READY) ## check format, style, types, and who imports whom
 
 clean: ## remove what can be made again: environments, caches, the built website
 	rm -rf $(VENV) $(SITE) website/build .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find autograder benchmarks hub tests website -name __pycache__ -prune -exec rm -rf {} +
+	find . -path ./classroom -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 empty-classroom: ## remove a term's work in classroom/ (submissions, gradebook, feedback), after asking
 	@if [ -e classroom/hub ]; then echo 'classroom/hub holds a hub with users of its own: sudo make hub-clean first.'; exit 1; fi

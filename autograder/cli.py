@@ -53,10 +53,11 @@ def report(
     parquet: Annotated[Path | None, typer.Option(help="The same table as Parquet (needs pyarrow)")] = None,
 ) -> None:
     """A class's marks, the misconceptions behind the lost ones, and what needs a person; printed, or in files."""
+    from .files import Written, refuse_another, write_whole
     from .grading.class_data import collect_class
-    from .grading.class_export import NoParquet, write_csv, write_parquet
+    from .grading.class_export import COLUMNS, NoParquet, write_csv, write_parquet
     from .grading.class_marks import NoClass
-    from .grading.class_page import page
+    from .grading.class_page import REPORT, page
     from .grading.class_report import show
     from .grading.exports import published_by_git
 
@@ -69,13 +70,16 @@ def report(
                 "commit. Name a file below classroom/ or outside of the repository."
             )
     try:
+        for path, mark in ((html, REPORT), (csv, ",".join(COLUMNS)), (parquet, "PAR1")):
+            if path is not None:
+                refuse_another(path, mark, "report of ours")
         data = collect_class(classroom.resolve(), wanted or [], db_url)
-    except NoClass as reason:
+    except (NoClass, Written) as reason:
         raise typer.BadParameter(str(reason)) from None
     show(data, console)
     try:
         if html is not None:
-            html.write_text(page(data, anonymous), encoding="utf-8")
+            write_whole(html, page(data, anonymous).encode())
             console.print(f"the report is in {html}", highlight=False, markup=False, soft_wrap=True)
         for path, write in ((csv, write_csv), (parquet, write_parquet)):
             if path is not None:

@@ -103,6 +103,20 @@ def listed(names: list[str]) -> str:
     return ", ".join(names[:MOST]) + more
 
 
+def refuse_another(path: Path, mark: str, what: str) -> None:
+    """Raise Written if there is a file at `path` without the words by which ours are known near its beginning."""
+    if path.is_file() and path.stat().st_size:
+        with path.open("rb") as file:
+            if mark.encode() not in file.read(4096):
+                raise Written(f"{path} is there and is no {what}, so it stays: name another file, or remove it")
+
+
+def refuse_foreign(folder: Path, ours: Iterable[str], what: str) -> None:
+    """Raise Written if a folder holds something, but none of the files by which ours are known."""
+    if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in ours):
+        raise Written(f"{folder} holds files and no {what}, so nothing is written there: name another folder")
+
+
 # --- keeping and writing ----------------------------------------------------------------------------------------------
 
 

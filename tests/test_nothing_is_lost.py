@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from class_copies import NAME
 from conftest import ROOT
+from typer.testing import CliRunner
 
 from autograder import files
+from autograder.authoring import tidy
+from autograder.cli import app
+from autograder.corpus import readers
+from autograder.grading.exports import CanvasExport
+from autograder.grading.roster import Table, Unfit
+from autograder.handout import NotReady, write_start, write_zip
 
 ANSWER = "def softmax(x):\n    return x.exp() / x.exp().sum(-1, keepdim=True)  # two evenings of work"
 
@@ -178,7 +188,9 @@ def test_a_gradebook_that_knows_nothing_yet_learns_it_without_a_release(course):
 
 DEMO = f"""
 import sys
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from autograder import demo
 from autograder.asked.course import course
 from autograder.sample_class import Submission
@@ -228,3 +240,174 @@ def test_a_folder_that_no_demo_made_is_refused(course):
     assert done.returncode == 1
     assert "made-by-demo.json" in done.stderr
     assert theirs.read_text() == "years of work"
+
+
+# --- files and folders that a command is told to write ----------------------------------------------------------------
+
+
+def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrote(tmp_path):
+    root = tmp_path / "checkout"
+    for name in ("solutions", "course"):
+        shutil.copytree(ROOT / name, root / name)
+    mine = root / "course" / ".jupyter" / "my_config.json"
+    for path, text in ((root / "course" / "START.md", "Done: 1, 2"), (mine, "{}")):
+        path.write_text(text)
+    with pytest.raises(files.Written, match=r"START\.md, .*my_config\.json since the last release"):
+        write_start(root)
+    assert (mine.read_text(), (root / "course" / "START.md").read_text()) == ("{}", "Done: 1, 2")
+    write_start(root, tmp_path / "replaced")
+    assert (root / "course" / "START.md").read_bytes() == (ROOT / "course" / "START.md").read_bytes()
+    assert [path.read_text() for path in tmp_path.glob("replaced/*/course/START.md")] == ["Done: 1, 2"]
+
+
+def test_students_zip_is_not_written_over_another_zip(tmp_path):
+    goal = tmp_path / "students.zip"
+    with zipfile.ZipFile(goal, "w") as archive:
+        archive.writestr("course/START.md", "Everybody's submissions of last year")
+    before = goal.read_bytes()
+    with pytest.raises(NotReady, match=r"students\.zip is no zip of this course"):
+        write_zip(ROOT, goal)
+    assert goal.read_bytes() == before
+    goal.unlink()
+    assert write_zip(ROOT, goal) == write_zip(ROOT, goal)
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv", "--parquet"])
+def test_a_report_is_not_written_over_another_file(option, tmp_path):
+    path = tmp_path / "thesis.html"
+    path.write_text("<h1>Years of work</h1>")
+    done = CliRunner().invoke(app, ["report", option, str(path)])
+    assert done.exit_code == 2
+    assert "no report of ours" in " ".join(done.output.replace("│", " ").split())
+    assert path.read_text() == "<h1>Years of work</h1>"
+
+
+def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_path):
+    table = Table(["Student", "ID"], [["Ada", "1"]])
+    roster = tmp_path / "canvas.csv"
+    roster.write_text("Student,ID\nAda,1\n")
+    export = CanvasExport(roster=str(roster), to=str(roster))
+    with pytest.raises(Unfit, match=r"canvas\.csv is the roster"):
+        export._write(table)
+    other = tmp_path / "addresses.csv"
+    other.write_text("name,street\n")
+    export.to = str(other)
+    with pytest.raises(Unfit, match="name another file"):
+        export._write(table)
+    assert (roster.read_text(), other.read_text()) == ("Student,ID\nAda,1\n", "name,street\n")
+    export.to = str(tmp_path / "grades.csv")
+    for _ in range(2):
+        export._write(table)
+    assert (tmp_path / "grades.csv").read_text() == table.text()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["autograder.training.translate", "--minutes", "0.001"],
+        ["autograder.training.grow", "--minutes", "0.001"],
+        ["autograder.training.stories_gpt2", "--steps", "1"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_model_is_not_kept_in_a_folder_of_other_files(command, tmp_path):
+    (tmp_path / "README.md").write_text("my thesis")
+    done = run(ROOT, *command, "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "holds files and no" in " ".join(done.stderr.replace("│", " ").split())
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+    assert (tmp_path / "README.md").read_text() == "my thesis"
+
+
+def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sphinx.cmd.build", SimpleNamespace(main=lambda options: 1))  # has its own .venv
+    build = importlib.import_module("website.build").build
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html" / "thesis.html").write_text("years of work")
+    with pytest.raises(files.Written, match="name another folder"):
+        build(tmp_path, None)
+    assert (tmp_path / "html" / "thesis.html").read_text() == "years of work"
+    own = tmp_path / "site"
+    for _ in range(2):
+        with pytest.raises(NotReady):  # Sphinx has found something wrong, and the next build may begin anew
+            build(own, None)
+        (own / "notes.txt").write_text("mine")
+    assert (own / "notes.txt").read_text() == "mine"
+
+
+def test_what_a_native_reader_wrote_stays_in_the_table(tmp_path, monkeypatch):
+    top = "\t".join(readers.TOP)
+    monkeypatch.setattr(readers, "sheets", lambda: {"igbo.tsv": f"{top}\n1\tigbo\tA\tB\t\t\n"})
+    [table] = readers.write(tmp_path)
+    readers.write(tmp_path)
+    table.write_text(f"{top}\n1\tigbo\tA\tB\tno\tI would say C\n")
+    with pytest.raises(files.Written, match=r"igbo\.tsv, in row 1"):
+        readers.write(tmp_path)
+    assert "I would say C" in table.read_text()
+
+
+def test_a_solution_that_is_tidied_in_vain_stays_whole(tmp_path, monkeypatch):
+    path = tmp_path / f"{NAME}.ipynb"
+    notebook = nbformat.read(ROOT / "solutions" / NAME / path.name, as_version=4)
+    notebook.cells[0].metadata.execution = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
+    nbformat.write(notebook, path)
+    before = path.read_bytes()
+
+    def disk_is_full(self, content):
+        with self.open("wb") as file:
+            file.write(content[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", disk_is_full)
+    with pytest.raises(OSError, match="No space"):
+        tidy(path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+# --- make -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A folder with the Makefile, in which somebody has worked; and how to call make there."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in (
+        "classroom/gradebook.db",
+        "course/05/answer.ipynb",
+        "solutions/05/05.ipynb",
+        ".venv/lib/x",
+        "tests/t.py",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("a term's work")
+
+    def make(target: str, said: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["make", target], cwd=tmp_path, input=said, capture_output=True, text=True)
+
+    return tmp_path, make
+
+
+def test_clean_removes_what_can_be_made_again_and_nothing_else(made):
+    folder, make = made
+    done = make("clean")
+    assert done.returncode == 0, done.stderr
+    assert not (folder / ".venv").exists()
+    for name in ("classroom/gradebook.db", "course/05/answer.ipynb", "solutions/05/05.ipynb", "tests/t.py"):
+        assert (folder / name).read_text() == "a term's work"
+
+
+def test_the_classroom_is_emptied_only_by_who_says_so(made):
+    folder, make = made
+    for said in ("", "y\n", "yes\n"):
+        done = make("empty-classroom", said)
+        assert done.returncode != 0
+        assert "Nothing was removed" in done.stdout
+        assert (folder / "classroom" / "gradebook.db").exists()
+    (folder / "classroom" / "hub").mkdir()
+    assert "make hub-clean" in make("empty-classroom", "remove\n").stdout
+    assert (folder / "classroom" / "gradebook.db").exists()
+    (folder / "classroom" / "hub").rmdir()
+    assert make("empty-classroom", "remove\n").returncode == 0
+    assert not (folder / "classroom").exists()
+    assert (folder / "course/05/answer.ipynb").exists()

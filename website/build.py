@@ -13,22 +13,27 @@ from pathlib import Path
 
 from sphinx.cmd.build import main as sphinx
 
+from autograder.files import Written, refuse_foreign
 from autograder.handout import NotReady
 
 from . import elsewhere, sources
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+MARK = ".made-by-website-build"  # what lies beside it may be removed
 
 
 def build(goal: Path, address: elsewhere.Address | None) -> Path:
-    """Build into the folder `goal`, which is made anew. Returns the folder with the pages."""
-    shutil.rmtree(goal, ignore_errors=True)
-    written, pages = goal / "sources", goal / "html"
+    """Build into the folder `goal`. Returns the folder with the pages. Raises Written if `goal` is somebody's."""
+    refuse_foreign(goal, [MARK], "website that this built")
+    written, pages, doctrees = (goal / name for name in ("sources", "html", "doctrees"))
+    for folder in (written, pages, doctrees):
+        shutil.rmtree(folder, ignore_errors=True)
     written.mkdir(parents=True)
+    (goal / MARK).touch()
     sources.write(ROOT, written, address)
     # -W: a warning is an error; --keep-going: but all of them are said.
-    options = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE), "-d", str(goal / "doctrees")]
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE), "-d", str(doctrees)]
     if sphinx([*options, str(written), str(pages)]):
         raise NotReady("Sphinx found something wrong: see above.")
     (pages / ".buildinfo").unlink(missing_ok=True)
@@ -45,12 +50,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Build the website of the course from the released notebooks.")
     parser.add_argument("--repository", help="owner/name on GitHub, if pages are to link to Colab and Binder")
     parser.add_argument("--branch", default="gh-pages", help="the branch on which the built site is published")
-    parser.add_argument("--goal", type=Path, default=HERE / "build", help="the folder to write into; it is made anew")
+    parser.add_argument("--goal", type=Path, default=HERE / "build", help="the folder to write into")
     given = parser.parse_args()
     try:
         address = elsewhere.Address(given.repository, given.branch) if given.repository else None
         pages = build(given.goal, address)
-    except (NotReady, ValueError) as reason:
+    except (NotReady, Written, ValueError) as reason:
         sys.exit(str(reason))
     print(f"Open {pages / 'index.html'}")
 

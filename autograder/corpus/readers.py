@@ -14,9 +14,11 @@ import ast
 import itertools
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from ..files import Written, listed, write_whole
 from . import LANGUAGES, bangla, derivations
 from .engine import SLOT, Derivation, Say
 from .write import ROOT
@@ -92,14 +94,30 @@ def sheets() -> dict[str, str]:
     return {f"{name}.tsv": sheet(rows) for name, rows in told.items()}
 
 
+def filled_in(path: Path) -> list[str]:
+    """The numbers of the rows in which a reader has written something, or that are no rows of ours."""
+    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()[1:]] if path.is_file() else []
+    return [row[0] for row in rows if len(row) != len(TOP) or any(cell.strip() for cell in row[-2:])]
+
+
 def write(goal: Path = ROOT / "docs" / "native-readers") -> list[Path]:
+    """Write the tables; return their paths. Raises Written if a reader has written in one of them."""
+    tables = {goal / name: text for name, text in sheets().items()}
+    for path in tables:
+        if rows := filled_in(path):
+            raise Written(
+                f"A reader has written in {path}, in row {listed(rows)}, so no table was written: take it into the "
+                "grammar, or move the table elsewhere."
+            )
     goal.mkdir(exist_ok=True)
-    written = {goal / name: text for name, text in sheets().items()}
-    for path, text in written.items():
-        path.write_bytes(text.encode())  # bytes: the same newlines on every system
-    return list(written)
+    for path, text in tables.items():
+        write_whole(path, text.encode())  # bytes: the same newlines on every system
+    return list(tables)
 
 
 if __name__ == "__main__":
-    for path in write():
-        print(path)
+    try:
+        for path in write():
+            print(path)
+    except Written as reason:
+        sys.exit(str(reason))

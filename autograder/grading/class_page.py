@@ -15,6 +15,7 @@ from .class_summary import distribution, duration, misconceptions, progress, rat
 from .similar import similar_pairs
 
 TEMPLATE = "class_report.html.j2"
+REPORT = "autograder report"  # by which a page is known as ours
 
 
 def page(data: ClassData, anonymous: bool = False, made: datetime | None = None) -> str:
@@ -25,6 +26,7 @@ def page(data: ClassData, anonymous: bool = False, made: datetime | None = None)
         .get_template(TEMPLATE)
         .render(
             data=data,
+            generator=REPORT,
             anonymous=anonymous,
             made=made or datetime.now(),
             students=students(data),

@@ -25,6 +25,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import ExportPlugin
 from traitlets import Bool, Dict, Enum, Unicode
 
+from ..files import Written, refuse_another
 from . import roster as who
 from .roster import Key, Matches, Person, Table, Unfit
 
@@ -116,6 +117,7 @@ class MarksExport(ExportPlugin):
                 f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
                 "commit. Name a file below classroom/ or outside of the repository."
             )
+        self._refuse_anothers(path, table)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(  # readable to its owner only, and never half a file
             "w", encoding="utf8", newline="", dir=path.parent, prefix=".grades", delete=False
@@ -123,6 +125,13 @@ class MarksExport(ExportPlugin):
             file.write(table.text())
         os.replace(file.name, path)
         self.log.info("Grades are in %s", path)
+
+    def _refuse_anothers(self, path: Path, table: Table) -> None:
+        """Raise Unfit if a file is there that this did not write: it begins with another column."""
+        try:
+            refuse_another(path, f"{table.header[0]}{table.delimiter}", f"table that {type(self).__name__} wrote")
+        except Written as reason:
+            raise Unfit(f"{reason}.") from None
 
 
 def _all_known(wanted: set[str], known: set[str], what: str) -> None:
@@ -199,6 +208,11 @@ class LmsExport(MarksExport):
         if not self.roster:
             return self._new(known, marks, maxima)
         return self._filled(who.read(Path(self.roster), self._called()), known, marks, maxima)
+
+    def _refuse_anothers(self, path: Path, table: Table) -> None:
+        if self.roster and path.resolve() == Path(self.roster).resolve():
+            raise Unfit(f"{path} is the roster, as the system gave it out: name another file with --to.")
+        super()._refuse_anothers(path, table)
 
     def _called(self) -> dict[str, str]:
         """What the system calls its columns, where it speaks another language."""

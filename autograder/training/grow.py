@@ -39,6 +39,7 @@ from transformers import GenerationConfig, GPT2LMHeadModel
 from transformers.utils import logging
 
 from ..asked.course import reference
+from ..files import Written, refuse_foreign
 from . import grown, keeping
 from .machine import compiles, device_here, peak_flops, precision_for, wait_for
 from .sizes import SIZES, Size, size_named
@@ -497,12 +498,13 @@ def main(
     told = recipe.size.stories
     folder = out or Path(f"grown-{text.stem if text else 'stories' if told == 'english' else told}")
     try:
+        refuse_foreign(folder, (keeping.UNFINISHED, TOKENS, "samples.txt"), "model that was grown here")
         if text is not None:
             material = own_text(text, folder, recipe.size.vocabulary, recipe.size.context)
         else:
             material = stories(folder, recipe.size.vocabulary, recipe.size.context, language=told)
         grow(material, recipe, folder)
-    except (BadText, Unusable) as error:
+    except (BadText, Unusable, Written) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     except torch.OutOfMemoryError:

@@ -30,6 +30,7 @@ from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, GPT2Toke
 from transformers.utils import logging
 
 from ..corpus import sample, true_nll
+from ..files import Written, refuse_foreign
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
@@ -290,6 +291,10 @@ def main(
     """Train a small GPT-2 on the course's English stories and save it in Hugging Face's format."""
     if width % heads:
         raise typer.BadParameter(f"a width of {width} cannot be shared by {heads} heads", param_hint="--width")
+    try:
+        refuse_foreign(out, ["model.safetensors"], "model")
+    except Written as reason:
+        raise typer.BadParameter(str(reason), param_hint="--out") from None
     logging.disable_progress_bar()
     torch.set_num_threads(1)  # a second thread gains little for a model this small
     torch.manual_seed(seed)

@@ -46,6 +46,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from ..asked.course import exercises, reference
+from ..files import Written, refuse_foreign
 from ..judge.asking import namespace_with
 from . import keeping
 
@@ -870,6 +871,9 @@ def run(
     judged: int,
 ) -> dict[str, Outcome]:
     """Train, translate and score in each of the layouts; keep the models; print a few translations."""
+    folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
+    for folder in folders.values():
+        refuse_foreign(folder, keeping.OURS, "translator of ours")
     parts = notebook_parts()
     generator = random.Random(recipe.seed)
     tongues = Tongues.learned(corpus.train, recipe.vocab_size, recipe.joint)
@@ -885,7 +889,6 @@ def run(
     ]
     test = corpus.test if not tests or tests >= len(corpus.test) else generator.sample(corpus.test, tests)
 
-    folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
     speeds = dict.fromkeys(LAYOUTS, 0.0)
     if not any((folder / keeping.UNFINISHED).is_file() for folder in folders.values()):
         console.print("Comparing the speed of the two layouts …")
@@ -1017,7 +1020,7 @@ def main(
         layouts = LAYOUTS if layout == "both" else (layout,)
         out = out or Path(f"translator-{source}-{target}")
         run(corpus, recipe, layouts, beam, tests, rounds, out=out, judged=judged)
-    except BadData as error:
+    except (BadData, Written) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     for remark in [*corpus.remarks, difference(corpus, tsv == STORIES)]:
