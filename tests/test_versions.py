@@ -22,6 +22,7 @@ CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface
 # What students use without importing it; and what notebooks import that comes with it: ipykernel brings IPython, and
 # matplotlib brings pillow.
 WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}
+RUNS_NOTEBOOKS_AS_TESTS = {"nbval"}  # which marking never does
 BROUGHT = {"IPython", "PIL"}
 LINUX = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
 MACOS = {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"}
@@ -142,7 +143,8 @@ def test_what_is_installed_here_is_what_the_lock_says():
 def test_pip_installs_for_students_what_the_lock_says():
     assert "-c constraints.txt" in lines("requirements.txt")
     assert students() <= set(lock())
-    assert students() <= named(project()["dependencies"]), "marking runs what students ran"
+    ran = students() - RUNS_NOTEBOOKS_AS_TESTS
+    assert ran <= named(project()["dependencies"]), "marking runs what students ran"
 
 
 def test_conda_installs_for_students_what_pip_does():
@@ -167,7 +169,20 @@ def test_students_install_what_their_notebooks_import_and_nothing_that_only_mark
     modules = {module for cell in cells for module in imported(cell)}
     assert "torch" in modules
     beside = {path.stem for path in ROOT.glob("course/*/*.py")}
-    assert distributions(modules - BROUGHT - beside) == students() - WHERE_NOTEBOOKS_OPEN
+    assert distributions(modules - BROUGHT - beside) == students() - WHERE_NOTEBOOKS_OPEN - RUNS_NOTEBOOKS_AS_TESTS
+
+
+@pytest.mark.slow
+def test_solutions_run_as_tests_with_nothing_but_what_students_install():
+    brought = everything_needed(students(), LINUX) | {project()["name"]}
+    owners = metadata.packages_distributions().items()
+    others = [module for module, names in owners if not brought & set(map(canonicalize_name, names))]
+    assert {"nh3", "distributed"} <= set(others)
+    program = (
+        f"import sys; sys.modules |= dict.fromkeys({others!r}); from autograder.asked.course import exercises;"
+        "import autograder.authoring, autograder.judge.in_notebook; exercises('05-attention')"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 def test_what_the_package_imports_is_required_by_name():

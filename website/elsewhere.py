@@ -124,10 +124,10 @@ exec "$@"
 
 
 def pins(root: Path) -> dict[str, str]:
-    """The lock's versions of what students install, but for the places in which notebooks run."""
+    """Return the lock's versions of what students install."""
     wanted = set(re.findall(r"^([\w-]+)$", (root / "requirements.txt").read_text("utf-8"), re.MULTILINE))
     locked = dict(re.findall(r"^([\w.-]+)==(\S+)$", (root / "constraints.txt").read_text("utf-8"), re.MULTILINE))
-    return {name: locked[name] for name in sorted(wanted - {"jupyterlab", "ipykernel", "nbgrader", "setuptools"})}
+    return {name: locked[name] for name in sorted(wanted)}
 
 
 def for_colab(folder: Path, source: str, versions: dict[str, str]) -> NotebookNode:
