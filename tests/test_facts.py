@@ -82,13 +82,17 @@ def encode(request, published):
     return lambda text: (tokenizer(text).input_ids, tokenizer.tokenize(text), len(tokenizer))
 
 
-def test_the_five_ids_of_money_cant_buy_happiness(encode):
-    assert encode("Money can't buy happiness")[0] == [26788, 460, 470, 2822, 12157]
+@pytest.fixture(scope="module")
+def table(root) -> dict:
+    """The facts that notebook 10 reads."""
+    return json.loads((root / "solutions" / "10-hugging-face-gpt2" / "published.json").read_text("utf-8"))
 
 
-def test_the_seven_tokens_of_transformers_revolutionized(encode):
-    tokens = encode("Transformers revolutionized natural language processing")[1]
-    assert tokens == ["Transform", "ers", "Ġrevolution", "ized", "Ġnatural", "Ġlanguage", "Ġprocessing"]
+def test_two_libraries_cut_texts_as_the_table_of_10_says(encode, table):
+    for text, pieces in table["tokens"]["texts"].items():
+        assert encode(text)[:2] == (list(pieces.values()), list(pieces))
+    for text, ids in table["tokens"]["spaces and bytes"].items():
+        assert encode(text)[0] == ids
 
 
 def cell_of_02(name: str) -> str:
@@ -130,17 +134,20 @@ def test_02_gives_the_bytes_the_ids_that_gpt2_gives_them(published):
     assert vocabulary["<|endoftext|>"] == defined["GPT2_SPECIAL"]["<|endoftext|>"] == 50_256
 
 
-def test_gpt2_has_50257_tokens(encode):
-    assert encode("")[2] == 50_257
+def test_gpt2_has_50257_tokens(encode, table):
+    assert encode("")[2] == table["sizes"]["all"]["vocab_size"] == 50_257
 
 
-def test_gpt2_small_has_124439808_parameters(gpt):
+@pytest.mark.parametrize("name", ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"])
+def test_a_gpt_of_the_published_sizes_has_the_published_number_of_parameters(gpt, table, name):
+    common, size = table["sizes"]["all"], table["sizes"]["models"][name]
+    shape = {"n_layer": size["layers"], "n_head": size["heads"], "n_embd": size["d_model"]}
     with torch.device("meta"):
-        theirs = GPT2LMHeadModel(GPT2Config())
-        ours = gpt.GPT(gpt.GPTConfig(50_257, 1_024, n_layer=12, n_head=12, n_embd=768))
-    assert theirs.num_parameters() == 124_439_808
-    assert sum(p.numel() for p in ours.parameters()) == 124_439_808
-    assert gpt.count_parameters(ours.config) == 124_439_808
+        theirs = GPT2LMHeadModel(GPT2Config(**shape))
+        ours = gpt.GPT(gpt.GPTConfig(common["vocab_size"], common["context"], **shape))
+    assert theirs.num_parameters() == size["parameters"]
+    assert sum(p.numel() for p in ours.parameters()) == size["parameters"]
+    assert gpt.count_parameters(ours.config) == size["parameters"]
 
 
 @pytest.mark.parametrize("tied", [True, False])

