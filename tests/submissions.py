@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import nbformat
-from conftest import read
+from conftest import read, with_hidden_tests
 
 from autograder.asked.course import exercises, in_notebook, questions
 from autograder.grading.marker import NotebookMarker
@@ -27,7 +27,7 @@ def mark(template, short, answers, extra=None, limits=LIMITS):
         submitted.cells.insert(index, nbformat.v4.new_code_cell(source))
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = mend(submitted, short, [])
+    notebook = with_hidden_tests(mend(submitted, short, []))
     verdicts = NotebookMarker(notebook, template, limits=limits).run()
     nbformat.validate(notebook)
     return notebook, {verdict.exercise: verdict for verdict in verdicts.values()}

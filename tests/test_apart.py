@@ -6,7 +6,7 @@ import functools
 
 import nbformat
 import pytest
-from conftest import read
+from conftest import read, with_hidden_tests
 from submissions import LIMITS
 
 from autograder.asked.course import exercise, exercises, in_notebook, questions
@@ -36,7 +36,7 @@ def marked(template, answers, extra=None):
         submitted.cells.insert(index, nbformat.v4.new_code_cell(source))
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = mend(submitted, release(), [])
+    notebook = with_hidden_tests(mend(submitted, release(), []))
     verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
     return notebook, {verdict.exercise: verdict for verdict in verdicts.values()}
 

@@ -112,6 +112,20 @@ def test_a_mark_that_stands_above_the_judges_asks_again_when_what_it_was_given_f
     assert scores(mark)["test_softmax"] == 4.0
 
 
+def test_a_test_cell_asks_again_when_the_answer_changed_that_its_hidden_line_names(mark):
+    hidden = '### BEGIN HIDDEN TESTS\ncheck("written_scaling")\n### END HIDDEN TESTS'
+
+    def another(**changes):
+        given = notebook(**changes)
+        given.cells[1].source = hidden
+        return mark(given)
+
+    another()
+    by_hand(mark, 4.0, "test_softmax")
+    assert "test_softmax" not in another(code="return 9")
+    assert "test_softmax" in another(written="Else.")
+
+
 def test_a_gradebook_without_digests_asks_once(mark):
     mark()
     by_hand(mark)

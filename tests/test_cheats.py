@@ -7,10 +7,12 @@ from functools import cache
 
 import nbformat
 import pytest
+from conftest import with_hidden_tests
 from submissions import ANSWERS, FULL, LIMITS, POINTS, earned
 
 from autograder.asked.course import question_or_exercise
-from autograder.grading.marker import NotebookMarker, exercise_of
+from autograder.grading.hidden_tests import exercise_of
+from autograder.grading.marker import NotebookMarker
 from autograder.grading.mend import Note, _cells, grade_id, mend
 from autograder.grading.noticed import notice
 from autograder.grading.notices import verdict_in
@@ -322,7 +324,7 @@ def submit(template, release, cheat="", answers=WRONG, forge=None):
         forge(submitted)
     notes: list[Note] = []
     read = nbformat.NotebookNode(cells=_cells(submitted.cells), metadata=nbformat.NotebookNode())
-    notebook = mend(read, release, notes)
+    notebook = with_hidden_tests(mend(read, release, notes))
     found = notice(notebook, notes)
     verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
     nbformat.validate(notebook)

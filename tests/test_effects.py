@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import nbformat
 import pytest
-from conftest import read
+from conftest import read, with_hidden_tests
 from test_marking import marked_against, with_given_cells
 
 from autograder.asked.course import exercises, given_names, question_or_exercise, questions
@@ -163,7 +163,7 @@ def test_the_student_sees_the_model_that_the_given_cell_trained(template, short)
     submitted.cells.append(nbformat.v4.new_code_cell("print(probe.weight.item())"))
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = mend(submitted, release, [])
+    notebook = with_hidden_tests(mend(submitted, release, []))
     NotebookMarker(notebook, template).run()
     [output] = notebook.cells[-1].outputs
     assert output.text == "7.0\n"
@@ -190,7 +190,7 @@ def test_right_answers_need_the_setup_and_no_experiment(name):
     submitted = filled_in(release, answers)
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    marker = Dry(mend(submitted, release, []), None)
+    marker = Dry(with_hidden_tests(mend(submitted, release, [])), None)
     marker.ran = []
     marker.run()
     given = [cell for cell in marker.ran if GIVEN in cell.metadata.get("tags", [])]

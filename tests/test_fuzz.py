@@ -23,6 +23,7 @@ import damage
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from conftest import with_hidden_tests
 from damage import Damaged, bounded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -506,7 +507,7 @@ def marks(submitted: nbformat.NotebookNode) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "05-attention.ipynb")
         path.write_text(json.dumps(submitted), "utf-8")
-        notebook = mend.load(path, short())
+        notebook = with_hidden_tests(mend.load(path, short()))
     assert "problem" not in notebook.metadata[mend.KEY]
     noticed.keep(notebook, noticed.notice(notebook))
     verdicts = NotebookMarker(notebook, template(), limits=LIMITS).run()
@@ -550,7 +551,7 @@ def test_an_answer_that_is_damaged_costs_its_exercise(data):
 @FEW
 @given(damage.notebooks())
 def test_whatever_is_handed_in_every_exercise_has_a_mark(damaged: Damaged):
-    mended = loaded("05-attention", damaged.content)
+    mended = with_hidden_tests(loaded("05-attention", damaged.content))
     mended.cells = [cell for cell in mended.cells if grade_id(cell)]
     verdicts = NotebookMarker(mended, template(), limits=LIMITS).run()
     assert {verdict.exercise for verdict in verdicts.values()} == set(POINTS)

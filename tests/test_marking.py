@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import nbformat
 import pytest
-from conftest import NOTEBOOKS, ROOT, read
+from conftest import NOTEBOOKS, ROOT, read, with_hidden_tests
 from proofs import ATTENTION, MARKING, UNCHANGED
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.asked.course import exercises, questions
-from autograder.grading.marker import NotebookMarker, exercise_of, zero_everywhere
+from autograder.grading.hidden_tests import exercise_of
+from autograder.grading.marker import NotebookMarker, zero_everywhere
 from autograder.grading.mend import grade_id, mend
 from autograder.grading.notices import STALLED, verdict_in
 from autograder.sample_class import filled_in, points_for
@@ -75,7 +76,7 @@ def test_an_answer_below_its_test_cell_is_found(template, short):
     submitted = filled_in(short, ANSWERS)
     [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == "SelfAttention"]
     submitted.cells.append(submitted.cells.pop(index))
-    verdicts = NotebookMarker(submitted, template, limits=LIMITS).run()
+    verdicts = NotebookMarker(with_hidden_tests(submitted), template, limits=LIMITS).run()
     assert earned({v.exercise: v for v in verdicts.values()}) == POINTS
 
 
@@ -279,7 +280,7 @@ def test_the_judges_questions_leave_no_trace(template, short):
 
 
 def test_zero_everywhere_leaves_no_mark_to_chance():
-    notebook = FULL.copy()
+    notebook = with_hidden_tests(copy.deepcopy(FULL))
     verdicts = zero_everywhere(notebook, "because")
     assert {v.exercise for v in verdicts.values()} == set(POINTS)
     assert {mark_in(notebook, name) for name in POINTS} == {0.0}
@@ -310,7 +311,7 @@ def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(templat
     submitted.cells.append(nbformat.v4.new_code_cell("print(sorted(set(_sys.modules) - _before))"))
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = mend(submitted, release, [])
+    notebook = with_hidden_tests(mend(submitted, release, []))
     verdicts = NotebookMarker(notebook, template, ROOT / "course" / name).run()
     assert not [verdict for verdict in verdicts.values() if not verdict.full]
     assert len(verdicts) == len(answers)
@@ -335,7 +336,7 @@ def marked_against(release, template, change=lambda notebook: None):
     change(submitted)
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = mend(submitted, release, [])
+    notebook = with_hidden_tests(mend(submitted, release, []))
     verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
     ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
     return {verdict.exercise: verdict for verdict in verdicts.values()}, ran
@@ -397,7 +398,8 @@ def test_other_right_answers_get_full_marks_in_the_notebook_too(template, name, 
         submitted = filled_in(release, chosen)
         for cell in submitted.cells:
             cell.grade_id = grade_id(cell)
-        verdicts = NotebookMarker(mend(submitted, release, []), template, ROOT / "course" / name).run().values()
+        notebook = with_hidden_tests(mend(submitted, release, []))
+        verdicts = NotebookMarker(notebook, template, ROOT / "course" / name).run().values()
         assert {v.exercise for v in verdicts if v.exercise in chosen and not v.full} == set(), number
 
 

@@ -18,9 +18,8 @@ from conftest import read
 
 from autograder.asked.course import exercises, in_notebook, question_or_exercise, questions, without_markers
 from autograder.authoring import tidied
-from autograder.grading.marker import CHECK, exercise_of
+from autograder.grading.hidden_tests import CHECK, HIDDEN, exercise_of
 from autograder.grading.mend import grade_id
-from autograder.grading.plugins import HIDDEN
 from autograder.judge.asking import namespace_with
 
 # What was promised to be there. More may be: what is added to a notebook need not be added here.

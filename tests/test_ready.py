@@ -14,7 +14,6 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.asked.course import exercises, home
-from autograder.grading.marker import exercise_of
 from autograder.grading.ready import GOES_ON, NAME
 from autograder.judge.effects import Effects
 from autograder.judge.rules import needed_by
@@ -78,7 +77,7 @@ def test_every_release_begins_with_the_cell_that_looks_around_and_folds_its_test
     assert cells[1].id == NAME
     assert not cells[1].metadata.deletable
     assert FIRST.read_text("utf-8") in cells[1].source
-    tests = [cell for cell in cells if exercise_of(cell)]
+    tests = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade")]
     assert tests
     assert all(cell.metadata.jupyter.source_hidden for cell in tests)
     assert all(cell.source.startswith("# @title Test of ") and 'print("✓' in cell.source for cell in tests)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT, read
+from conftest import ROOT, read, with_hidden_tests
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
@@ -783,7 +783,7 @@ def test_a_notebook_that_the_judge_has_marked_is_reported_as_marked(tmp_path, te
 
     answers = {name: exercise(name).source for name in ("softmax", "simple_attention")}
     answers["simple_attention"] = exercise("simple_attention").mistakes[0].source
-    notebook = filled_in(short, answers)
+    notebook = with_hidden_tests(filled_in(short, answers))
     verdicts = NotebookMarker(notebook, template).run()
     folder = tmp_path / "term"
     (folder / "autograded" / "ada" / "05-attention").mkdir(parents=True)

@@ -16,6 +16,7 @@ from nbgrader.preprocessors import SaveAutoGrades
 from sqlalchemy import Column, MetaData, String, Table, delete, insert, select
 from sqlalchemy.schema import CreateTable
 
+from .hidden_tests import exercise_of
 from .rows import Rows
 
 GIVEN_FOR = Table(
@@ -59,7 +60,7 @@ class SaveMarks(SaveAutoGrades):
         grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
         finished = grade.manual_score is not None and not grade.needs_manual_grade
         super()._add_score(cell, resources)
-        answer = self._answers.get(name.removeprefix("test_"), "")
+        answer = self._answers.get(exercise_of(cell) or name.removeprefix("test_"), "")
         digest = hashlib.sha256(repr((answer, grade.auto_score)).encode("utf-8", "surrogatepass")).hexdigest()
         self._digests[grade.id] = digest
         if self._known.get(grade.id) == digest and finished:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any
 
 from nbformat import NotebookNode, from_dict
 
-from ..asked.course import given_names, names, question_or_exercise
+from ..asked.course import given_names, question_or_exercise
 from ..asked.declare import Question
 from ..judge.effects import Effects
 from ..judge.mark import Verdict, follow_through, mark, mark_choice, zero
@@ -24,29 +23,17 @@ from ..judge.wording import number
 from ..sandbox.session import CellResult, Limits, Session, Template
 from . import sanitised
 from .apart import Hearing, Postponed, next_of, without_unheard
+from .hidden_tests import exercise_of
 from .mend import GIVEN, grade_id
 from .notices import LEFT_OUT, PASSED_OVER, RESTARTED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 from .sanitised import printable
 
 log = logging.getLogger(__name__)
 
-CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
 MAX_RESTARTS = 4  # a notebook may kill or stall its process so often before the rest of its cells is left out
 
 MAX_OUTPUTS = 300  # of one cell
 MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
-
-
-def exercise_of(cell: NotebookNode) -> str | None:
-    """The exercise that a locked test cell marks: the one its hidden line names, else the one its grade_id names."""
-    graded = cell.metadata.get("nbgrader", {})
-    if cell.cell_type != "code" or not graded.get("grade") or graded.get("solution"):
-        return None
-    named = CHECK.search(cell.source)
-    if named:
-        return named.group(1)
-    rest = graded.get("grade_id", "").removeprefix("test_")
-    return max((name for name in names() if rest.startswith(name)), key=len, default=None)
 
 
 @dataclass
@@ -93,7 +80,7 @@ class NotebookMarker:
                     self._pass_over(index, cell)
                 elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
                     self._catch_up(needed_by(cell.source))
-                    self._run_unknown_test(index, cell)
+                    self._run_own_test(index, cell)
                 else:
                     self._catch_up(needed_by(cell.source) | self._defined_anew(cell))
                     self._run(index, cell)
@@ -229,12 +216,17 @@ class NotebookMarker:
                 if not session.alive:
                     return
 
-    def _run_unknown_test(self, index: int, cell: NotebookNode) -> None:
-        """A test cell that names no exercise of ours (an instructor's own): all points if it runs without an error."""
+    def _run_own_test(self, index: int, cell: NotebookNode) -> None:
+        """An instructor's own test cell, as nbgrader marks it: all points if it runs without an error.
+
+        What the error says stays, without the traceback, which would show the hidden tests.
+        """
         result = self._run(index, cell)
+        error = _error_of(result)
         points = float(cell.metadata.nbgrader["points"])
         cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
         _set_mark(cell, points if result.ending == "ok" else 0.0)
+        cell.outputs[-1:-1] = [_notice(error)] if error else []
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -326,12 +318,14 @@ def _fate(result: CellResult, limit: float) -> str:
     if result.ending == "time":
         return f"the cell of the answer was stopped at its time limit of {limit:.0f} seconds."
     if result.ending == "error":
-        errors = [output for output in result.outputs if output.get("output_type") == "error"]
-        what = (
-            " ".join(f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}".split())[:200] if errors else "an error"
-        )
-        return f"the cell of the answer stopped with {what}."
+        return f"the cell of the answer stopped with {_error_of(result) or 'an error'}."
     return ""
+
+
+def _error_of(result: CellResult) -> str:
+    """What a cell's last error says, on one line; nothing if there was none."""
+    errors = [output for output in result.outputs if output.get("output_type") == "error"]
+    return printable(" ".join(f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}".split())[:200]) if errors else ""
 
 
 def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:

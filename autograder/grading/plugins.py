@@ -33,6 +33,7 @@ from ..asked.course import course
 from . import handed_in, mend, noticed
 from .generate import make_known
 from .gradebook import alone, is_released, make_ready, share_engines
+from .hidden_tests import HIDDEN, refuse_unknown_names
 from .names import table_of, take_names
 from .notices import FAILED
 from .rows import Rows
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
 MOST_RELEASES = 256  # of different releases of notebooks that are remembered as right
-
-HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.DOTALL)
 
 
 # --- release ----------------------------------------------------------------------------------------------------------
@@ -331,6 +330,8 @@ class Judge(NbGraderPreprocessor):
     _template: Template | None = None  # one for the process, whatever number of instances nbgrader makes
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        submission = resources["nbgrader"]
+        refuse_unknown_names(nb.cells, f"{submission['assignment']}/{submission['notebook']}.ipynb")
         about = nb.metadata.pop(mend.KEY, {})
         notes = mend.notes_in(about)
         problem = about.get("problem")

@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from ..asked.course import home
+from .hidden_tests import refuse_unknown_names
 
 NAME = "ready"  # grade_id of the first cell
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
@@ -33,6 +34,7 @@ class Ready(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         folder = Path(resources["metadata"]["path"])
+        refuse_unknown_names(nb.cells, f"{folder.name}/{resources['metadata']['name']}.ipynb")
         files = [path for path in folder.iterdir() if path.suffix != ".ipynb" and path.name[0] not in "._"]
         imported = _imported(nb) - {path.stem for path in files}
         beside = sorted(path.name for path in files)
