@@ -32,6 +32,8 @@ RIGHT = {
         "total = torch.tensor(0.0)\n    for value in x[0]:\n        total = total + value\n    return total"
     ),
     "indices of the CPU's": "return x[torch.arange(2)]",
+    "lists as indices": "return x[[0, 2]], x[[2, 1], [0, 3]], x[:, (1, 0)], x[range(2)], x[[True, False, True]], x[[]]",
+    "written to a list of indices": "y = x.clone()\n    y[[0, 2]] += 1\n    y[[1], [0, 3]] = 5.0\n    return y",
     "a mask of the CPU's as an index": "return x[torch.tensor([True, False, True])]",
     "rows copied from the CPU": "y = torch.empty_like(x)\n    y[0] = torch.ones(4)\n    return y[:1]",
     "values looked at": (

@@ -239,6 +239,21 @@ def _copied(tensor: Elsewhere, _memo: dict) -> torch.Tensor:
     return nn.Parameter(copy, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else copy
 
 
+def _index(index: Any) -> Any:
+    """An index with its lists as tensors on the CPU: C++ makes of a list one on the meta device, without numbers."""
+    parts = (tuple, list, range, slice, torch.Tensor, type(None), type(...))
+    if isinstance(index, (list, range)) and any(isinstance(part, parts) for part in index):
+        index = tuple(index)
+    return tuple(map(_positions, index)) if isinstance(index, tuple) else _positions(index)
+
+
+def _positions(part: Any) -> Any:
+    if not isinstance(part, (tuple, list, range)):
+        return part
+    tensor = torch.tensor(part)
+    return tensor if tensor.dtype == torch.bool else tensor.long()  # an empty list is one of floats
+
+
 def _undisguised(value: Any) -> Any:
     named = isinstance(value, str) and value.split(":")[0] == "cuda"
     return _META if named or (isinstance(value, torch.device) and value.type == "cuda") else value
@@ -261,5 +276,7 @@ _OWN: dict[Any, Callable] = {
     torch.Tensor.__repr__: lambda tensor, **_: repr(tensor.numbers),
     torch.Tensor.__format__: lambda tensor, how: format(tensor.numbers, how),
     torch.Tensor.__deepcopy__: _copied,
+    torch.Tensor.__getitem__: lambda tensor, index: tensor[_index(index)],
+    torch.Tensor.__setitem__: lambda tensor, index, value: tensor.__setitem__(_index(index), value),
     torch.Tensor.new_tensor: _new_tensor,
 }
