@@ -584,7 +584,7 @@ input_changed: source_ids are changed in place: the caller's tensor stays as it 
       source_ids.zero_()
       tokens, _ = max(finished or beams, key=score)
 - tokens, _ = max(finished or beams, key=score) =>
-      source_ids.resize_(len(finished) + 1, source_ids.shape[1])
+      source_ids.resize_(len(finished) + 1, source_ids.shape[1]).copy_(source_ids[:1].clone())
       tokens, _ = max(finished or beams, key=score)
 training_mode: The model is put into training mode, so dropout would be at work: it is called in the mode it is in.
 - beams, finished =>
