@@ -7,16 +7,20 @@ elsewhere.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import dis
 import functools
 import io
 import linecache
+import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from types import CodeType
+from types import CodeType, TracebackType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
@@ -31,6 +35,7 @@ MAX_TEXT = 160  # characters of an error message that cross the wire
 # The CPU's generator draws from the lower 32 bits and keeps all of them: this draws as 0 does and is not 0, so whoever
 # seeds it anew, with whatever number, is seen.
 SEED = 0x5EED << 32
+RAISE = bytes([dis.opmap["RAISE_VARARGS"]])
 
 
 class Responder:
@@ -39,6 +44,8 @@ class Responder:
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.namespace = namespace
         self.kept: dict[int, Any] = {}
+        random.seed(0)  # an answer that draws from here, and not from the generator that it is given, answers the same
+        np.random.seed(0)  # in every process, though otherwise at each call
 
     def answer(self, packet: Packet) -> Packet:
         """The reply to one request; whatever the student's code raises becomes part of it.
@@ -261,18 +268,31 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _describe(error: BaseException) -> dict:
-    """The type and first line of an error, and the line of the student's code that it came from."""
+    """The type and first line of an error, and the line of the student's code that it came from.
+
+    "base" is the built-in type that it derives from; "own" says whether a `raise` of the student's code worded it.
+    """
     text = str(error).strip().split("\n")[0]
-    problem = {"kind": "raised", "type": type(error).__name__, "text": text[:MAX_TEXT], "line": ""}
+    bases = (kind.__name__ for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind)
+    problem = {"kind": "raised", "type": type(error).__name__, "base": next(bases, ""), "text": text[:MAX_TEXT]}
+    problem |= {"line": "", "own": False}
     trace = error.__traceback__
     while trace is not None:
         filename = trace.tb_frame.f_code.co_filename
-        if "site-packages" not in filename and not filename.startswith(("<probe", "<working", __file__)):
-            line = linecache.getline(filename, trace.tb_lineno).strip()
-            if line and "/lib/python" not in filename:
-                problem["line"] = line[:MAX_TEXT]
+        theirs = "site-packages" not in filename and not filename.startswith(
+            ("<probe", "<working", "<frozen", __file__)
+        )
+        theirs = theirs and "/lib/python" not in filename
+        if theirs and (line := linecache.getline(filename, trace.tb_lineno).strip()):
+            problem["line"] = line[:MAX_TEXT]
+        problem["own"] = theirs and _raises(trace)  # the innermost frame decides
         trace = trace.tb_next
     return problem
+
+
+def _raises(trace: TracebackType) -> bool:
+    """Whether it is a `raise` or an `assert` at which a frame ended, and not an operation or a call."""
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
 
 
 @contextlib.contextmanager

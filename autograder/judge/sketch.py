@@ -1,5 +1,7 @@
 """Answers reduced to what tells them apart: a digest of everything discrete, and a few projections of the numbers.
 
+No float is part of the digest, wherever it is written: what is kept must be right on every processor and Python.
+
 Two answers are the same if `agree` says so: equal structure, numbers equal up to rounding. A sketch decides that
 without the answers: the digest must be equal, and the projections (sums of the numbers with random signs) must lie as
 close as rounding explains. Between "surely the same" and "surely different" there is a narrow band; there the answers
@@ -19,7 +21,8 @@ import numpy as np
 import torch
 
 from ..inside.wire import Ref
-from .student import TOLERANCE
+from . import canonical
+from .student import TOLERANCE, type_of_error
 
 PROJECTIONS = 4
 BLOCK = 1 << 14  # numbers that are projected at a time
@@ -87,7 +90,10 @@ class _Drawing:
         self._given = ""  # "given_" in the parts that hold what was passed in
 
     def say(self, text: str) -> None:
-        self.said.append(text.encode("utf-8", "surrogatepass"))
+        """All text goes through here, so that no float is ever said."""
+        plain, floats = canonical.split(text)
+        self.said.append(plain.encode("utf-8", "surrogatepass"))
+        self.floats[f"{self._given}double"] += floats
 
     def add(self, value: Any, depth: int) -> None:
         self.say(type(value).__name__)
@@ -97,10 +103,11 @@ class _Drawing:
             self._add_tensor(value)
         elif isinstance(value, dict):
             if value.get("kind") == "raised":  # of an error only its type counts
-                self.say(f"raised {value.get('type')}")
-                self.words.append(str(value.get("text")).encode("utf-8", "surrogatepass"))
+                self.say(f"raised {type_of_error(value)}")
+                words = canonical.message(str(value.get("text")), value.get("own") is not False)
+                self.words.append(words.encode("utf-8", "surrogatepass"))
                 return
-            for key in sorted(set(value) - IGNORED, key=repr):
+            for key in sorted(set(value) - IGNORED, key=canonical.key):
                 self.add(key, depth + 1)
                 outside, self._given = self._given, "given_" if key in GIVEN else self._given
                 self.add(value[key], depth + 1)
@@ -119,7 +126,9 @@ class _Drawing:
             for item in value:
                 self.add(item, depth + 1)
         elif isinstance(value, (set, frozenset)):
-            self.say(repr(sorted(map(repr, value))))
+            texts, floats = canonical.unordered(value)
+            self.say(repr(texts))
+            self.floats[f"{self._given}double"] += floats
         elif not isinstance(value, Ref):  # handles are numbered as they come
             self.say(repr(value))
 
