@@ -19,7 +19,7 @@ from typing import TypeVar
 import pytest
 
 from autograder.asked.course import course, everything_about, notebooks
-from autograder.judge.signatures import environment
+from autograder.judge.keys import environment
 
 ROOT = course().root
 KEPT = Path(__file__).with_name("proved.json")

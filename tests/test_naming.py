@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.asked.course import question_or_exercise
-from autograder.judge import diagnosis, signatures
+from autograder.judge import diagnosis, learning
 from autograder.judge.asking import namespace_with
 from autograder.judge.mark import mark
 from autograder.judge.sketch import sketch
@@ -31,7 +31,7 @@ def test_the_words_of_errors_tell_nothing_apart_by_themselves():
 def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
     """Results rounded as no version does lie near those of dozens that pass; none of these is even asked."""
     exercise = question_or_exercise("masked_softmax")
-    known = signatures.known("masked_softmax", signatures.exercise_key("masked_softmax"))
+    known = learning.of("masked_softmax")
     failed = {source: known.failed[row] for row, source in enumerate(known.versions)}
     asked = []
 

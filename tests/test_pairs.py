@@ -152,7 +152,7 @@ def test_a_class_pays_once_whether_something_is_found_or_not(searches, nothing_k
 
 def test_what_was_kept_for_another_state_of_the_files_is_not_used(searches, monkeypatch):
     verdict_on(TWO)
-    monkeypatch.setattr(tried.signatures, "letter_key", lambda name: "other letters")
+    monkeypatch.setattr(tried.keys, "letter_key", lambda name: "other letters")
     verdict_on(TWO)
     assert len(searches) == 2
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import filelock
 from tqdm.auto import tqdm
 
-from . import signatures
+from . import keys, signatures
 from .signatures import Signatures
 
 CHUNK = 6  # versions that a worker is asked for at once
@@ -30,12 +30,12 @@ FEW = 12  # versions that are computed here and now; for more, processes are sta
 @functools.cache
 def of(name: str) -> Signatures:
     """The signatures of an exercise's catalogue, in its order; what is not known yet is computed, and kept."""
-    letters = signatures.letter_key(name)
+    letters = keys.letter_key(name)
     ordered = signatures.cached(name, letters)
     for path in (signatures.shipped(name), ordered):
         if (known := signatures.load(path, letters=letters)) is not None:
             return known
-    key = signatures.exercise_key(name)
+    key = keys.exercise_key(name)
     rows = signatures.missing(name)
     if len(rows) > FEW:
         learn([name])
@@ -73,7 +73,7 @@ def learn(names: Iterable[str], keep: bool = False, workers: int | None = None) 
         for name in names:
             of.cache_clear()
             found = of(name)
-            key, letters = signatures.exercise_key(name), signatures.letter_key(name)
+            key, letters = keys.exercise_key(name), keys.letter_key(name)
             signatures.save(found, signatures.shipped(name), key, letters)
     return total
 
@@ -113,7 +113,7 @@ def _run_workers(todo: queue.SimpleQueue, left: dict[str, int], total: int, work
 
 def _add(name: str, new: Signatures) -> None:
     """Add to what this machine keeps; somebody else may have done so in the meantime."""
-    key = signatures.exercise_key(name)
+    key = keys.exercise_key(name)
     with filelock.FileLock(signatures.lock_of(name)):
         known = signatures.load(signatures.cached(name), key)
         signatures.save(known.joined(new) if known is not None else new, signatures.cached(name), key)
@@ -150,7 +150,7 @@ class Worker:
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"a version of {name} (one of rows {rows}) ended its process")
-        return signatures.read(io.BytesIO(base64.b64decode(line)), signatures.exercise_key(name))
+        return signatures.read(io.BytesIO(base64.b64decode(line)), keys.exercise_key(name))
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
@@ -170,7 +170,7 @@ def main() -> None:
     for line in sys.stdin:
         name, *rows = line.split()
         buffer = io.BytesIO()
-        signatures.write(signatures.learned(name, list(map(int, rows))), buffer, signatures.exercise_key(name))
+        signatures.write(signatures.learned(name, list(map(int, rows))), buffer, keys.exercise_key(name))
         answers.write(base64.b64encode(buffer.getvalue()).decode() + "\n")
         answers.flush()
 

@@ -1,42 +1,32 @@
 """What every catalogued wrong version answers to every check: computed once, kept, and looked up ever after.
 
 A signature is a matrix for each exercise: for each version and check, did it fail, and a sketch of what it answered.
-It is kept by content: of the room without its catalogue, of everything that decides what is asked and how answers are
-read, and of the versions of Python and torch; each version's row by the version's own source. What has changed is never
-used; what was added is computed alone. Signatures lie with the course (for the versions of `constraints.txt`) and,
-whatever else was needed on this machine, in the user's cache. Where not a letter of the files has changed, nothing need
-be parsed to know that a signature is the right one.
+It is kept under a key of the sources that decide what is asked and how answers are read (`keys`); each version's row
+by the version's own source. What has changed is never used; what was added is computed alone. Signatures lie with the
+course and, whatever else was needed on this machine, in the user's cache. Where not a letter of the files has changed,
+nothing need be parsed to know that a signature is the right one.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
-import hashlib
-import inspect
 import json
 import os
-import platform
 import tempfile
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import platformdirs
-import torch
 
-from ..asked import catalogue, compare, course, declare, inputs, slips
+from ..asked import course
 from ..asked.declare import Check, Exercise, Wrong
-from ..inside import elsewhere, responder, wire
-from . import asking, sketch, student
+from . import asking, keys, sketch, student
 from .known import memory
 from .sketch import KINDS, PROJECTIONS, Sketch
-
-DECIDING = (compare, inputs, elsewhere, responder, wire, asking, sketch, student)  # what an answer depends on
-
 
 PRECISION = {kind: np.float64 if kind.endswith("double") else np.float32 for kind in KINDS}  # that sums are kept in
 FIELDS = ("failed", "strange", "digests", "words", *KINDS)
@@ -85,59 +75,6 @@ class Signatures:
         )
 
 
-# --- keys -------------------------------------------------------------------------------------------------------------
-
-
-@functools.cache
-def environment() -> str:
-    """The versions that answers may depend on."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return f"python {python}, torch {torch.__version__.partition('+')[0]}, numpy {np.__version__}"
-
-
-@functools.cache
-def _engine() -> str:
-    return "\n".join(_plain(inspect.getsource(module)) for module in DECIDING)
-
-
-def _plain(source: str, without: Iterable[str] = ()) -> str:
-    """A program without comments, docstrings and these arguments of calls: what it does, not how it reads."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-        if isinstance(node, ast.Call):
-            node.keywords = [keyword for keyword in node.keywords if keyword.arg is None or keyword.arg not in without]
-    return ast.dump(tree)
-
-
-@functools.cache
-def exercise_key(name: str) -> str:
-    """Of everything but the catalogue: the room, what it shares, the references, what the notebook gives."""
-    exercise = course.exercise(name)
-    notebook = exercise.notebook
-    parts = [environment(), _engine(), course.course().imports, _plain(course.given_in(notebook))]
-    parts += [
-        _plain(path.read_text("utf-8"), ("wrong", "right", "slips", "further")) for path in course.room_files(name)
-    ]
-    parts += [_plain(other.source) for other in course.exercises(notebook)]
-    parts += [_plain(text) for other, text in course.working_versions(notebook).items() if other != name]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
-
-
-@functools.cache
-def _engine_files() -> bytes:
-    modules = (*DECIDING, catalogue, declare, slips)
-    return b"\0".join(Path(str(module.__file__)).read_bytes() for module in modules)
-
-
-@functools.cache
-def letter_key(name: str) -> str:
-    """Of every letter that the signatures of an exercise could depend on: quick to have, and changed by a comment."""
-    about = course.everything_about(course.exercise_home(name))
-    return hashlib.sha256(b"\0".join([environment().encode(), _engine_files(), about])).hexdigest()[:24]
-
-
 # --- looking up -------------------------------------------------------------------------------------------------------
 
 
@@ -147,8 +84,12 @@ def shipped(name: str) -> Path:
 
 
 def cached(name: str, key: str = "") -> Path:
-    """Where this machine keeps what the course does not, by the exercise's key if no other is given."""
-    return platformdirs.user_cache_path("autograder") / "signatures" / f"{name}-{key or exercise_key(name)}.npz"
+    """Where this machine keeps what the course does not, by the exercise's key if no other is given.
+
+    In the file is the source key; its name is of the run key, since another Python or torch may answer otherwise.
+    """
+    place = platformdirs.user_cache_path("autograder") / "signatures"
+    return place / f"{name}-{keys.run_key(key or keys.exercise_key(name))}.npz"
 
 
 def write(found: Signatures, file: IO[bytes], key: str, letters: str = "") -> None:
@@ -216,7 +157,7 @@ def known(name: str, key: str) -> Signatures:
 
 def missing(name: str) -> list[int]:
     """The numbers of an exercise's catalogued versions that nothing is known of."""
-    there = set(known(name, exercise_key(name)).versions)
+    there = set(known(name, keys.exercise_key(name)).versions)
     return [row for row, source in enumerate(sources_of(name)) if source not in there]
 
 

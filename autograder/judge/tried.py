@@ -6,7 +6,6 @@ time do at worst the same work. Entries hold for one state of the exercise's fil
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import logging
@@ -20,7 +19,7 @@ from typing import Any
 import platformdirs
 
 from ..asked.declare import Exercise
-from . import compose, pairs, signatures
+from . import keys, pairs
 from .likeness import alike, packed
 from .pairs import Answered, Pair
 from .signatures import Signatures
@@ -55,14 +54,8 @@ def explaining(
 
 def home(name: str) -> Path:
     """Where entries lie that hold for an exercise as it is now."""
-    key = hashlib.sha256(f"{signatures.letter_key(name)} {_searching()}".encode()).hexdigest()[:24]
+    key = keys.run_key(keys.letter_key(name) + keys.module_key(Path(__file__)))
     return platformdirs.user_cache_path("autograder") / "pairs" / f"{name}-{key}"
-
-
-@functools.cache
-def _searching() -> str:
-    files = [Path(str(module.__file__)).read_bytes() for module in (compose, pairs)]
-    return hashlib.sha256(b"\0".join(files)).hexdigest()
 
 
 def _entries(place: Path, versions: int) -> Iterator[dict]:
