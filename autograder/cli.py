@@ -192,13 +192,19 @@ def try_answer(
     file: Annotated[Path, typer.Argument(help="A Python file, or a notebook with an answer to it", exists=True)],
 ) -> None:
     """Mark a file as the answer to an exercise: the rubric, and what is wrong. It runs here, with your own rights."""
+    from .inside.watch import AnotherProfiler
     from .judge.asking import answering
     from .judge.mark import mark
     from .judge.report import plain
 
     declared = _exercise(name)
     source = _answer_in(file, name)
-    console.print(plain(mark(name, answering(declared, source), [source])), markup=False, highlight=False)
+    try:
+        verdict = mark(name, answering(declared, source), [source])
+    except AnotherProfiler as reason:
+        console.print(str(reason), style="bold red", markup=False, highlight=False)
+        raise typer.Exit(1) from None
+    console.print(plain(verdict), markup=False, highlight=False)
 
 
 def _answer_in(file: Path, name: str) -> str:

@@ -56,8 +56,8 @@ class Responder:
         watch = request.pop("watch", None)
         if watch is None:
             return self._answer(request)
-        with watched(functions=watch == "functions") as used:
-            reply = self._answer(request)  # written out too: what is returned may be the student's own kind of tensor
+        # Written out meanwhile too: what is returned may be the student's own kind of tensor.
+        reply, used = watched(lambda: self._answer(request), functions=watch == "functions")
         reply.tree["dict"].append(["used", "\n".join(used)])
         return reply
 

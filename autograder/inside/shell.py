@@ -23,6 +23,7 @@ from traitlets import Type
 from traitlets.config import Config
 
 from .responder import Responder
+from .watch import end_profilers
 from .wire import Channel, WireError, encode
 
 FLUSH_AT = 8_192  # characters of text held back before they are sent
@@ -235,6 +236,7 @@ def _fork_responder(shell: Shell, control: socket.socket, questions: socket.sock
         import torch
 
         torch.set_num_threads(1)  # a pool of threads does not survive a fork
+        end_profilers()  # that a cell left on
         control.close()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends this process, whatever it is doing

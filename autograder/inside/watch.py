@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import cProfile
 import functools
 import inspect
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch.autograd import ProfilerConfig, ProfilerState
 from torch.autograd import _disable_profiler_legacy as stop_noting
 from torch.autograd import _enable_profiler_legacy as start_noting
+
+Result = TypeVar("Result")
 
 KINDS = RAN, CALLED, GAVE, LEFT, HIDDEN = "ran", "called", "gave", "left", "hidden"
 MOST = 10_000  # notes of one call
@@ -60,17 +63,22 @@ _CALLED = {
 _OF_A_SOCKET = {f"socket.{name}" for name in ("send", "sendall", "sendmsg", "recv", "recv_into", "recvmsg")}
 
 
-@contextlib.contextmanager
-def watched(functions: bool = True) -> Iterator[list[str]]:
-    """A list that at the end holds a word for each thing used: its kind, a space, and its name.
+class AnotherProfiler(Exception):
+    """Somebody else's profiler is on and cannot rest meanwhile; the sentence says which, and what to do."""
 
-    Without `functions` only torch's operations are noted.
+
+def watched(work: Callable[[], Result], functions: bool = True) -> tuple[Result, list[str]]:
+    """Return what `work` returns, and a word for each thing used: its kind, a space, and its name.
+
+    Without `functions` only torch's operations are noted. A profiler that is on rests meanwhile. It is put on again in
+    the frame in which it was taken off, so that it is told of as many returns as calls. Raises `AnotherProfiler` where
+    that cannot be done.
     """
     global _listening
-    notes: list[str] = []
     calls, before = _Calls(), sys.getprofile()
     told = calls.told  # one object: each look at a method makes another
     _be_told()
+    _refuse_others(before if functions else None)
     with _uncompiled():
         start_noting(_OF_THE_CPU)
         _leave_a_mark(_FIRST)
@@ -78,21 +86,52 @@ def watched(functions: bool = True) -> Iterator[list[str]]:
             sys.setprofile(told)
             _listening = calls
         try:
-            yield notes
+            result = work()
         finally:
             _listening = None
             whole = not functions or sys.getprofile() is told
-            if functions:
+            if functions and isinstance(before, cProfile.Profile):  # up to Python 3.11; `sys.setprofile` cannot call it
+                before.enable()
+            elif functions:
                 sys.setprofile(before)
             _leave_a_mark(_LAST)
             operations = _noted()
-            found = {(RAN, name) for name in operations if "::" in name and not name.startswith("autograd::")}
-            found |= calls.found
-            if not whole or not {_FIRST, _LAST} <= operations:
-                found.add((HIDDEN, "an interrupted record"))
-            if len(found) > MOST:  # no answer does so much
-                found = {(HIDDEN, "a record of too many things")}
-            notes += [f"{kind} {name}" for kind, name in found]
+    found = {(RAN, name) for name in operations if "::" in name and not name.startswith("autograd::")}
+    found |= calls.found
+    if not whole or not {_FIRST, _LAST} <= operations:
+        found.add((HIDDEN, "an interrupted record"))
+    if len(found) > MOST:  # no answer does so much
+        found = {(HIDDEN, "a record of too many things")}
+    return result, [f"{kind} {name}" for kind, name in found]
+
+
+def _refuse_others(profiler: Any) -> None:
+    if torch.autograd._profiler_enabled():
+        raise AnotherProfiler(
+            "Which operations an answer runs is seen by PyTorch's profiler, which somebody else has switched on "
+            "(torch.profiler): end that, and mark again."
+        )
+    if profiler is not None and not callable(profiler) and not isinstance(profiler, cProfile.Profile):
+        raise AnotherProfiler(
+            f"Which functions an answer calls is seen by sys.setprofile, and the profiler that is on "
+            f"({type(profiler).__module__}.{type(profiler).__qualname__}) could not be put on again afterwards: end "
+            "that, and mark again, with cProfile if it is to be profiled."
+        )
+
+
+def end_profilers() -> None:
+    """End all profilers and tracers of this thread, for good: in a fork, nothing that was left on looks on or costs."""
+    sys.settrace(None)
+    sys.setprofile(None)
+    if sys.version_info >= (3, 12):
+        for tool in range(6):
+            for event in vars(sys.monitoring.events).values():
+                if isinstance(event, int) and event.bit_count() == 1:
+                    sys.monitoring.register_callback(tool, event, None)
+    with contextlib.suppress(RuntimeError):
+        torch.autograd._disable_profiler()
+    with contextlib.suppress(RuntimeError):
+        stop_noting()
 
 
 _OF_THE_CPU = ProfilerConfig(

@@ -10,6 +10,7 @@ import torch
 from ..asked.course import blank_namespace, compiled, working_versions
 from ..asked.declare import Check, Exercise, ValuesDiffer, Wrong
 from ..asked.inputs import fresh
+from ..inside.watch import AnotherProfiler
 from .student import Student, in_process
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ def ask(exercise: Exercise, check: Check, student: Student) -> None:
     except ValuesDiffer as found:
         found.besides = student.failed_otherwise
         raise
-    except Wrong:
+    except (Wrong, AnotherProfiler):
         raise
     except Exception as error:  # an answer so strange that comparing it failed: wrong, and worth a look by us
         log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)
