@@ -27,11 +27,11 @@ demo: $(READY) ## release the course, hand in a sample class, mark it with nbgra
 
 # PROVE=--prove tries and runs again what has not changed since it was proved, too
 PROVE ?=
-PROVING := tests/test_exercises.py tests/test_mutants.py tests/test_pasted_answers.py tests/test_release.py tests/test_costs.py \
-    tests/test_corpus.py tests/test_published_gpt2.py tests/test_grade.py tests/test_watch.py tests/test_two_at_once.py \
-    tests/test_postgres.py tests/test_handed_in.py tests/test_guides.py tests/test_browser.py tests/test_site.py \
-    tests/test_grow.py tests/test_training.py tests/test_directions.py tests/test_marking.py tests/test_nbgrader.py \
-    tests/test_formgrader.py tests/test_page_budget.py tests/test_collect.py tests/test_bangla.py
+PROVING := tests/course/test_exercises.py tests/course/test_mutants.py tests/course/test_pasted_answers.py tests/course/test_release.py tests/engine/test_mistake_costs.py \
+    tests/course/test_stories.py tests/course/test_published_gpt2.py tests/engine/test_grade.py tests/engine/test_watch.py tests/engine/test_two_at_once.py \
+    tests/journeys/test_postgres.py tests/engine/test_student_folder.py tests/journeys/test_guides.py tests/journeys/test_browser.py tests/journeys/test_site.py \
+    tests/course/test_grow.py tests/course/test_training.py tests/course/test_translation_directions.py tests/engine/test_marking.py tests/engine/test_nbgrader_commands.py \
+    tests/engine/test_formgrader.py tests/engine/test_feedback_budget.py tests/engine/test_lms_collect.py tests/course/test_bangla.py
 
 test: $(READY) ## run every test: solutions (nbval), package, release, marking
 	$(BIN)/python -m pytest $(PROVE) -n 2 --dist loadgroup --no-loadscope-reorder tests
@@ -54,12 +54,12 @@ TARGET ?= igbo
 OUT ?= translator-$(SOURCE)-$(TARGET)
 
 bench: $(READY) ## what marking a notebook or a class, learning merges, training a GPT and writing with it cost
-	$(BIN)/python benchmarks/naming.py
-	$(BIN)/python benchmarks/marking.py
-	$(BIN)/python benchmarks/grading.py
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/bpe.py $(CORPUS)
-	$(BIN)/python benchmarks/gpt.py $(CORPUS)
+	$(BIN)/python tools/benchmarks/naming.py
+	$(BIN)/python tools/benchmarks/marking.py
+	$(BIN)/python tools/benchmarks/grading.py
+	$(BIN)/python tools/benchmarks/startup.py
+	$(BIN)/python tools/benchmarks/bpe.py $(CORPUS)
+	$(BIN)/python tools/benchmarks/gpt.py $(CORPUS)
 
 # With GUIDED=--guided, Atheris chooses the examples (it is not in the lock: .venv/bin/pip install atheris)
 GUIDED ?=
@@ -75,16 +75,16 @@ HUB_READY := $(VENV)/hub-ready
 HUB ?= classroom/hub
 PORT ?= 8000
 
-$(HUB_READY): $(READY) hub/requirements.txt hub/constraints.txt hub/package-lock.json
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r hub/requirements.txt
-	$(BIN)/python hub/classroom.py --install
+$(HUB_READY): $(READY) tools/hub/requirements.txt tools/hub/constraints.txt tools/hub/package-lock.json
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tools/hub/requirements.txt
+	$(BIN)/python tools/hub/classroom.py --install
 	touch $@
 
 hub: $(HUB_READY) ## start a local classroom: JupyterHub, a teacher, three students (of NAMES, or of all notebooks)
-	$(BIN)/python hub/classroom.py $(NAMES) --folder $(HUB) --port $(PORT)
+	$(BIN)/python tools/hub/classroom.py $(NAMES) --folder $(HUB) --port $(PORT)
 
 hub-clean: $(HUB_READY) ## remove the local classroom's users and files, after asking
-	$(BIN)/python hub/classroom.py --clean --folder $(HUB)
+	$(BIN)/python tools/hub/classroom.py --clean --folder $(HUB)
 
 students: $(READY) ## write students.zip: the notebooks with their data, the start page, the environment; no solutions
 	$(BIN)/python -m autograder.handout students.zip
@@ -103,25 +103,25 @@ notebooks: $(READY) ## run all solution notebooks and keep their outputs, then r
 	$(BIN)/autograder release
 
 corpus: $(READY) ## write the stories into the assignments' folders
-	$(BIN)/python -m autograder.corpus
+	$(BIN)/python -m transformer_exercises.stories
 
 model: $(READY) ## train the small GPT-2 that notebook 10 falls back to (about 20 minutes)
-	$(BIN)/python -m autograder.training.stories_gpt2
+	$(BIN)/python -m tools.training.stories_gpt2
 
 translate: $(READY) ## train notebook 11's translator on PAIRS, from SOURCE to TARGET, for MINUTES; keep it in OUT
-	$(BIN)/python -m autograder.training.translate $(PAIRS) --source $(SOURCE) --target $(TARGET) --minutes $(MINUTES) --out $(OUT)
+	$(BIN)/python -m tools.training.translate $(PAIRS) --source $(SOURCE) --target $(TARGET) --minutes $(MINUTES) --out $(OUT)
 
 # By the environment and not by $(TEXT): a sentence may hold quotation marks
 export TEXT
 say: $(READY) ## translate TEXT with the translator that make translate has kept in OUT
-	@$(BIN)/python autograder/training/say.py --model $(OUT) "$$TEXT"
+	@$(BIN)/python tools/training/say.py --model $(OUT) "$$TEXT"
 
-# A size of its table (.venv/bin/python -m autograder.training.grow --list), if not the machine's usual one
+# A size of its table (.venv/bin/python -m tools.training.grow --list), if not the machine's usual one
 SIZE ?=
 
 grow: OUT =
 grow: $(READY) ## train a GPT on the file TEXT (or on the stories) for MINUTES; keep it in OUT (grown-NAME)
-	@$(BIN)/python -m autograder.training.grow $${TEXT:+"$$TEXT"} --minutes $(MINUTES) $(if $(SIZE),--size $(SIZE)) \
+	@$(BIN)/python -m tools.training.grow $${TEXT:+"$$TEXT"} --minutes $(MINUTES) $(if $(SIZE),--size $(SIZE)) \
 	    $(if $(OUT),--out "$(OUT)")
 
 release: $(READY) ## tidy solutions/ and generate course/ from them; refuses where somebody wrote in course/
@@ -132,13 +132,13 @@ release: $(READY) ## tidy solutions/ and generate course/ from them; refuses whe
 SITE := .venv-site
 REPOSITORY ?=
 
-$(SITE)/ready: website/requirements.txt website/constraints.txt
+$(SITE)/ready: tools/website/requirements.txt tools/website/constraints.txt
 	$(PYTHON) -m venv $(SITE)
-	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r website/requirements.txt
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r tools/website/requirements.txt
 	touch $@
 
 site: $(SITE)/ready ## build the website to read, website/build/html, from the release (REPOSITORY=owner/name: with Colab, Binder)
-	$(SITE)/bin/python -m website.build $(if $(REPOSITORY),--repository $(REPOSITORY))
+	$(SITE)/bin/python -m tools.website.build $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 format: $(READY) ## format the code
 	$(BIN)/ruff format .

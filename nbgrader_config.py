@@ -11,7 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))  # so that a copy of the repository marks with its own package, installed or not
 
-from autograder.grading import by_hand, plugins  # noqa: E402
+from autograder.nbgrader_plugin import preprocessors  # noqa: E402
+from autograder.nbgrader_plugin.gradebook import manual_grades
 
 c = get_config()  # noqa: F821
 
@@ -42,23 +43,23 @@ c.CourseDirectory.db_url = (
 )
 c.Exchange.root = str(ROOT / CLASSROOM / "exchange")
 (ROOT / CLASSROOM / "exchange").mkdir(exist_ok=True)  # where students have accounts, they need rights in it
-c.ExchangeFactory.release_feedback = "autograder.grading.release.ReleaseFeedback"
+c.ExchangeFactory.release_feedback = "autograder.nbgrader_plugin.feedback.release_feedback.ReleaseFeedback"
 
 # In and out: what is downloaded from a learning-management system, and tables of marks, stay where git does not look.
 c.ZipCollectApp.downloaded_directory = f"{CLASSROOM}/downloaded"
-c.ZipCollectApp.extractor_plugin = "autograder.grading.unpack.CarefulExtractor"
-c.ZipCollectApp.collector_plugin = "autograder.grading.collect.LmsCollector"
-c.ExportApp.plugin_class = "autograder.grading.exports.CsvExport"
+c.ZipCollectApp.extractor_plugin = "autograder.nbgrader_plugin.intake.unpack.CarefulExtractor"
+c.ZipCollectApp.collector_plugin = "autograder.nbgrader_plugin.intake.lms_collect.LmsCollector"
+c.ExportApp.plugin_class = "autograder.nbgrader_plugin.export.lms.CsvExport"
 c.MarksExport.folder = str(ROOT / CLASSROOM)
 
 # Release: answers become stubs that say what to do, and multiple-choice answers become None.
-c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedError("{plugins.STUB}")'}
-c.GenerateAssignment.exporter_class = "autograder.grading.generate.ReleaseExporter"
+c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedError("{preprocessors.STUB}")'}
+c.GenerateAssignment.exporter_class = "autograder.nbgrader_plugin.release.generate.ReleaseExporter"
 c.ReleaseExporter.replaced = str(ROOT / CLASSROOM / "replaced")
 c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.IncludeHeaderFooter",
-    plugins.ReleaseStubs,
-    "autograder.grading.ready.Ready",  # a first cell, and tests that speak plainly
+    preprocessors.ReleaseStubs,
+    "autograder.nbgrader_plugin.release.student_version.Ready",  # a first cell, and tests that speak plainly
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.CheckCellMetadata",
@@ -72,33 +73,33 @@ c.GenerateAssignment.preprocessors = [
 
 # Marking: submissions are mended as they are read, which gives them the release's kernel too, and the judge stands in
 # the place of `Execute`.
-c.Autograde.exporter_class = plugins.SubmissionExporter
+c.Autograde.exporter_class = preprocessors.SubmissionExporter
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
-    plugins.RestoreCells,
-    plugins.CheckMetadata,
+    preprocessors.RestoreCells,
+    preprocessors.CheckMetadata,
 ]
 c.Autograde.autograde_preprocessors = [
-    plugins.Judge,
+    preprocessors.Judge,
     "nbgrader.preprocessors.LimitOutput",
-    by_hand.SaveMarks,  # an answer that a person has marked does not ask for it again until it changes
+    manual_grades.SaveMarks,  # an answer that a person has marked does not ask for it again until it changes
     "nbgrader.preprocessors.AssignLatePenalties",
 ]
 
 # Feedback: a page of our own, without the hidden tests.
-c.GenerateFeedback.exporter_class = "autograder.grading.pages.FeedbackExporter"
+c.GenerateFeedback.exporter_class = "autograder.nbgrader_plugin.feedback.exporter.FeedbackExporter"
 c.FeedbackExporter.template_name = "feedback_page"
 c.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "grading")]
-c.GenerateFeedback.preprocessors = [plugins.HideTests, "autograder.grading.page_marks.Marks"]
+c.GenerateFeedback.preprocessors = [preprocessors.HideTests, "autograder.nbgrader_plugin.feedback.marks.Marks"]
 
 # Formgrader shows students' notebooks in pages of the Jupyter server. Their outputs were cleaned when they were marked;
-# this cleans their text. What may run in those pages is said in autograder/grading/formgrader.py: Formgrader reads this
+# this cleans their text. What may run in those pages is said in autograder/nbgrader_plugin/formgrader/server.py: Formgrader reads this
 # file in the server's process.
 if "jupyter_server.serverapp" in sys.modules:
-    from autograder.grading import formgrader
+    from autograder.nbgrader_plugin.formgrader import server
 
-    formgrader.guard_server()
+    server.guard_server()
 c.HTMLExporter.filters = {
-    "markdown2html": "autograder.grading.formgrader.markdown2html",
-    "highlight_code": "autograder.grading.formgrader.highlight_code",
+    "markdown2html": "autograder.nbgrader_plugin.formgrader.server.markdown2html",
+    "highlight_code": "autograder.nbgrader_plugin.formgrader.server.highlight_code",
 }

@@ -20,8 +20,8 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
-from .asked.course import home
 from .files import write_whole
+from .spec.course import home
 
 # Notebook 10 takes the published model where it can be had; outputs that are kept and compared come from the small one.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}

@@ -19,8 +19,8 @@ from rich.table import Table
 from tqdm.auto import tqdm
 
 from . import __version__
-from .asked.course import course, exercise, exercises, notebooks, without_markers
-from .asked.declare import Exercise
+from .spec.course import course, exercise, exercises, notebooks, without_markers
+from .spec.exercise import Exercise
 
 ROOT = course().root
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
@@ -54,12 +54,12 @@ def report(
 ) -> None:
     """A class's marks, the misconceptions behind the lost ones, and what needs a person; printed, or in files."""
     from .files import Written, refuse_another, write_whole
-    from .grading.class_data import collect_class
-    from .grading.class_export import COLUMNS, NoParquet, write_csv, write_parquet
-    from .grading.class_marks import NoClass
-    from .grading.class_page import REPORT, page
-    from .grading.class_report import show
-    from .grading.exports import published_by_git
+    from .nbgrader_plugin.export.lms import published_by_git
+    from .nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, write_csv, write_parquet
+    from .nbgrader_plugin.report.data import collect_class
+    from .nbgrader_plugin.report.html_page import REPORT, page
+    from .nbgrader_plugin.report.marks import NoClass
+    from .nbgrader_plugin.report.terminal import show
 
     if anonymous and html is None:
         raise typer.BadParameter("--anonymous is about the page: say with --html where to write it")
@@ -101,15 +101,15 @@ def unknown_answers(
     most: Annotated[int, typer.Option(help="How many groups are shown", min=1)] = 10,
 ) -> None:
     """The class's wrong answers that nothing catalogued explains, grouped by what they do: name each group once."""
-    from .grading import unknown
-    from .grading.class_data import collect_class
-    from .grading.class_marks import NoClass
+    from .nbgrader_plugin.report import unnamed_answers
+    from .nbgrader_plugin.report.data import collect_class
+    from .nbgrader_plugin.report.marks import NoClass
 
     try:
         data = collect_class(classroom.resolve(), wanted or [], db_url)
     except NoClass as reason:
         raise typer.BadParameter(str(reason)) from None
-    unknown.show(unknown.groups(data), console, most)
+    unnamed_answers.show(unnamed_answers.groups(data), console, most)
 
 
 @app.command()
@@ -123,10 +123,10 @@ def grade(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
     """Mark what was handed in and has changed, on all cores, and write feedback. May be stopped at any moment."""
-    from .batch.grade import Classroom, progress
-    from .batch.grade import grade as mark_all
-    from .batch.pool import pool
-    from .grading.handed_in import shown
+    from .cluster.grade import Classroom, progress
+    from .cluster.grade import grade as mark_all
+    from .cluster.pool import pool
+    from .nbgrader_plugin.intake.student_folder import shown
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
     handed_in = [name for name in notebooks() if any((ROOT / place / "submitted").glob(f"*/{name}"))]
@@ -165,7 +165,7 @@ def watch(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
     """Mark submissions as they arrive, and release feedback at once. May be stopped at any moment."""
-    from .batch.watch import Watcher
+    from .cluster.watch import Watcher
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
     chosen = list(dict.fromkeys(map(_notebook, wanted or notebooks())))
@@ -192,10 +192,10 @@ def try_answer(
     file: Annotated[Path, typer.Argument(help="A Python file, or a notebook with an answer to it", exists=True)],
 ) -> None:
     """Mark a file as the answer to an exercise: the rubric, and what is wrong. It runs here, with your own rights."""
-    from .inside.watch import AnotherProfiler
-    from .judge.asking import answering
     from .judge.mark import mark
-    from .judge.report import plain
+    from .judge.run_check import answering
+    from .judge.verdict import plain
+    from .untrusted.call_tracing import AnotherProfiler
 
     declared = _exercise(name)
     source = _answer_in(file, name)
@@ -212,7 +212,7 @@ def _answer_in(file: Path, name: str) -> str:
         return file.read_text(encoding="utf-8")
     import nbformat
 
-    from .grading.mend import grade_id
+    from .nbgrader_plugin.intake.repair import grade_id
 
     for cell in nbformat.read(file, as_version=4).cells:
         if grade_id(cell) == name:
@@ -225,7 +225,7 @@ def plan(
     wanted: Annotated[list[str] | None, typer.Argument(help="Notebooks; all if none is named")] = None,
 ) -> None:
     """What each notebook and exercise is worth and how many minutes to expect, as the table of docs/instructors.md."""
-    from .syllabus import markdown, notebook
+    from .workload import markdown, notebook
 
     table = markdown([notebook(_notebook(name)) for name in wanted or notebooks()])
     console.print(table, markup=False, highlight=False, soft_wrap=True)
@@ -243,7 +243,7 @@ def mistakes(
     if name is None:
         if not costs:
             raise typer.BadParameter("name an exercise, or say --costs for the commonest mistakes of the course")
-        from .judge.price_list import markdown
+        from .judge.cost_table import markdown
 
         console.print(markdown(course().commonest), markup=False, highlight=False, soft_wrap=True)
         return
@@ -261,7 +261,7 @@ def mistakes(
 
 
 def _prices(declared: Exercise, title: str) -> Table:
-    from .judge.price_list import prices, span
+    from .judge.cost_table import prices, span
 
     table = Table(title=title, box=box.SIMPLE_HEAD)
     for heading in ("mistake", "grade", "by its lines", "marked"):
@@ -276,8 +276,8 @@ def kill_table(
     names: Annotated[list[str] | None, typer.Argument(help="Exercises or notebooks; all if none is named")] = None,
 ) -> None:
     """For each exercise: how many catalogued mistakes the checks catch, and how many the feedback names."""
-    from .judge.asking import answering
     from .judge.mark import mark
+    from .judge.run_check import answering
 
     chosen = _chosen(names)
     table = Table(title="Catalogued wrong answers", box=box.SIMPLE_HEAD)
@@ -303,7 +303,7 @@ def signatures(
     keep: Annotated[bool, typer.Option("--keep", help="Write them into the course, for everybody who has it")] = False,
 ) -> None:
     """Compute, on all cores, what is not yet known of the catalogued mistakes' answers."""
-    from .judge.learning import learn
+    from .judge.diagnosis.signature_store import learn
 
     started = time.monotonic()
     count = learn([asked.name for asked in _chosen(names)], keep)
@@ -386,8 +386,8 @@ def release(
     """Tidy solutions/ and generate course/, the release, from them. Refuses where somebody wrote in course/."""
     from .authoring import put_beside, tidy
     from .files import Written
-    from .grading import convert
     from .handout import NotReady, write_start
+    from .nbgrader_plugin import converters
 
     chosen = list(map(_notebook, wanted or notebooks()))
     for notebook in chosen:
@@ -398,7 +398,7 @@ def release(
             console.print(f"{notebook}: {file.name} written", highlight=False)
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
     try:
-        convert.release(place, chosen, overwrite)
+        converters.release(place, chosen, overwrite)
         write_start(ROOT, ROOT / place / "replaced" if overwrite else None)
     except (Written, NotReady, RuntimeError) as reason:
         console.print(f"[bold red]{escape(str(reason))}[/]", highlight=False, soft_wrap=True)

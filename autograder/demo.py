@@ -14,13 +14,13 @@ from pathlib import Path
 import nbformat
 from rich.console import Console
 
-from .asked.course import course, notebooks
-from .batch.grade import Classroom, grade, progress
-from .batch.pool import pool
+from .cluster.grade import Classroom, grade, progress
+from .cluster.pool import pool
 from .files import MANIFESTS, Written, files, hashes, listed, read_manifest, write_manifest, written
-from .grading.class_report import Result, collect, marks_table
-from .grading.convert import release
+from .nbgrader_plugin.converters import release
+from .nbgrader_plugin.report.terminal import Result, collect, marks_table
 from .sample_class import Submission, sample_class, submitted_notebook
+from .spec.course import course, notebooks
 
 CLASSROOM = "classroom/demo"
 RELEASE = f"{CLASSROOM}/course"

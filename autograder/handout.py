@@ -20,7 +20,6 @@ from pathlib import Path
 import jinja2
 import nbformat
 
-from .asked.course import MARKERS, course, home, notebooks
 from .files import (
     MANIFESTS,
     Written,
@@ -34,7 +33,8 @@ from .files import (
     write_whole,
     written,
 )
-from .syllabus import minutes_of
+from .spec.course import MARKERS, course, home, notebooks
+from .workload import minutes_of
 
 SETTINGS = ".jupyter"  # JupyterLab's, for this course only; `environment.yml` says where they are
 ENVIRONMENT = ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT")

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
-from .asked.course import exercises, in_notebook, questions
-from .asked.declare import Exercise, Mistake
-from .grading.mend import grade_id
-from .judge import learning, signatures
-from .judge.asking import namespace_with
+from .judge.diagnosis import signature_store, signatures
 from .judge.mark import mark, points_of_version
-from .judge.rules import uses
+from .judge.run_check import namespace_with
+from .judge.source_rules import uses
 from .judge.student import in_process
+from .nbgrader_plugin.intake.repair import grade_id
+from .spec.course import exercises, in_notebook, questions
+from .spec.exercise import Exercise, Mistake
 
 CRASH = "import os\n\nos._exit(1)"
 
@@ -83,7 +83,7 @@ def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) 
 def points_of(exercise: Exercise, mistake: Mistake) -> float:
     """What the first version of a catalogued mistake earns."""
     row = signatures.sources_of(exercise.name).index(mistake.source)
-    return points_of_version(exercise, learning.of(exercise.name), row)
+    return points_of_version(exercise, signature_store.of(exercise.name), row)
 
 
 def points_for(exercise: Exercise, source: str) -> float:

@@ -14,9 +14,9 @@ from conftest import ROOT, read
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
-from autograder.asked.course import exercises, in_notebook, questions
-from autograder.grading.mend import grade_id
+from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sample_class import filled_in
+from autograder.spec.course import exercises, in_notebook, questions
 
 NAME = "05-attention"
 BEST = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}

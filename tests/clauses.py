@@ -26,8 +26,8 @@ from conftest import NOTEBOOKS, read
 from rich.console import Console
 from rich.table import Table
 
-from autograder.asked.course import exercise, exercises
-from autograder.judge import learning
+from autograder.judge.diagnosis import signature_store
+from autograder.spec.course import exercise, exercises
 
 FOLDER = Path(__file__).with_name("clauses")
 OPENING = "**In every exercise**"
@@ -117,7 +117,7 @@ def left(text: str, quotes: list[str]) -> list[str]:
 
 def caught_by(name: str, mistake: str) -> list[str]:
     """The checks that fail for every version of a mistake that stands in the catalogue under this name."""
-    known, asked = learning.of(name), exercise(name)
+    known, asked = signature_store.of(name), exercise(name)
     rows = [row for row, each in enumerate(known.names) if each == mistake]
     return [check.title for column, check in enumerate(asked.checks) if known.failed[rows, column].any()]
 

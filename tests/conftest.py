@@ -14,10 +14,10 @@ import proofs
 import pytest
 import torch
 
-from autograder.asked.course import course
 from autograder.authoring import OFFLINE, WITHOUT_BOOK
-from autograder.grading.hidden_tests import HIDDEN
-from autograder.grading.mend import grade_id
+from autograder.nbgrader_plugin.hidden_tests import HIDDEN
+from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.spec.course import course
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors: a second thread only costs,
 torch.set_num_threads(1)  # and another order of adding up would change last digits

@@ -21,9 +21,9 @@ from conftest import read
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from autograder.asked.course import exercises, questions
-from autograder.grading.mend import grade_id
+from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sample_class import filled_in
+from autograder.spec.course import exercises, questions
 
 # The same examples in every run of the tests; `make fuzz` draws new ones, and keeps those that failed.
 ALL = list(HealthCheck)

@@ -30,9 +30,9 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ("test_fuzz", "test_wire_fuzz")
 LOOKED_INTO = [
-    "autograder.grading",
+    "autograder.nbgrader_plugin",
     "autograder.judge",
-    "autograder.inside.wire",
+    "autograder.untrusted.wire",
     "mistune",
     "latex2mathml",
     "nbconvert",

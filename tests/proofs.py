@@ -18,8 +18,8 @@ from typing import TypeVar
 
 import pytest
 
-from autograder.asked.course import course, everything_about, notebooks
-from autograder.judge.keys import environment
+from autograder.judge.diagnosis.keys import environment
+from autograder.spec.course import course, everything_about, notebooks
 
 ROOT = course().root
 KEPT = Path(__file__).with_name("proved.json")

@@ -11,7 +11,7 @@ import sys
 
 from proofs import ROOT, due, keep, state_of
 
-from autograder.asked.course import notebooks
+from autograder.spec.course import notebooks
 
 CONFIGURATION = ROOT / "tests" / "nbval.cfg"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import nbformat
 from conftest import read, with_hidden_tests
 
-from autograder.asked.course import exercises, in_notebook, questions
-from autograder.grading.marker import NotebookMarker
-from autograder.grading.mend import grade_id, mend
+from autograder.nbgrader_plugin.intake.repair import grade_id, mend
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits
+from autograder.spec.course import exercises, in_notebook, questions
 
 NAME = "05-attention"
 FULL = read("course", NAME)

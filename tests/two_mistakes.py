@@ -6,14 +6,14 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograder.asked.catalogue import _drafts, replaced
-from autograder.asked.declare import Exercise
-from autograder.asked.slips import SLIPS
-from autograder.judge import learning
-from autograder.judge.asking import answering
+from autograder.judge.diagnosis import signature_store
+from autograder.judge.diagnosis.signatures import answers_of
+from autograder.judge.diagnosis.sketch import sketch, verdict
 from autograder.judge.mark import Verdict, mark
-from autograder.judge.signatures import answers_of
-from autograder.judge.sketch import sketch, verdict
+from autograder.judge.run_check import answering
+from autograder.spec.catalogue import _drafts, replaced
+from autograder.spec.common_mistakes import SLIPS
+from autograder.spec.exercise import Exercise
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _is_new(exercise: Exercise, source: str) -> bool:
         answers = answers_of(exercise, source)
     except SyntaxError:
         return False
-    known, sketches = learning.of(exercise.name), [sketch(line.answers) for line in answers]
+    known, sketches = signature_store.of(exercise.name), [sketch(line.answers) for line in answers]
     failed = [column for column, line in enumerate(answers) if line.failed]
     passed = [column for column, line in enumerate(answers) if not line.failed]
     return bool(failed) and not any(

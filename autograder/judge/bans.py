@@ -15,9 +15,9 @@ import itertools
 import secrets
 from collections.abc import Iterator
 
-from ..asked.declare import Ban
-from ..inside.watch import CALLED, GAVE, HIDDEN, KINDS, LEFT, RAN
-from ..inside.wire import Packet
+from ..spec.exercise import Ban
+from ..untrusted.call_tracing import CALLED, GAVE, HIDDEN, KINDS, LEFT, RAN
+from ..untrusted.wire import Packet
 from .student import Student
 
 NAMED = 4  # of the things that were used, in a remark

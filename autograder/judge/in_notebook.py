@@ -9,8 +9,8 @@ import inspect
 from typing import Any
 
 from .mark import mark
-from .report import bundle
 from .student import in_process
+from .verdict import bundle
 
 
 def check_here(name: str, namespace: dict[str, Any]) -> float:

@@ -8,16 +8,16 @@ from typing import Any
 
 import torch
 
-from ..asked.course import names_in, question_or_exercise, working_versions
-from ..asked.declare import UNANSWERED, Ban, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
-from ..inside.wire import Opaque, Ref
-from . import costs
+from ..spec.course import names_in, question_or_exercise, working_versions
+from ..spec.exercise import UNANSWERED, Ban, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
+from ..untrusted.wire import Opaque, Ref
 from .bans import Used, banned, watching
-from .behaviour import behaviour, unexplained
-from .diagnosis import Diagnosis, Line, diagnose
-from .known import memory
-from .rules import evasions, uses
-from .signatures import Signatures
+from .check_cache import memory
+from .diagnosis import mistake_costs
+from .diagnosis.behaviour import behaviour, unexplained
+from .diagnosis.diagnose import Diagnosis, Line, diagnose
+from .diagnosis.signatures import Signatures
+from .source_rules import evasions, uses
 from .student import UNDEFINED, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
@@ -129,10 +129,10 @@ def _reckon(verdict: Verdict, record: dict[str, list[Any]]) -> None:
     if any(not line.passed and line.title not in explained for line in verdict.lines):
         return
     shares = [diagnosis.share for diagnosis in verdict.diagnoses]
-    earned = costs.by_costs(verdict.points, shares)
+    earned = mistake_costs.by_costs(verdict.points, shares)
     if earned > verdict.earned and gave_a_value(record):
         verdict.earned = earned
-        verdict.reckoning = costs.sentence(verdict.points, earned, shares)
+        verdict.reckoning = mistake_costs.sentence(verdict.points, earned, shares)
 
 
 def gave_a_value(record: dict[str, list[Any]]) -> bool:
@@ -152,7 +152,7 @@ def _is_seen(value: Any, depth: int = 0) -> bool:
 
 def points_of_version(exercise: Exercise, known: Signatures, version: int) -> float:
     """What a catalogued version earns: by its lines, or by what its mistake costs."""
-    by_costs = costs.by_costs(exercise.points, [costs.cost(exercise, known, version)])
+    by_costs = mistake_costs.by_costs(exercise.points, [mistake_costs.cost(exercise, known, version)])
     return max(by_lines(exercise, known, version), by_costs)
 
 

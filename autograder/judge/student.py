@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from ..asked.declare import Problem, Unanswered, ValuesDiffer, Wrong
-from ..inside.responder import Responder
-from ..inside.wire import Packet, Ref, WireError, decode, encode
+from ..spec.exercise import Problem, Unanswered, ValuesDiffer, Wrong
+from ..untrusted.responder import Responder
+from ..untrusted.wire import Packet, Ref, WireError, decode, encode
 from . import canonical
 
 Ask = Callable[[Packet], Packet]

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning import KernelProvisionerBase
 
-from ..inside.wire import Channel
+from ..untrusted.wire import Channel
 from .limits import Limits, SandboxError
 from .monitor import INTERRUPT
 from .session import Template
@@ -62,7 +62,7 @@ class CagedProvisioner(KernelProvisionerBase):
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         if CagedProvisioner.template is None:
-            CagedProvisioner.template = Template(preload=("autograder.inside.kernel", *self.preload))
+            CagedProvisioner.template = Template(preload=("autograder.untrusted.kernel", *self.preload))
         known: dict[str, Any] = {**self.connection_info}
         information = {name: known[name] for name in ("ip", "key", *PORTS)}
         if isinstance(information["key"], bytes):

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..inside.wire import Channel, Packet, WireError, encode
+from ..untrusted.wire import Channel, Packet, WireError, encode
 from . import environment, selftest
 from .cage import copy_files
 from .limits import CellResult, Limits, SandboxError

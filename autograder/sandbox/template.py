@@ -21,13 +21,13 @@ from . import monitor
 if __name__ == "__main__":  # the other imports take seconds, and the grader may die in them
     monitor.die_with_the_grader(int(sys.argv[1]))
 
-from ..inside.wire import Channel
+from ..untrusted.wire import Channel
 from . import cage, environment
 
 # What every notebook needs, whatever the course. What the course's notebooks import comes with the command.
 PRELOADED = (
     *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "torch"),
-    *("torch.utils._python_dispatch", "torch._subclasses.schema_check_mode", "autograder.inside.shell"),
+    *("torch.utils._python_dispatch", "torch._subclasses.schema_check_mode", "autograder.untrusted.shell"),
 )
 
 
@@ -42,7 +42,7 @@ def warm_up(more: list[str]) -> None:
     torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # pulls in a second and a half of lazy imports
     from matplotlib_inline.backend_inline import configure_inline_support
 
-    from ..inside.rehearsal import rehearse
+    from ..untrusted.warm_up import rehearse
 
     rehearse()
     vars(configure_inline_support).pop("current_backend", None)  # a process's first shell gets figures as PNG: not this
@@ -105,7 +105,7 @@ def _become_monitor(request: dict, fds: list[int]) -> None:
 
 
 def _become_notebook(request: dict, control: socket.socket, uid: int, fds: list[int]) -> None:
-    from ..inside import shell
+    from ..untrusted import shell
 
     try:
         os.setsid()
@@ -116,7 +116,7 @@ def _become_notebook(request: dict, control: socket.socket, uid: int, fds: list[
             cage.limit_resources(request["limits"], cage.address_space())
         _set_environment(os.getcwd(), "/tmp" if request["caged"] else request["scratch"])
         if request["kernel"]:
-            from ..inside import kernel
+            from ..untrusted import kernel
 
             kernel.serve(control, request["kernel"], fds)
         else:

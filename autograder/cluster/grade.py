@@ -1,0 +1,201 @@
+"""`autograder grade`: whole assignments, on all cores, only what has changed, with a bar."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import filelock
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from ..nbgrader_plugin.converters import settings
+from ..nbgrader_plugin.gradebook.locking import released
+from . import feedback, ledger, marking
+from .ledger import Ledger, Record
+from .marking import NotConverted
+from .pool import Cluster, Line, Local, cores
+from .tasks import Marked
+from .writer import Writer
+
+
+@dataclass
+class Outcome:
+    """What a run came to."""
+
+    marked: int = 0
+    unchanged: int = 0
+    failed: dict[str, str] = field(default_factory=dict)  # student (or a sentence on somebody who cannot be one): why
+    logs: dict[str, Path] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class Classroom:
+    """A term's data, and the processes that work on it."""
+
+    def __init__(self, place: str, workers: Local | Cluster, caged: bool = True) -> None:
+        """`place` is the folder, as the configuration takes it: relative to the course, or absolute."""
+        self.app = settings(place)
+        self.place, self.caged = place, caged
+        self.folder = Path(self.app.coursedir.root, place)
+        self.workers = workers
+        self.pages = Local(max(1, cores() // 4))
+
+    def close(self) -> None:
+        self.pages.close()
+
+    @contextlib.contextmanager
+    def turn(self, assignment: str, console: Console | None = None) -> Iterator[None]:
+        """One process at a time marks an assignment; the lock ends with the process that holds it."""
+        folder = self.folder / ledger.FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(folder / f"{assignment}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            if console is not None:
+                console.print(f"{assignment} is being marked by another process; waiting for it", highlight=False)
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+class _Rate(ProgressColumn):
+    """Students a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+
+def progress(console: Console) -> Progress:
+    """A bar that says who is done, how fast, how long still, and how many failed."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("[red]{task.fields[failures]}"),
+        console=console,
+    )
+
+
+def grade(
+    classroom: Classroom, assignment: str, student: str = "*", force: bool = False, bar: Progress | None = None
+) -> Outcome:
+    """Mark what was handed in for an assignment and has changed, and write feedback."""
+    started = time.monotonic()
+    with classroom.turn(assignment, bar.console if bar is not None else None):
+        outcome = _Run(classroom, assignment, student, bar).go(force)
+    outcome.seconds = time.monotonic() - started
+    return outcome
+
+
+class _Run:
+    """One assignment, once. The students of `_alike` handed in the same, and are marked once."""
+
+    def __init__(self, classroom: Classroom, assignment: str, student: str, bar: Progress | None) -> None:
+        self.classroom, self.assignment = classroom, assignment
+        self.outcome = Outcome()
+        self.ledger = Ledger(classroom.folder, assignment)
+        self.ledger.tidy()
+        self.writer = Writer(classroom.app, assignment, student)  # which releases what the gradebook does not know yet
+        self.environment = ledger.environment_of(assignment)
+        self.bar = bar or Progress(disable=True)
+        self.marking: Line[str, Marked] = Line(classroom.workers, marking.mark)
+        self.paging: Line[str, list[str]] = Line(classroom.pages, feedback.write)
+        self._alike: dict[str, list[str]] = {}  # by the key of what they handed in
+        self._records: dict[str, Record] = {}  # of those whose feedback is being written
+
+    def go(self, force: bool) -> Outcome:
+        for sentence in self.writer.unlisted:
+            self.outcome.failed[sentence] = "nbgrader cannot list it"
+        outdated = self._plan(force)
+        count = sum(map(len, self._alike.values())) + len(outdated)
+        if count:
+            self.task = self.bar.add_task(self.assignment, total=count, failures="")
+            for student in outdated:
+                self._put_page(student)
+            self._mark()
+            while len(self.paging):
+                self._take_pages()
+        return self.outcome
+
+    def _plan(self, force: bool) -> list[str]:
+        """Who is to be marked, and whose feedback alone is out of date."""
+        outdated = []
+        said = self.writer.said_by_people()
+        for student in self.writer.places:
+            key = ledger.key_of(self.writer.submission(student), self.environment)
+            record = None if force or student not in said else self.ledger.of(student)
+            if record is None or not record.is_of(key, self.writer.when(student)):
+                self._alike.setdefault(key, []).append(student)
+            elif record.said != said[student]:
+                self._records[student] = replace(record, said=said[student])
+                outdated.append(student)
+            else:
+                self.outcome.unchanged += 1
+        return outdated
+
+    def _mark(self) -> None:
+        if not self._alike:
+            return
+        waiting = list(reversed(self._alike.items()))
+        known = released(self.classroom.app.coursedir.db_url, self.assignment)
+        while waiting or len(self.marking):
+            while waiting and not self.marking.full():
+                key, students = waiting.pop()
+                submission = self.writer.submission(students[0])
+                self.marking.put(key, known, submission, self.environment, self.classroom.caged)
+            for key, marked in self.marking.done():
+                for student in self._alike[key]:
+                    self._write(student, key, marked)
+            self._take_pages(patience=0)
+
+    def _write(self, student: str, key: str, marked: Marked | BaseException) -> None:
+        if isinstance(marked, BaseException):
+            marked = Marked(problem=f"{type(marked).__name__}: {marked}")
+        if marked.problem:
+            self._fail(student, f"{marked.problem}\n{marked.log}")
+            return
+        try:
+            self._records[student] = self.writer.enter(self.ledger, student, key, marked)
+        except NotConverted as error:
+            self._fail(student, str(error))
+            return
+        self._put_page(student)
+
+    def _put_page(self, student: str) -> None:
+        self.paging.put(student, self.classroom.place, self.assignment, student)
+
+    def _take_pages(self, patience: float | None = None) -> None:
+        for student, written in self.paging.done(patience):
+            if isinstance(written, BaseException):
+                self._fail(student, f"the feedback could not be written: {written}")
+                continue
+            record = self._records.pop(student)
+            self.ledger.add(record, written)
+            self.ledger.write(student, record)
+            self.outcome.marked += 1
+            self.bar.advance(self.task)
+
+    def _fail(self, student: str, why: str) -> None:
+        self.outcome.failed[student], self.outcome.logs[student] = self.ledger.complain(student, why)
+        if self.bar.task_ids:
+            self.bar.update(self.task, advance=1, failures=f"{len(self.outcome.failed)} failed")

@@ -1,0 +1,437 @@
+"""`autograder watch`: marks submissions as they arrive, and releases feedback at once.
+
+One loop looks for what is new, gives it to processes in the order of `fair.Queue`, and writes what they answer into the
+gradebook. It may be killed at any moment: what has no record in the ledger is marked when it starts again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import json
+import shutil
+import signal
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from multiprocessing.connection import wait
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import filelock
+from nbgrader.exchange import ExchangeError
+from rich.console import Console
+
+from ..nbgrader_plugin.converters import know, settings
+from ..nbgrader_plugin.gradebook.locking import is_released, released
+from ..nbgrader_plugin.intake import student_folder
+from . import feedback, ledger, marking
+from .fair_queue import WINDOW, Queue, Work
+from .inbox import RESTING, Exchange, Folders
+from .ledger import Ledger, Record
+from .marking import NotConverted
+from .pool import Died, cores
+from .tasks import Marked
+from .workers import Failed, Seat, Stopped, rehearse
+from .writer import Writer
+
+EVERY = 0.3  # seconds between two looks for what is new
+SPARE = 2  # processes beyond the cores, for what takes long
+TRIES = 2  # processes that one submission may cost
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # what no submission is to blame for
+DEAF = 5.0  # seconds after which a process that does not stop is ended
+SCRATCH = "watch-"
+STILLBORN = 5  # processes in a row that may end before they are ready
+
+
+@dataclass
+class Arrival:
+    """A submission to be marked."""
+
+    came: float  # by the wall clock
+    key: str
+    deaths: int = 0
+    marked: Marked | None = None  # while it waits for another process that marks the assignment
+    record: Record | None = None  # once it is in the gradebook
+
+
+class Watcher:
+    """Marks a classroom's submissions until it is told to stop."""
+
+    def __init__(
+        self,
+        place: str,
+        assignments: list[str],
+        console: Console,
+        *,
+        budget: float = 600.0,
+        workers: int | None = None,
+        caged: bool = True,
+    ) -> None:
+        """`place` is the folder, as the configuration takes it: relative to the course, or absolute."""
+        self.place, self.assignments, self.console, self.caged = place, assignments, console, caged
+        self.app = settings(place)
+        self.folder = Path(self.app.coursedir.root, place)
+        workers = max(2, workers or cores() + SPARE)
+        spare = min(SPARE, workers - 1)
+        self.queue: Queue[Arrival] = Queue(workers - spare, spare, budget)
+        self.stopping = False
+        self._seats: dict[Seat, Work[Arrival] | None] = {}
+        self._steps: dict[Seat, Callable[[Seat, Work[Arrival], Any], None]] = {}  # what becomes of its answer
+        self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # what was seen last: its key, and when handed in
+        self._stopped: dict[Seat, float] = {}  # those that were told to stop, and when
+        self._stillborn = 0
+        self._idle = False  # waits for an answer: nothing is half done
+        self._told: set[str] = set()  # who knows that the budget is used up
+
+    # --- its life -----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Until `stopping`. Raises RuntimeError if another one is at work, or if marking does not go."""
+        with self._only_one(), self._scratch(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="nbgrader")
+            self._prepare()
+            try:
+                self._warm_up()
+                self._say(f"ready: {', '.join(self.assignments)}; {len(self._seats)} processes; Ctrl-C ends it")
+                with contextlib.suppress(KeyboardInterrupt), self._gentle_stop():
+                    while not self.stopping:
+                        self._turn()
+            finally:
+                for seat in self._seats:
+                    seat.end()
+
+    @contextlib.contextmanager
+    def _only_one(self) -> Iterator[None]:
+        folder = self.folder / ledger.FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with filelock.FileLock(folder / "watch.lock").acquire(timeout=0):
+                yield
+        except filelock.Timeout:
+            raise RuntimeError(f"another autograder watch is at work on {self.folder}") from None
+
+    @contextlib.contextmanager
+    def _scratch(self) -> Iterator[None]:
+        """A place for the processes' temporary files, which outlive those that are ended. Its path has to be short."""
+        note = self.folder / ledger.FOLDER / "watch.scratch"
+        with contextlib.suppress(OSError):  # that of one that was killed; there is no other now, by the lock
+            old = Path(note.read_text())
+            if old.name.startswith(SCRATCH) and str(old.parent) == tempfile.gettempdir():
+                shutil.rmtree(old, ignore_errors=True)
+        self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH))
+        note.write_text(str(self.scratch))
+        try:
+            yield
+        finally:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            note.unlink(missing_ok=True)
+
+    def _prepare(self) -> None:
+        course = self.app.coursedir
+        unknown = [name for name in self.assignments if not is_released(course.db_url, course.course_id, name)]
+        if unknown:
+            self._say(f"the gradebook does not know {', '.join(unknown)} yet: generating")
+            know(self.app, unknown)
+        self.known = {name: released(course.db_url, name) for name in self.assignments}
+        self.ledgers = {name: Ledger(self.folder, name) for name in self.assignments}
+        self.writers = {name: Writer(settings(self.place), name, "") for name in self.assignments}
+        without = course.student_id_exclude.split(",")
+        submitted = Path(course.root, course.submitted_directory)
+        self.folders = Folders(submitted, self.assignments, without)
+        self.exchange = Exchange(self.place, self.assignments, self._say, without)
+        for seconds_ago, student, seconds in _history(self.folder / ledger.FOLDER / ledger.HISTORY):
+            self.queue.charge(student, seconds, seconds_ago)
+
+    def _warm_up(self) -> None:
+        for _ in range(self.queue.quick + self.queue.spare):
+            self._add_seat()
+        while not all(seat.ready for seat in self._seats):
+            self._hear(None)
+
+    def _add_seat(self) -> None:
+        seat = Seat(self.scratch, rehearse, self.place, self.known, self.caged)
+        self._seats[seat] = None
+
+    @contextlib.contextmanager
+    def _gentle_stop(self) -> Iterator[None]:
+        """Ctrl-C lets the step in hand end, which takes a fraction of a second: nbgrader would take it for its own."""
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            if self._idle or (self.stopping and number == signal.SIGINT):
+                raise KeyboardInterrupt
+            self.stopping = True
+
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    # --- one turn -----------------------------------------------------------------------------------------------------
+
+    def _turn(self) -> None:
+        self._look()
+        soon = self.exchange.restless() or self.folders.restless()
+        until = time.monotonic() + (RESTING if soon else EVERY)
+        self._set_aside()
+        while True:
+            self._start()
+            patience = until - time.monotonic()
+            if patience <= 0 or self.stopping:
+                return
+            self._hear(patience)
+
+    def _look(self) -> None:
+        for student, assignment, when in self.exchange.collect():
+            if isinstance(when, str):
+                self._fail(student, assignment, when)
+            else:
+                self._arrived(student, assignment, when)
+        for student, assignment, when in self.folders.arrivals():
+            self._arrived(student, assignment, when)
+
+    def _arrived(self, student: str, assignment: str, when: float) -> None:
+        """Into the queue with it, unless that is what was marked last or is in the queue already."""
+        writer, records = self.writers[assignment], self.ledgers[assignment]
+        problem = student_folder.unlistable(student)
+        if problem is not None:
+            self._fail(student_folder.shown(student), assignment, f"{problem}; rename the folder")
+            return
+        try:
+            submission = writer.look_again(student)
+        except OSError as error:
+            self._fail(student, assignment, str(error))
+            return
+        found = ledger.key_of(submission, ledger.environment_of(assignment)), writer.when(student)
+        if self._latest.get((student, assignment)) == found:
+            return
+        self._latest[student, assignment] = found
+        record = records.of(student)
+        if record is not None and record.is_of(*found):
+            self._release(student, assignment)
+            return
+        self.queue.put(student, assignment, Arrival(when, found[0]))
+        self._tell_of_budget(student)
+
+    def _tell_of_budget(self, student: str) -> None:
+        used, budget = self.queue.used(student), self.queue.budget
+        if used < budget:
+            self._told.discard(student)
+        elif student not in self._told:
+            self._told.add(student)
+            self._say(
+                f"{student} has used {used / 60:.1f} minutes in the last hour, of {budget / 60:.1f}: "
+                "comes when nobody else waits"
+            )
+
+    def _set_aside(self) -> None:
+        """Keep the slots that are for those who come; what takes long is niced."""
+        aside = self.queue.set_aside()
+        for seat, work in list(self._seats.items()):
+            if work is not None and work in aside:
+                self._say(f"{work.student}  {work.assignment}  takes long; set aside until there is a place for it")
+                self._seats[seat] = None
+                self._stopped[seat] = time.monotonic()
+                seat.stop()
+            elif work is not None and work.slow:
+                seat.be_polite()
+        for seat, since in list(self._stopped.items()):
+            if time.monotonic() - since > DEAF:
+                self._replace(seat)
+
+    def _replace(self, seat: Seat) -> None:
+        seat.end()
+        del self._seats[seat]
+        self._steps.pop(seat, None)
+        self._stopped.pop(seat, None)
+        self._add_seat()
+
+    def _start(self) -> None:
+        """Give free processes what is next."""
+        free = [seat for seat, work in self._seats.items() if seat.ready and work is None and seat not in self._stopped]
+        may_start = functools.cache(self._is_free)
+        while free:
+            work = self.queue.take(may_start)
+            if work is None:
+                return
+            try:
+                submission = self.writers[work.assignment].look_again(work.student)
+            except OSError:  # gone or changed: it will be seen
+                self._latest.pop((work.student, work.assignment), None)
+                self.queue.done(work)
+                continue
+            environment = ledger.environment_of(work.assignment)
+            key, marked = ledger.key_of(submission, environment), work.what.marked
+            record = self.ledgers[work.assignment].of(work.student)
+            when = self.writers[work.assignment].when(work.student)
+            if record is not None and record.is_of(key, when):  # another process was faster
+                self.queue.done(work)
+                self._release(work.student, work.assignment)
+                continue
+            unchanged = key == work.what.key
+            work.what.key, work.what.record, work.what.marked = key, None, None
+            seat = free.pop()
+            self._seats[seat] = work
+            if marked is not None and unchanged:
+                self._marked(seat, work, marked)
+                continue
+            self._give(
+                seat, self._marked, marking.mark, self.known[work.assignment], submission, environment, self.caged
+            )
+
+    def _give(self, seat: Seat, then: Callable, task: Callable, *arguments: Any) -> None:
+        self._steps[seat] = then
+        with contextlib.suppress(OSError):  # its end is heard of
+            seat.give(task, *arguments)
+
+    def _hear(self, patience: float | None) -> None:
+        """What the processes answer, after waiting for an answer."""
+        lines = {seat.line: seat for seat in self._seats}
+        self._idle = True
+        try:
+            answered = wait(list(lines), patience)
+        finally:
+            self._idle = False
+        for line in answered:
+            seat = lines[line]  # type: ignore[index]
+            try:
+                answer = seat.answer()
+            except (EOFError, OSError):
+                self._died(seat)
+                continue
+            if not seat.ready:
+                if isinstance(answer, Failed):
+                    raise RuntimeError(str(answer).strip().splitlines()[-1])
+                seat.ready, self._stillborn = True, 0
+                continue
+            then, work = self._steps.pop(seat), self._seats[seat]
+            if self._stopped.pop(seat, None) is not None:
+                continue
+            assert work is not None
+            if isinstance(answer, Stopped):  # that was for what it did before
+                self._seats[seat] = None
+                self.queue.again(work)
+                continue
+            then(seat, work, answer)
+
+    def _died(self, seat: Seat) -> None:
+        work = self._seats[seat]
+        self._stillborn += not seat.ready
+        if self._stillborn > STILLBORN:
+            raise RuntimeError("the processes that should mark end before they can")
+        self._replace(seat)
+        if work is None:
+            return
+        work.what.deaths += 1
+        if work.what.deaths < TRIES:
+            self.queue.again(work)
+        else:
+            self.queue.done(work)
+            self._fail(work.student, work.assignment, str(Died("the process that marked it ended, twice")))
+
+    # --- what becomes of a submission ---------------------------------------------------------------------------------
+
+    def _marked(self, seat: Seat, work: Work[Arrival], marked: Marked | Failed) -> None:
+        if isinstance(marked, Failed):
+            marked = Marked(problem=str(marked))
+        if marked.problem:
+            self._end(seat, work)
+            self._fail(work.student, work.assignment, f"{marked.log}\n{marked.problem}")
+            return
+        try:
+            with self._lock(work.assignment).acquire(timeout=0):
+                self._write(seat, work, marked)
+        except filelock.Timeout:
+            work.what.marked = marked
+            self._seats[seat] = None
+            self.queue.again(work)
+
+    def _lock(self, assignment: str) -> filelock.BaseFileLock:
+        """Whoever has it may write the assignment's marks; `autograder grade` has it as long as it runs."""
+        return filelock.FileLock(self.folder / ledger.FOLDER / f"{assignment}.lock")
+
+    def _is_free(self, assignment: str) -> bool:
+        """Whether no other process marks it. What has come since is then marked by that one, or waits for its end."""
+        try:
+            with self._lock(assignment).acquire(timeout=0):
+                return True
+        except filelock.Timeout:
+            return False
+
+    def _write(self, seat: Seat, work: Work[Arrival], marked: Marked) -> None:
+        student, assignment, arrival = work.student, work.assignment, work.what
+        writer, records = self.writers[assignment], self.ledgers[assignment]
+        record = records.of(student)
+        if record is not None and record.is_of(arrival.key, writer.when(student)):
+            self._end(seat, work)  # another process was faster
+            self._release(student, assignment)
+            return
+        try:
+            writer.admit(student)
+            arrival.record = writer.enter(records, student, arrival.key, marked)
+        except Exception as error:  # whatever somebody hands in, the others' go on
+            if isinstance(error, OSError) and error.errno in FULL:
+                raise
+            self._end(seat, work)
+            self._fail(student, assignment, str(error) if isinstance(error, NotConverted) else traceback.format_exc())
+            return
+        self._give(seat, self._paged, feedback.write, self.place, assignment, student)
+
+    def _paged(self, seat: Seat, work: Work[Arrival], pages: list[str] | Failed) -> None:
+        self._end(seat, work)
+        student, assignment, record = work.student, work.assignment, work.what.record
+        assert record is not None
+        if isinstance(pages, Failed):
+            self._fail(student, assignment, f"the feedback could not be written: {pages}")
+            return
+        self._release(student, assignment)
+        self.ledgers[assignment].add(record, pages)
+        self.ledgers[assignment].write(student, record)
+        earned, points = self.writers[assignment].score(student)
+        mark = f"{earned:g}/{points:g}" if earned is not None and points is not None else "no mark"
+        self._say(f"{student}  {assignment}  {mark}  {time.time() - work.what.came:.1f} s")
+
+    def _end(self, seat: Seat, work: Work[Arrival]) -> None:
+        self._seats[seat] = None
+        self.queue.done(work)
+
+    def _release(self, student: str, assignment: str) -> None:
+        """Through the exchange, to whoever has handed in through it."""
+        if not self.exchange.came_through(student, assignment) or self.exchange.is_released(student, assignment):
+            return
+        try:
+            self.exchange.release(student, assignment)
+        except ExchangeError as error:
+            self._say(f"{student}  {assignment}  the feedback could not be released: {error}")
+
+    def _fail(self, student: str, assignment: str, why: str) -> None:
+        """Say so once. It is tried again when it changes, or when the watcher starts again."""
+        last, log = self.ledgers[assignment].complain(student, why)
+        self._say(f"{student}  {assignment}  failed: {last} (all of it in {log})")
+
+    def _say(self, text: str) -> None:
+        """A line with the time; names may hold whatever a terminal would obey."""
+        plain = student_folder.shown(text, most=2_000)
+        self.console.print(f"{datetime.now():%H:%M:%S}  {plain}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _history(path: Path) -> list[tuple[float, str, float]]:
+    """Of the markings of the last hour: how long ago, whose, how long. The oldest comes first."""
+    found = []
+    now = datetime.now(UTC)
+    with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            with contextlib.suppress(ValueError, TypeError, KeyError):  # cut off, or not ours
+                about = json.loads(line)
+                ago = (now - datetime.fromisoformat(about["at"])).total_seconds()
+                if 0 <= ago < WINDOW:
+                    found.append((ago, str(about["student"]), float(about["seconds"])))
+    return sorted(found, reverse=True)

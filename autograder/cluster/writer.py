@@ -1,0 +1,164 @@
+"""The one process that writes into the gradebook.
+
+It runs nbgrader's own `Autograde`, so that marks, comments, late penalties and files are as that would have left them;
+only the marking has already been done elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbgrader.api import BaseCell, Comment, Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
+from nbgrader.apps.nbgraderapp import NbGraderApp
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+
+from ..nbgrader_plugin.gradebook import locking as students
+from ..nbgrader_plugin.intake import student_folder
+from .ledger import Ledger, Record
+from .marking import convert, make_ready, second_half
+from .tasks import Marked, Submission
+
+
+class _Writing(Autograde):
+    """nbgrader's `Autograde` for notebooks that are marked already."""
+
+    marked: Marked
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        name = os.path.basename(notebook_filename)
+        if name not in self.marked.notebooks:
+            raise NbGraderException(f"{name} was not marked")
+        resources = self.init_single_notebook_resources(notebook_filename)
+        resources["metadata"] = {"name": os.path.splitext(name)[0], "path": os.path.dirname(notebook_filename)}
+        self._sanitizing = False
+        try:
+            self._init_preprocessors()
+            notebook = nbformat.reads(self.marked.notebooks[name], as_version=4)
+            text, resources = self.exporter.from_notebook_node(notebook, resources)
+            self.write_single_notebook(text, resources)
+        finally:
+            self._sanitizing = True
+
+
+_Writing.__name__ = Autograde.__name__  # by which its settings are found
+
+
+@dataclass
+class Place:
+    """Where nbgrader reads somebody's submission: where it lies, or in a clean copy; and what was found there."""
+
+    course: CourseDirectory
+    folder: Path
+    found: student_folder.Submission
+
+
+class Writer:
+    """Writes one assignment's results, submission by submission."""
+
+    def __init__(self, app: NbGraderApp, assignment: str, student: str = "*") -> None:
+        self.course, self.assignment = app.coursedir, assignment
+        self.course.assignment_id, self.course.student_id = assignment, student
+        self._autograde = _Writing(coursedir=self.course, parent=app, force=True)
+        self._autograde.autograde_preprocessors = second_half(self._autograde.autograde_preprocessors)
+        self._autograde.assignments = {}
+        make_ready(self._autograde)  # its exporter takes in everybody who handed something in
+        exporter = self._autograde.exporter
+        self.unlisted: list[str] = exporter.unlisted
+        left_out = set(self.course.student_id_exclude.split(","))
+        self.places = {
+            one.student: Place(self._autograde.coursedir, Path(folder), one)
+            for folder, one in sorted(exporter.handed_in.items())
+            if one.student not in left_out
+        }
+
+    def look_again(self, student: str) -> Submission:
+        """What somebody has handed in by now."""
+        folder = Path(self.course.root, self.course.submitted_directory, student, self.assignment)
+        found = student_folder.look(student, folder)
+        self._autograde.coursedir = self.course
+        if found.troubles:
+            self._autograde.exporter.show_copies([found])
+        shown = Path(self._autograde._format_source(self.assignment, student))
+        self.places[student] = Place(self._autograde.coursedir, shown, found)
+        return Submission.of(found)
+
+    def admit(self, student: str) -> None:
+        """Make somebody known to the gradebook who was not there when this was made."""
+        students.make_ready(self.course.db_url, self.course.course_id, [student])
+
+    def enter(self, ledger: Ledger, student: str, key: str, marked: Marked) -> Record:
+        """Write what was marked, and note that it was. The record of it counts once the ledger is given it."""
+        ledger.forget(student)  # from here on, until all is in its place, it counts as not marked
+        written = self.write(student, marked)
+        ledger.note(student, marked.seconds, *self.score(student))
+        record = Record(key, self.when(student), self.said_by_people(student).get(student, ""))
+        ledger.add(record, written)
+        return record
+
+    def write(self, student: str, marked: Marked) -> list[Path]:
+        """Put the marks into the gradebook and the notebooks into `autograded/`; the paths of these."""
+        self._autograde.marked = marked
+        place = self.places[student]
+        self._autograde.coursedir = place.course
+        return convert(self._autograde, place.folder, list(marked.notebooks))
+
+    def submission(self, student: str) -> Submission:
+        """What there is to mark."""
+        return Submission.of(self.places[student].found)
+
+    def when(self, student: str) -> str:
+        """The words of `timestamp.txt`, if there is one that says a time."""
+        found = self.places[student].found
+        if student_folder.STAMP not in found.taken:
+            return ""
+        with contextlib.suppress(student_folder.NotAFile):
+            return student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP).decode(
+                "utf-8", "replace"
+            )
+        return ""
+
+    def score(self, student: str) -> tuple[float | None, float | None]:
+        """What the gradebook says that was earned, after late penalties, and of how much."""
+        with self._gradebook() as gradebook:
+            try:
+                found = gradebook.find_submission(self.assignment, student)
+            except MissingEntry:
+                return None, None
+            penalty = sum(notebook.late_submission_penalty or 0 for notebook in found.notebooks)
+            return found.score - penalty, found.max_score
+
+    def said_by_people(self, student: str | None = None) -> dict[str, str]:
+        """For everybody with marks in the gradebook: a digest of the marks and comments that people gave."""
+        with self._gradebook() as gradebook:
+            wanted = [SubmittedAssignment.assignment_id == gradebook.find_assignment(self.assignment).id]
+            if student is not None:
+                wanted.append(SubmittedAssignment.student_id == student)
+            rows = defaultdict(list)
+            for kind, columns in (
+                (Grade, (Grade.manual_score, Grade.extra_credit)),
+                (Comment, (Comment.manual_comment,)),
+            ):
+                query = (
+                    gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, *columns)
+                    .select_from(kind)
+                    .join(SubmittedNotebook, kind.notebook_id == SubmittedNotebook.id)
+                    .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+                    .join(BaseCell, kind.cell_id == BaseCell.id)
+                    .filter(*wanted)
+                )
+                for someone, *what in query:
+                    rows[someone].append(repr(what))
+        return {
+            someone: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest() for someone, found in rows.items()
+        }
+
+    def _gradebook(self) -> Gradebook:
+        return Gradebook(self.course.db_url, self.course.course_id)

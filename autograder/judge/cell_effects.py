@@ -1,0 +1,393 @@
+"""Which names a cell of a notebook defines, and which objects it may change, as far as the source tells.
+
+A doubt counts as a change: a cell that is run in vain costs time, one that is left out gives wrong numbers. Not counted
+is only what is known to change nothing: most of Python's own functions, library functions by their names, methods that
+strings, tensors and plots have, and the notebook's own functions where their source shows it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from .parsing import parse_cell, remembering
+from .source_rules import defined_by, defined_in, needed_by
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+# Python's own functions that change none of their arguments. Those after the gap give back parts of them.
+_HARMLESS = """
+print len range isinstance issubclass type str repr format int float bool complex sum abs round divmod pow all any hash
+id callable getattr hasattr ord chr bytes input open dir display
+
+sorted min max enumerate zip list tuple dict set frozenset reversed slice super Counter
+"""
+# Functions and methods that change what they are given, or what they belong to, though their names do not end in "_".
+_CHANGING = """
+append extend insert remove pop popitem clear sort reverse update setdefault add discard backward setattr delattr next
+shuffle heapify heappush heappop heapreplace heappushpop insort insort_left insort_right fill_diagonal copyto put
+put_along_axis place putmask register_hook retain_grad set_data resize fill
+"""
+_DRAWING = """
+plot imshow bar barh bar_label scatter text annotate hist fill_between axhline axvline semilogx semilogy loglog
+pcolormesh contour contourf stem step table legend quiver errorbar boxplot violinplot stackplot hlines vlines arrow
+add_patch set_xticks set_yticks set_xticklabels set_yticklabels set_title set_xlabel set_ylabel set_xlim set_ylim set
+suptitle supxlabel supylabel colorbar savefig tick_params
+"""
+HARMLESS, CHANGING, DRAWING = (frozenset(names.split()) for names in (_HARMLESS, _CHANGING, _DRAWING))
+# A method of these names computes something new. What nn.Module has too (`to`, `float`) changes the module.
+_COMPUTING = (frozenset(dir(str)) | frozenset(dir(torch.Tensor)) | {"items", "keys", "values", "get"}) - frozenset(
+    dir(nn.Module)
+)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a call of a function may change: some of its parameters, and objects of the notebook."""
+
+    parameters: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+
+
+class Effects:
+    """What the cells of a notebook change. `sources` are all its code cells, for their imports and definitions."""
+
+    def __init__(self, sources: Iterable[str]) -> None:
+        cells = [cell for source in sources if (cell := _read(source)) is not None]
+        self._imported = {name for cell in cells for name in cell.imports}
+        self._functions: dict[str, list[Function]] = {}
+        self._methods: set[str] = set()
+        for cell in cells:
+            for statement in cell.tree.body:
+                self._learn(statement)
+        fixed = {name for cell in cells for name in cell.constant} - {name for cell in cells for name in cell.other}
+        self._constant = {"", *dir(builtins), *self._imported, *self._functions, *fixed}
+        self._bodies = {function: body for cell in cells for function, body in cell.bodies.items()}
+        self._held = [  # an optimiser that steps changes its model
+            (targets, self._parts(value)) for cell in cells for targets, value in cell.objects
+        ]
+        self._known: dict[int, Effect] = {}
+        self._cells: dict[str, set[str]] = {}
+
+    def changed_by(self, source: str) -> set[str]:
+        """The names a cell defines, and those of objects that it may change: by a method, by writing into them, or by
+        passing them to a function that may change them.
+
+        Names that begin a path into a library (`plt.show()`, `torch.manual_seed(0)`) are among them only if the cell
+        says so by importing them.
+        """
+        if source not in self._cells:
+            changed: set[str] = set()
+            try:
+                cell = _read(source)
+                if cell is not None:
+                    changed |= self._touched(cell.code, self._held)
+                    changed |= {name for function in cell.bodies for name in self._effect(function).names}
+            except RecursionError:  # functions that call each other in a chain of hundreds
+                changed = needed_by(source)
+            self._cells[source] = defined_in(source) | (changed - self._constant)
+        return self._cells[source]
+
+    def _learn(self, statement: ast.stmt) -> None:
+        if isinstance(statement, Function):
+            self._functions.setdefault(statement.name, []).append(statement)
+        elif isinstance(statement, ast.ClassDef):
+            methods = [part for part in statement.body if isinstance(part, Function)]
+            self._methods |= {method.name for method in methods}
+            self._functions.setdefault(statement.name, [])
+            self._functions[statement.name] += [method for method in methods if method.name == "__init__"]
+
+    # --- what statements change ---------------------------------------------------------------------------------------
+
+    def _touched(self, code: Code, held: Iterable[tuple[frozenset[str], set[str]]] = ()) -> set[str]:
+        """What is changed by code that runs."""
+        touched = set(code.written)
+        for call in code.calls:
+            touched |= self._by_call(call)
+        for parameters, body in code.lambdas:
+            touched |= self._touched(body) - parameters
+        return _with_origins(touched, [*held, *((targets, self._parts(value)) for targets, value in code.bindings)])
+
+    def _by_call(self, call: ast.Call) -> set[str]:
+        passed = [*call.args, *(keyword.value for keyword in call.keywords)]
+        everything = {name for argument in passed for name in _passed(argument)}
+        called = {name for name in everything if name in self._functions}  # a function that is passed may be called
+        indirect = {
+            name for f in called for definition in self._functions[f] for name in self._effect(definition).names
+        }
+        match call.func:
+            case ast.Name(id=name) if name in self._functions:
+                return indirect.union(*(self._mapped(definition, call) for definition in self._functions[name]))
+            case ast.Name(id=name) if name in HARMLESS or (name in self._imported and not _changing(name)):
+                return indirect
+            case ast.Attribute(attr=attr) as path if _base(path) in self._imported:
+                return indirect | (everything if _changing(attr) else set())
+            case ast.Attribute(attr=attr) as path:
+                own = attr not in self._methods
+                receiver = set() if own and attr in _COMPUTING and not _changing(attr) else {_base(path)}
+                takes = own and (attr in _COMPUTING or attr in DRAWING or attr in CHANGING) and not attr.endswith("_")
+                return indirect | receiver | (set() if takes else everything)
+            case ast.Call(func=ast.Attribute() as path) if _base(path) in self._imported:
+                return indirect  # nn.Linear(4, 2)(x)
+        return indirect | everything
+
+    def _mapped(self, function: Function, call: ast.Call) -> set[str]:
+        """The arguments for the parameters that the function changes, and what else it changes."""
+        effect = self._effect(function)
+        changed = set(effect.names)
+        positional = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        if function.name == "__init__":
+            positional = positional[1:]
+        rest = [function.args.vararg.arg] if function.args.vararg else []
+        unpacked = False
+        for number, argument in enumerate(call.args):
+            unpacked = unpacked or isinstance(argument, ast.Starred)
+            of = positional[number : number + 1] or rest
+            if effect.parameters if unpacked else not of or of[0] in effect.parameters:
+                changed |= set(_passed(argument))
+        named = {*positional, *(argument.arg for argument in function.args.kwonlyargs)}
+        for keyword in call.keywords:
+            if effect.parameters if keyword.arg not in named else keyword.arg in effect.parameters:
+                changed |= set(_passed(keyword.value))
+        return changed
+
+    def _effect(self, function: Function) -> Effect:
+        if id(function) not in self._known:
+            self._known[id(function)] = Effect()  # while it is being found: for functions that call themselves
+            body = self._bodies[function]
+            touched = self._touched(body.code) - {""}
+            names = (touched - body.parameters - (body.stored - body.shared)) | (body.stored & body.shared)
+            self._known[id(function)] = Effect(frozenset(touched & body.parameters), frozenset(names))
+        return self._known[id(function)]
+
+    def _parts(self, value: ast.expr) -> set[str]:
+        """The objects that a value is, or is a part of, or holds: those that change when it does."""
+        match value:
+            case ast.Call(func=function, args=arguments, keywords=keywords) if _is_class(function):
+                held = [*arguments, *(keyword.value for keyword in keywords)]
+                return {part for argument in held for part in self._parts(argument)}
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                return {_base(value)}
+            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
+                return {name for item in items for name in self._parts(item)}
+            case ast.Dict(values=items):
+                return {name for item in items for name in self._parts(item)}
+            case ast.IfExp(body=first, orelse=second):
+                return self._parts(first) | self._parts(second)
+            case ast.Starred(value=inner) | ast.NamedExpr(value=inner):
+                return self._parts(inner)
+            case ast.Call(func=ast.Name(id=name), args=arguments) if name in HARMLESS or name in self._functions:
+                return {part for argument in arguments for part in self._parts(argument)}
+            case ast.Call(func=ast.Attribute(attr=attr) as path) if _base(path) not in self._imported:
+                new = attr in _COMPUTING and attr not in self._methods and attr not in ("items", "values", "get")
+                return set() if new else {_base(path)}
+        return set()
+
+
+def _executed(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes that run when these statements do: of a function that is defined there, only the defaults. A lambda is
+    one of them, but not what it does."""
+    todo = list(statements)
+    while todo:
+        node = todo.pop()
+        yield node
+        if isinstance(node, ast.Lambda):
+            todo += [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+        elif isinstance(node, Function):
+            todo += [*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+        else:
+            todo += ast.iter_child_nodes(node)
+
+
+def _with_origins(touched: set[str], aliases: Iterable[tuple[frozenset[str], set[str]]]) -> set[str]:
+    """What changes a part of something changes that."""
+    origins: dict[str, set[str]] = {}
+    for targets, parts in aliases:
+        for target in targets:
+            origins.setdefault(target, set()).update(parts)
+    found, todo = set(touched), list(touched)
+    while todo:
+        new = origins.get(todo.pop(), set()) - found
+        found |= new
+        todo += new
+    return found
+
+
+def _parameters(function: Function | ast.Lambda) -> set[str]:
+    return {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+
+
+def _is_class(called: ast.expr) -> bool:
+    """Whether this is the name of a class, by how it is written: what is made of it may hold its arguments."""
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    return name[:1].isupper()
+
+
+def _inner(function: Function) -> Iterator[ast.stmt]:
+    """The bodies of the functions inside one: they run when it does, or later."""
+    for node in ast.walk(function):
+        if isinstance(node, Function) and node is not function:
+            yield from node.body
+
+
+# --- what a cell alone tells -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Code:
+    """Of statements that run: all that may change something, whatever the rest of the notebook is."""
+
+    calls: tuple[ast.Call, ...]
+    lambdas: tuple[tuple[set[str], Code], ...]  # their parameters, and what they do
+    written: frozenset[str]  # the variables in whose parts something is stored
+    bindings: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and a value that they may be, or be a part of
+
+
+@dataclass(frozen=True)
+class Body:
+    """A function: what it does, and whose the names in it are."""
+
+    code: Code
+    parameters: set[str]
+    stored: set[str]
+    shared: set[str]  # the notebook's, by `global`
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: what it does when it is run, and what it defines."""
+
+    tree: ast.Module
+    code: Code
+    bodies: dict[Function, Body]  # of all functions in it
+    imports: frozenset[str]  # the names that they define, wherever they stand
+    constant: frozenset[str]  # names that are given numbers and strings
+    other: frozenset[str]  # names that are given something else
+    objects: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and what makes the objects that they are given
+
+
+@remembering
+def _read(source: str) -> Cell | None:
+    """What a cell tells; None if it is no Python. Most cells are the course's own, the same in every notebook."""
+    tree = parse_cell(source)
+    if tree is None:
+        return None
+    nodes = list(ast.walk(tree))
+    imports = (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+    constant, other = _constants_and_others(tree, nodes)
+    objects = (
+        (_names(target), node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _is_class(node.value.func)
+        for target in node.targets
+    )
+    return Cell(
+        tree,
+        _code(tree.body),
+        {node: _body(node) for node in nodes if isinstance(node, Function)},
+        frozenset((alias.asname or alias.name).split(".")[0] for node in imports for alias in node.names),
+        constant,
+        other,
+        tuple(objects),
+    )
+
+
+def _code(statements: Iterable[ast.AST]) -> Code:
+    calls, lambdas, written, bindings = [], [], set(), []
+    for node in _executed(statements):
+        match node:
+            case ast.Call():
+                calls.append(node)
+            case ast.Lambda():
+                lambdas.append((_parameters(node), _code([node.body])))
+            case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
+                written.add(_base(node))
+            case ast.Assign(targets=targets, value=value):
+                bindings += [(_names(target), value) for target in targets]
+            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                bindings.append((_names(target), value))
+            case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
+                bindings.append((_names(target), value))
+            case ast.NamedExpr(target=target, value=value):
+                bindings.append((_names(target), value))
+    return Code(tuple(calls), tuple(lambdas), frozenset(written), tuple(bindings))
+
+
+def _body(function: Function) -> Body:
+    nodes = list(ast.walk(function))
+    return Body(
+        _code([*function.body, *_inner(function)]),
+        _parameters(function),
+        {node.id for node in nodes if isinstance(node, ast.Name) and _is_store(node)},
+        {name for node in nodes if isinstance(node, ast.Global) for name in node.names},
+    )
+
+
+def _constants_and_others(tree: ast.Module, nodes: Iterable[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a cell gives to numbers and strings, and those that it gives to something else."""
+    constant: set[str] = set()
+    other = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                pairs = list(zip(targets, values, strict=False))
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if _is_range(value):
+                pairs = [(target, ast.Constant(0)) for target in targets]
+            case ast.Assign(targets=[target], value=value):
+                pairs = [(target, value)]
+            case _:
+                pairs = []
+        fixed = {target.id for target, value in pairs if isinstance(target, ast.Name) and _is_constant(value)}
+        constant |= fixed
+        other |= set(defined_by(statement)) - fixed
+    return frozenset(constant), frozenset(other)
+
+
+def _is_constant(value: ast.expr) -> bool:
+    if isinstance(value, ast.BinOp):
+        return _is_constant(value.left) and _is_constant(value.right)
+    return isinstance(value.operand if isinstance(value, ast.UnaryOp) else value, ast.Constant)
+
+
+def _is_range(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "range"
+
+
+def _passed(argument: ast.expr) -> Iterator[str]:
+    """The names of the objects that are handed over: bare, unpacked, in containers, or parts of objects."""
+    match argument:
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            yield _base(argument)
+        case ast.Starred(value=inner) | ast.NamedExpr(value=inner):
+            yield from _passed(inner)
+        case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items) | ast.Dict(values=items):
+            for item in items:
+                yield from _passed(item)
+        case ast.IfExp(body=first, orelse=second):
+            yield from _passed(first)
+            yield from _passed(second)
+
+
+def _changing(name: str) -> bool:
+    """Whether a library's function or method changes what it gets: PyTorch marks those with a line at the end."""
+    return name in CHANGING or (name.endswith("_") and not name.endswith("__"))
+
+
+def _names(target: ast.expr) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(target) if isinstance(node, ast.Name) and _is_store(node))
+
+
+def _is_store(node: ast.Name) -> bool:
+    return isinstance(node.ctx, (ast.Store, ast.Del))
+
+
+def _base(node: ast.expr) -> str:
+    """The variable at the beginning of `a.b[c].d`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

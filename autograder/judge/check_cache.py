@@ -1,0 +1,144 @@
+"""What a check was once told, and what it concluded: the same answers are not judged twice.
+
+A check asks its questions in a fixed order, each depending only on the replies before it, and what it concludes depends
+only on them. So the questions it asked and the replies it got are kept, as a tree of replies: whoever answers like
+somebody before, bit for bit, gets that verdict, and no reference is computed for it. At the first reply that is new the
+check runs in earnest, and is told what it has already heard.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..spec.exercise import Check, Exercise, Wrong
+from ..untrusted.wire import Packet
+from .run_check import ask
+from .student import Student
+
+MOST = 128 * 2**20  # bytes of questions and answers that are kept; beyond it everything is forgotten
+ENTRY = 4096  # bytes that an entry costs besides
+
+
+@dataclass
+class Conclusion:
+    """What a check found: nothing, or what is wrong; and the answers that it put on record."""
+
+    wrong: Wrong | None
+    answers: list[Any]
+    asked: frozenset[str]
+
+
+@dataclass
+class Heard:
+    """A point in a check: the question asked next, and what followed from each reply to it."""
+
+    question: Packet
+    replies: dict[bytes, Heard | Conclusion] = field(default_factory=dict)
+
+
+class Memory:
+    """The conclusions of all checks, as far as this process has come to any."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self.size = 0
+        self._first: dict[tuple[str, str], tuple[Check, Heard]] = {}
+
+    def ask(self, exercise: Exercise, check: Check, student: Student) -> None:
+        """As `asking.ask`: raises `Wrong` if the check finds something; the student keeps the answers on record."""
+        told: list[tuple[Packet, Packet]] = []
+        here: Heard | Conclusion | None = self._at(exercise, check)
+        while isinstance(here, Heard):
+            reply = student.pass_on(here.question)
+            told.append((here.question, reply))
+            here = here.replies.get(digest(reply))
+        if here is None:
+            self._ask_in_earnest(exercise, check, student, told)
+            return
+        student.record[check.title] = here.answers
+        student.asked |= here.asked
+        if here.wrong is not None:
+            raise here.wrong.with_traceback(None)
+
+    def _at(self, exercise: Exercise, check: Check) -> Heard | None:
+        known, first = self._first.get((exercise.name, check.title), (None, None))
+        return first if known is check else None
+
+    def _ask_in_earnest(
+        self, exercise: Exercise, check: Check, student: Student, told: list[tuple[Packet, Packet]]
+    ) -> None:
+        talk: list[tuple[Packet, Packet]] = []
+        before = student.asked
+        student.asked = set()
+
+        def line(question: Packet) -> Packet:
+            place = len(talk)
+            if place < len(told) and same(question, told[place][0]):
+                talk.append(told[place])
+            else:
+                talk.append((question, through(question)))
+            return talk[-1][1]
+
+        wrong: Wrong | None = None
+        through, student.pass_on = student.pass_on, line
+        try:
+            ask(exercise, check, student)
+        except Wrong as found:
+            wrong = found
+            raise
+        finally:
+            student.pass_on = through
+            asked = frozenset(student.asked)
+            student.asked |= before
+            if talk and (wrong is None or wrong.__cause__ is None):  # not where a check itself stopped: that is logged
+                self._keep(exercise, check, talk, Conclusion(wrong, student.record[check.title], asked))
+
+    def _keep(
+        self, exercise: Exercise, check: Check, talk: list[tuple[Packet, Packet]], conclusion: Conclusion
+    ) -> None:
+        self.size += sum(map(weight, (reply for _, reply in talk)))
+        if self.size > self.most:
+            self._first.clear()
+            self.size = 0
+        here = self._at(exercise, check)
+        if here is None:
+            here = Heard(talk[0][0])
+            self._first[exercise.name, check.title] = (check, here)
+        for (_, reply), (question, _) in itertools.pairwise(talk):
+            key = digest(reply)
+            following = here.replies.get(key)
+            if not isinstance(following, Heard):
+                following = here.replies[key] = Heard(question)
+                self.size += weight(question)
+            here = following
+        here.replies[digest(talk[-1][1])] = conclusion
+
+
+def digest(packet: Packet) -> bytes:
+    """What tells two messages apart, truth values from numbers and zeros from negative ones included."""
+    try:
+        text = json.dumps(packet.tree)
+    except RecursionError:  # nested as deep as it could just be read: like nothing that was ever said
+        text = uuid.uuid4().hex
+    found = hashlib.blake2b(text.encode(), digest_size=16)
+    for blob in packet.blobs:
+        found.update(len(blob).to_bytes(8, "big"))
+        found.update(blob)
+    return found.digest()
+
+
+def same(one: Packet, other: Packet) -> bool:
+    return one is other or digest(one) == digest(other)
+
+
+def weight(packet: Packet) -> int:
+    """About how many bytes a message takes."""
+    return ENTRY + sum(map(len, packet.blobs))
+
+
+memory = Memory()

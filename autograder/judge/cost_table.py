@@ -1,0 +1,55 @@
+"""What catalogued mistakes earn, as a table: for the guide, and for whoever decides what they should cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..spec.catalogue import MISCONCEPTION
+from ..spec.course import exercise
+from .diagnosis import signature_store
+from .mark import by_lines, points_of_version
+from .wording import number
+
+
+@dataclass(frozen=True)
+class Price:
+    """What the versions of a mistake earn, from the least to the most: by their lines alone, and as they are marked."""
+
+    exercise: str
+    mistake: str
+    grade: str
+    points: float
+    by_lines: tuple[float, float]
+    marked: tuple[float, float]
+
+
+def prices(name: str) -> list[Price]:
+    """Of every catalogued mistake of an exercise, in the catalogue's order."""
+    declared, known = exercise(name), signature_store.of(name)
+    rows: dict[str, list[int]] = {}
+    for row, mistake in enumerate(known.names):
+        rows.setdefault(mistake, []).append(row)
+    found = []
+    for mistake, versions in rows.items():
+        alone = [by_lines(declared, known, version) for version in versions]
+        marks = [points_of_version(declared, known, version) for version in versions]
+        grade = declared.grades.get(mistake, "") or MISCONCEPTION
+        lowest, highest = (min(alone), max(alone)), (min(marks), max(marks))
+        found.append(Price(name, mistake, grade, declared.points, lowest, highest))
+    return found
+
+
+def markdown(wanted: Iterable[tuple[str, str]]) -> str:
+    """A table of these mistakes, each an exercise and a name."""
+    lines = ["| exercise | mistake | grade | points | by its lines | now |", "| --- | --- | --- | --- | --- | --- |"]
+    for name, mistake in wanted:
+        [one] = [price for price in prices(name) if price.mistake == mistake]
+        cells = (f"`{name}`", f"`{mistake}`", one.grade, number(one.points), span(one.by_lines), span(one.marked))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def span(marks: tuple[float, float]) -> str:
+    """From the least to the most, or the one number."""
+    return number(marks[0]) if marks[0] == marks[1] else f"{number(marks[0])} to {number(marks[1])}"

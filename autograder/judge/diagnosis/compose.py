@@ -1,0 +1,77 @@
+"""Two catalogued versions in one program: what both change of the reference, if they change different places of it."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+
+from ...spec.common_mistakes import SLIPS, Slip
+from ...spec.course import exercise
+
+WORDS = re.compile(r"\w+|[^\S\n]+|.|\n", re.DOTALL)
+MOST = 0.5  # of the reference: whoever changes more has written another answer, and no edit of this one
+
+Change = tuple[int, int, tuple[str, ...]]  # from this word of the reference to before that one, and what stands there
+
+
+def composed(name: str, one: str, other: str) -> str | None:
+    """The reference of an exercise with the changes of two versions; None where they are in each other's way."""
+    for first, slip in ((one, other), (other, one)):  # a slip is made from any program: it comes last
+        if made := _slips(name).get(slip):
+            return _slipped(name, first, *made)
+    reference = _words(exercise(name).source)
+    mine, theirs = _changes(name, one), _changes(name, other)
+    if mine is None or theirs is None:
+        return None
+    result: list[str] = []
+    place = -1
+    for start, end, words in sorted({*mine, *theirs}):
+        if start < place or (start == place == end and _inserted_at(place, mine, theirs)):
+            return None
+        result += [*reference[max(place, 0) : start], *words]
+        place = end
+    source = "".join([*result, *reference[max(place, 0) :]])
+    return None if source in (one, other) else source
+
+
+def _inserted_at(place: int, *versions: tuple[Change, ...]) -> bool:
+    """Whether each of these versions puts something in here: nothing says which comes first."""
+    return all(any(start == end == place for start, end, _ in changes) for changes in versions)
+
+
+@functools.lru_cache(maxsize=2048)
+def _words(source: str) -> tuple[str, ...]:
+    return tuple(WORDS.findall(source))
+
+
+@functools.lru_cache(maxsize=2048)
+def _changes(name: str, version: str) -> tuple[Change, ...] | None:
+    """What a version changes of the reference; None if that is most of it."""
+    mine, theirs = _words(exercise(name).source), _words(version)
+    shorter = min(len(mine), len(theirs))
+    before = next((i for i in range(shorter) if mine[i] != theirs[i]), shorter)
+    after = next((i for i in range(shorter - before) if mine[-1 - i] != theirs[-1 - i]), shorter - before)
+    old, new = mine[before : len(mine) - after], theirs[before : len(theirs) - after]
+    steps = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    found = tuple((before + a, before + b, new[c:d]) for step, a, b, c, d in steps if step != "equal")
+    return found if sum(end - start for start, end, _ in found) <= MOST * len(mine) else None
+
+
+@functools.cache
+def _slips(name: str) -> dict[str, tuple[Slip, int]]:
+    """The slips that are made from the reference, by their source: which slip it is, and the how-manieth of its own."""
+    declared = exercise(name)
+    return {
+        source: (slip, number)
+        for slip in SLIPS
+        if slip.name in declared.slips
+        for number, source in enumerate(slip.versions(declared.source, name, declared.takes, declared.gives))
+    }
+
+
+def _slipped(name: str, source: str, slip: Slip, number: int) -> str | None:
+    declared = exercise(name)
+    made = slip.versions(source, name, declared.takes, declared.gives)
+    known = sum(other is slip for other, _ in _slips(name).values())
+    return made[number] if len(made) == known else None

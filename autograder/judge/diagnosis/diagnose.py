@@ -1,0 +1,252 @@
+"""Naming the mistake: the catalogued version that answers the same questions as the student's code does."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...spec.course import exercise
+from ...spec.exercise import Exercise
+from ..run_check import answering
+from ..student import agree
+from . import mistake_costs, pair_cache, signature_store
+from .pairs import Answered, Errors, errors
+from .signatures import answer_to
+from .sketch import Sketch, sketch, verdict
+
+MAX_DIAGNOSES = 3  # more would not be read
+
+
+@dataclass
+class Line:
+    """One line of the rubric as it came out."""
+
+    title: str
+    weight: float
+    passed: bool
+    message: str = ""
+    symptom: str = ""
+    judged: bool = True  # False: what failed is no fault of what the line is about
+
+
+@dataclass
+class Diagnosis:
+    """A mistake by name: a catalogued one that gives the results of the student's code, or one that shows itself."""
+
+    mistake: str
+    sentence: str
+    checks: list[str]  # titles of the checks that it explains
+    share: float = mistake_costs.NOTHING_SAVED  # of the points that it costs if all else is right
+
+
+def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list]) -> list[Diagnosis]:
+    """The catalogued mistakes behind the lines that failed; `record` holds the student's answers by check.
+
+    Where no single one explains all of them, two that do so together, in one program, go before what explains a part.
+    """
+    failed = {line.title: line.weight for line in lines if not line.passed}
+    answered = {title: weight for title, weight in failed.items() if record.get(title)}
+    catalogue = _Catalogue(exercise, record)
+    passed = [title for title in record if title not in failed]
+    alone = _singly(catalogue, answered, passed)
+    found: list[Diagnosis] = []
+    for version, titles in alone:
+        _add(found, catalogue.named(version, titles, catalogue.cost(version, titles)))
+    unexplained = [title for title in answered if not any(title in titles for _, titles in alone)]
+    if (unexplained or len(found) > 1) and _worked(record):
+        together = catalogue.together(list(answered), passed, [version for version, _ in alone])
+        if together:
+            found = together
+            unexplained = [title for title in answered if not any(title in one.checks for one in together)]
+    for line in lines:
+        if line.title in unexplained and line.symptom and len(found) < MAX_DIAGNOSES:
+            _add(found, Diagnosis(line.symptom, line.message, [line.title]))
+    # A changed input makes other checks fail in its wake, so it is said first.
+    return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
+
+
+def _singly(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """Versions that explain failed checks by themselves, each with those that it explains.
+
+    A version is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
+    Of the candidates for the heaviest failed check, the one that explains most of the others is named (among equals,
+    the one whose errors say the same words); then the same for what it leaves unexplained. One that explains all of
+    them beyond doubt is named before others are asked for their answers.
+    """
+    unexplained = dict(failed)
+    possible = list(catalogue.failing_none_of(passed))
+    found: list[tuple[int, list[str]]] = []
+    names: set[str] = set()
+    for title in sorted(failed, key=lambda title: -failed[title]):
+        if title not in unexplained or len(names) == MAX_DIAGNOSES:
+            continue
+        best = _best(catalogue, possible, title, unexplained, catalogue.surely_same)
+        if best is None or not catalogue.tells_all(*best, unexplained):
+            best = _best(catalogue, possible, title, unexplained, catalogue.same)
+        if best is not None:
+            found.append(best)
+            names.add(catalogue.known.names[best[0]])
+            for other in best[1]:
+                del unexplained[other]
+    return found
+
+
+def _best(
+    catalogue: _Catalogue, possible: Sequence[int], title: str, weights: dict[str, float], same: Callable
+) -> tuple[int, list[str]] | None:
+    """The version that answers this check as the student did and explains most of these, with what it explains."""
+    explained = {
+        version: [other for other in weights if same(version, other)] for version in possible if same(version, title)
+    }
+    return max(
+        explained.items(),
+        key=lambda one: (
+            sum(weights[other] for other in one[1]),
+            sum(catalogue.says_the_same(one[0], other) for other in one[1]),
+        ),
+        default=None,
+    )
+
+
+def _add(found: list[Diagnosis], new: Diagnosis) -> None:
+    for known in found:
+        if known.mistake == new.mistake:
+            known.checks += new.checks
+            known.share = max(known.share, new.share)
+            return
+    found.append(new)
+
+
+class _Catalogue:
+    """An exercise's catalogued versions beside one student's answers. Versions have the numbers of their order."""
+
+    def __init__(self, exercise: Exercise, record: dict[str, list]) -> None:
+        self.exercise, self.record = exercise, record
+        self.known = signature_store.of(exercise.name)
+        self.columns = {check.title: column for column, check in enumerate(exercise.checks)}
+        self._own: dict[str, Sketch] = {}
+
+    def failing_none_of(self, titles: Sequence[str]) -> Iterator[int]:
+        columns = [self.columns[title] for title in titles if title in self.columns]
+        for version in range(len(self.known.versions)):
+            if not self.known.failed[version, columns].any():
+                yield version
+
+    def says_the_same(self, version: int, title: str) -> bool:
+        """Whether the errors of both, if there are any, have the same messages."""
+        return self.own(title).words == self.known.sketch(version, self.columns[title]).words
+
+    def named(self, version: int, titles: Sequence[str], share: float) -> Diagnosis:
+        name = self.known.names[version]
+        return Diagnosis(name, self.exercise.sentences[name], list(titles), share)
+
+    def together(self, failed: Sequence[str], passed: Sequence[str], alone: Sequence[int]) -> list[Diagnosis]:
+        """Two mistakes that together answer all these checks as the student did, if a search finds them.
+
+        Each costs what it costs alone. If the errors say something else, they may be others, and cost everything. Where
+        several pairs answer like that, and their errors do not tell, only what they have in common is certain.
+        """
+        mine = Answered({t: self.record[t] for t in failed}, {t: self.own(t) for t in failed}, tuple(passed))
+        found = pair_cache.explaining(self.exercise, self.known, mine, list(itertools.combinations(alone, 2)))
+        if not found:
+            return []
+        said = [pair for pair in found if all(list(errors(self.record[t])) == pair.errors.get(t, []) for t in failed)]
+        [pair, *others] = said or found
+        common = set.intersection(*({self.known.names[one] for one in each.versions} for each in said or found))
+        certain = not others and all(self._alike(title, pair.errors.get(title, [])) for title in failed)
+        result = []
+        for version in pair.versions:
+            if self.known.names[version] in common:
+                fails = [title for title in failed if self.known.failed[version, self.columns[title]]]
+                share = (
+                    mistake_costs.cost(self.exercise, self.known, version) if certain else mistake_costs.NOTHING_SAVED
+                )
+                result.append(self.named(version, fails, share))
+        if not others:
+            for title in failed:
+                if not any(title in one.checks for one in result):  # what neither fails alone
+                    result[0].checks.append(title)
+        return result
+
+    def cost(self, version: int, titles: Sequence[str]) -> float:
+        """What a version costs; everything where its errors say something else: then it may be another mistake."""
+        if all(self.says_the_same(version, title) or self.refuses_alike(version, title) for title in titles):
+            return mistake_costs.cost(self.exercise, self.known, version)
+        return mistake_costs.NOTHING_SAVED
+
+    def refuses_alike(self, version: int, title: str) -> bool:
+        """Whether their errors say the same but for what is refused as asked: that is said in everybody's own words."""
+        theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
+        return self._alike(title, list(errors(theirs)))
+
+    def _alike(self, title: str, theirs: Errors) -> bool:
+        mine = list(errors(self.record[title]))
+        if mine == theirs:
+            return True
+        asked_for = set(errors(_answers(self.exercise.name, self.exercise.source, self.columns[title])))
+        return len(mine) == len(theirs) and all(
+            own == other or (own[0] == other[0] and other in asked_for) for own, other in zip(mine, theirs, strict=True)
+        )
+
+    def own(self, title: str) -> Sketch:
+        """The sketch of what the student answered to a check."""
+        if title not in self._own:
+            self._own[title] = sketch(self.record[title])
+        return self._own[title]
+
+    def tells_all(self, version: int, explained: Sequence[str], titles: Collection[str]) -> bool:
+        """Whether no other version could explain more of these checks, or say more of the same words."""
+        return len(explained) == len(titles) and all(self.says_the_same(version, title) for title in explained)
+
+    def surely_same(self, version: int, title: str) -> bool:
+        """Whether the sketches alone say that a version fails a check as the student did."""
+        return self._decided(version, title) is True
+
+    def _decided(self, version: int, title: str) -> bool | None:
+        if not self.known.failed[version, self.columns[title]]:
+            return False  # what passes explains nothing, near as its numbers may be
+        return verdict(self.own(title), self.known.sketch(version, self.columns[title]))
+
+    def same(self, version: int, title: str) -> bool:
+        """Whether a version answers a check that the student failed as the student did, and fails it, too."""
+        decided = self._decided(version, title)
+        if decided is None:
+            theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
+            return agree(self.record[title], theirs)
+        return decided
+
+
+def _worked(record: dict[str, list]) -> bool:
+    """Whether an answer shows work of its own: two mistakes can come to a constant, or to the input as it came, too.
+
+    Tensors that can be seen tell; where there are none, answers that are not all the same.
+    """
+    answers = [answer for answers in record.values() for answer in answers if isinstance(answer, dict)]
+    values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
+    if not values:
+        return len({repr(answer["value"]) for answer in answers if "value" in answer}) > 1
+    return any(
+        value.device.type != "meta"
+        and value.numel() > 1
+        and bool((value != value.reshape(-1)[0]).any())
+        and not any(torch.equal(value.double(), given.double()) for given in _tensors(answer.get("inputs")))
+        for value, answer in values
+    )
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors in a value, as far as they lie open."""
+    found = value if isinstance(value, (list, tuple)) else [value]
+    return [one for one in found if isinstance(one, torch.Tensor)]
+
+
+@functools.lru_cache(maxsize=256)
+def _answers(name: str, source: str, check: int) -> list:
+    """A version's own answers to one check, for the few cases that a sketch leaves open."""
+    declared = exercise(name)
+    return answer_to(declared, declared.checks[check], answering(declared, source)).answers

@@ -1,0 +1,111 @@
+"""What a mistake costs that is known by name: the mark of an answer that is right otherwise.
+
+The lines of a rubric are not independent: one slip at the beginning fails nearly all of them. So where named mistakes
+explain everything that failed, the points less what these mistakes cost are a second reckoning, and the better of the
+two counts. A mistake costs what the room says of it, a slip, a misconception or the point of the exercise missed, and
+never more than the lines that it fails by itself. What each is worth stands here; `costs.toml`, beside
+`nbgrader_config.py`, may say otherwise.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...spec.catalogue import GRADES, MISCONCEPTION, MISSED, SLIP
+from ...spec.course import course, exercise
+from ...spec.exercise import Exercise
+from ..wording import number
+
+if TYPE_CHECKING:
+    from .signatures import Signatures  # which needs torch: commands that mark nothing do not
+
+FILE = "costs.toml"
+NOTHING_SAVED = 1.0  # the share that costs everything: then the lines alone decide
+SMALLEST = 0.01  # points that a mistake costs at least, so that no mark is full
+
+
+class CostsError(ValueError):
+    """The file says something that cannot be; the sentence says what."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Shares of an exercise's points, by how grave a mistake is; and of single mistakes, by exercise and name."""
+
+    slip: float = 0.25
+    misconception: float = 0.5
+    single: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
+
+    def of(self, name: str, mistake: str, grade: str) -> float:
+        """The share of its points that an exercise of this name loses by a mistake, if all else is right."""
+        said = self.single.get(name, {}).get(mistake, grade)
+        if isinstance(said, float):
+            return said
+        return {SLIP: self.slip, MISSED: NOTHING_SAVED}.get(said, self.misconception)
+
+
+@functools.cache
+def costs() -> Costs:
+    """What mistakes cost in this course."""
+    path = course().root / FILE
+    return read(path.read_text("utf-8"), path) if path.is_file() else Costs()
+
+
+def read(text: str, path: Path = Path(FILE)) -> Costs:
+    """What the file says. Raises `CostsError` if it is none of what it could be."""
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CostsError(f"{path} cannot be read: {error}") from None
+    shares = {grade: _share(said.pop(grade, getattr(Costs, grade)), grade, path) for grade in (SLIP, MISCONCEPTION)}
+    if shares[SLIP] > shares[MISCONCEPTION]:
+        raise CostsError(f"{path}: a slip costs more than a misconception")
+    single = {name: _single(name, entries, path) for name, entries in said.items()}
+    return Costs(shares[SLIP], shares[MISCONCEPTION], single)
+
+
+def _single(name: str, entries: Any, path: Path) -> dict[str, str | float]:
+    if not isinstance(entries, dict):
+        raise CostsError(f"{path}: {name!r} is none of {SLIP}, {MISCONCEPTION} and [the name of an exercise]")
+    try:
+        known = exercise(name).sentences
+    except ValueError as error:
+        raise CostsError(f"{path}: {error}") from None
+    for mistake in entries:
+        if mistake not in known:
+            raise CostsError(f"{path}: {name} has no catalogued mistake {mistake!r}: see `autograder mistakes {name}`")
+    return {m: said if said in GRADES else _share(said, f"{name}.{m}", path) for m, said in entries.items()}
+
+
+def _share(said: Any, what: str, path: Path) -> float:
+    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 < said <= 1:
+        raise CostsError(f"{path}: {what} is {said!r}: a share of the points above 0 and up to 1 is asked for")
+    return float(said)
+
+
+def cost(exercise: Exercise, known: Signatures, version: int) -> float:
+    """The share of the points that a catalogued version costs by itself: no more than the lines that it fails."""
+    weights = [check.weight for check in exercise.checks]
+    failed = sum(weight for weight, wrong in zip(weights, known.failed[version], strict=True) if wrong)
+    name = known.names[version]
+    return min(costs().of(exercise.name, name, exercise.grades.get(name, "")), failed / sum(weights))
+
+
+def by_costs(points: float, shares: Sequence[float]) -> float:
+    """The points less what these mistakes cost."""
+    return max(0.0, min(round(points * (1 - sum(shares)), 2), round(points - SMALLEST, 2)))
+
+
+def sentence(points: float, earned: float, shares: Sequence[float]) -> str:
+    """What the student reads of it."""
+    grades = [f"a {SLIP if share <= costs().slip else MISCONCEPTION}" for share in shares]
+    lost = f"{number(points - earned)} of {number(points)} points"
+    if len(grades) == 1:
+        return f"This is {grades[0]} in an answer that is right otherwise: it costs {lost}."
+    each = " and ".join(f"{grade} ({number(points * share)})" for grade, share in zip(grades, shares, strict=True))
+    return f"These are {each} in an answer that is right otherwise: together they cost {lost}."

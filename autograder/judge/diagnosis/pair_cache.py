@@ -1,0 +1,95 @@
+"""Which two mistakes explain which answers, or that none do: found once, and kept in the user's cache.
+
+An entry is a file of its own, named by what was answered, and written in one step: processes that work at the same
+time do at worst the same work. Entries hold for one state of the exercise's files and of the program that searches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from ...spec.exercise import Exercise
+from . import keys, pairs
+from .pairs import Answered, Pair
+from .signatures import Signatures
+from .similarity import alike, packed
+
+log = logging.getLogger(__name__)
+
+
+def explaining(
+    exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]] = ()
+) -> list[Pair]:
+    """The pairs that explain these answers, as they were found before, or by a search now."""
+    entry: dict[str, Any] = {
+        "failed": {title: packed(one) for title, one in mine.sketches.items()},
+        "passed": sorted(mine.passed),
+    }
+    place = home(exercise.name)
+    path = place / (hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()[:24] + ".json")
+    kept = _read(path, len(known.versions))
+    if kept is not None:
+        return kept["pairs"]
+    for other in _entries(place, len(known.versions)):
+        if other["passed"] == entry["passed"] and alike(other["failed"], entry["failed"]):
+            if not other["pairs"]:  # the same answers up to rounding
+                return []
+            first = [*(pair.versions for pair in other["pairs"]), *first]
+            break
+    found = pairs.search(exercise, known, mine, first)
+    if found is not None:
+        _write(path, entry | {"pairs": [asdict(pair) for pair in found]})
+    return found or []
+
+
+def home(name: str) -> Path:
+    """Where entries lie that hold for an exercise as it is now."""
+    key = keys.run_key(keys.letter_key(name) + keys.module_key(Path(__file__)))
+    return platformdirs.user_cache_path("autograder") / "pairs" / f"{name}-{key}"
+
+
+def _entries(place: Path, versions: int) -> Iterator[dict]:
+    for path in sorted(place.glob("*.json")):
+        if (entry := _read(path, versions)) is not None:
+            yield entry
+
+
+def _read(path: Path, versions: int) -> dict[str, Any] | None:
+    """An entry; None if there is none, or it is none that could have been written here."""
+    try:
+        entry = json.loads(path.read_text("utf-8"))
+        entry["pairs"] = [pairs.read(said) for said in entry["pairs"]]
+        fits = all(0 <= version < versions for pair in entry["pairs"] for version in pair.versions)
+        return entry if fits and isinstance(entry["failed"], dict) and isinstance(entry["passed"], list) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _write(path: Path, entry: dict) -> None:
+    """In one step, as signatures are. Where nothing can be kept, the answer is as good."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    except OSError as error:
+        log.warning("what was found out about two mistakes at once cannot be kept: %s", error)
+        return
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            json.dump(entry, file)
+        os.replace(name, path)
+    except OSError as error:
+        log.warning("what was found out about two mistakes at once cannot be kept: %s", error)
+        Path(name).unlink(missing_ok=True)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

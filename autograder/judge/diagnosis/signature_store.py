@@ -1,0 +1,179 @@
+"""Signatures for whoever needs them: `of(name)`, and `learn(names)`, which fills them on all cores by its workers.
+
+A worker is a Python process of its own (`python -m autograder.judge.diagnosis.signature_store`), so that catalogued programs can do no
+harm to the process that marks: it reads a line "NAME row row …" and answers with the signatures of these versions.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import io
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import filelock
+from tqdm.auto import tqdm
+
+from . import keys, signatures
+from .signatures import Signatures
+
+CHUNK = 6  # versions that a worker is asked for at once
+FEW = 12  # versions that are computed here and now; for more, processes are started
+
+
+@functools.cache
+def of(name: str) -> Signatures:
+    """The signatures of an exercise's catalogue, in its order; what is not known yet is computed, and kept."""
+    letters = keys.letter_key(name)
+    ordered = signatures.cached(name, letters)
+    for path in (signatures.shipped(name), ordered):
+        if (known := signatures.load(path, letters=letters)) is not None:
+            return known
+    key = keys.exercise_key(name)
+    rows = signatures.missing(name)
+    if len(rows) > FEW:
+        learn([name])
+    elif rows:
+        with filelock.FileLock(signatures.lock_of(name)):  # another process may be at it: then its work is read
+            rows = signatures.missing(name)
+            kept = signatures.load(signatures.cached(name), key)
+            if rows:
+                new = signatures.learned(name, rows)
+                signatures.save(new if kept is None else kept.joined(new), signatures.cached(name), key)
+    found = signatures.known(name, key)
+    place = {version: row for row, version in enumerate(found.versions)}
+    found = found.chosen([place[source] for source in signatures.sources_of(name)])
+    found.names = signatures.names_of(name)
+    signatures.save(found, ordered, key, letters)
+    return found
+
+
+def learn(names: Iterable[str], keep: bool = False, workers: int | None = None) -> int:
+    """Compute what is missing of these exercises' signatures. Returns the number of versions that were computed.
+
+    They go into the user's cache, or with `keep` to the course's own, which then holds them for its present catalogue
+    alone.
+    """
+    names = list(names)
+    rows = {name: signatures.missing(name) for name in names}
+    todo: queue.SimpleQueue = queue.SimpleQueue()
+    for name in sorted(names, key=lambda name: -len(rows[name])):
+        for start in range(0, len(rows[name]), CHUNK):
+            todo.put((name, rows[name][start : start + CHUNK]))
+    total = sum(map(len, rows.values()))
+    if total:
+        _run_workers(todo, {name: len(found) for name, found in rows.items() if found}, total, workers)
+    if keep:
+        for name in names:
+            of.cache_clear()
+            found = of(name)
+            key, letters = keys.exercise_key(name), keys.letter_key(name)
+            signatures.save(found, signatures.shipped(name), key, letters)
+    return total
+
+
+def _run_workers(todo: queue.SimpleQueue, left: dict[str, int], total: int, workers: int | None) -> None:
+    gathered: dict[str, list[Signatures]] = {name: [] for name in left}
+    lock = threading.Lock()
+    failures: list[BaseException] = []
+    bar = tqdm(total=total, desc="learning what each mistake answers", unit=" versions", disable=None, leave=False)
+
+    def work() -> None:
+        try:
+            with Worker() as worker:
+                while not failures:
+                    name, wanted = todo.get_nowait()
+                    found = worker.ask(name, wanted)
+                    with lock:
+                        gathered[name].append(found)
+                        left[name] -= len(wanted)
+                        bar.update(len(wanted))
+                        if not left[name]:
+                            _add(name, functools.reduce(Signatures.joined, gathered.pop(name)))
+        except queue.Empty:
+            pass
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(workers or os.cpu_count() or 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    bar.close()
+    if failures:
+        raise RuntimeError(f"the signatures could not be computed: {failures[0]}") from failures[0]
+
+
+def _add(name: str, new: Signatures) -> None:
+    """Add to what this machine keeps; somebody else may have done so in the meantime."""
+    key = keys.exercise_key(name)
+    with filelock.FileLock(signatures.lock_of(name)):
+        known = signatures.load(signatures.cached(name), key)
+        signatures.save(known.joined(new) if known is not None else new, signatures.cached(name), key)
+
+
+class Worker:
+    """A process that computes signatures, asked from here; what `environment` says is otherwise for it."""
+
+    def __init__(self, **environment: str) -> None:
+        self.environment = environment
+
+    def __enter__(self) -> Worker:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ
+            | {
+                "OMP_NUM_THREADS": "1",
+                "PYTHONHASHSEED": "0",  # as in the template: the order of a set is the same for students and mistakes
+                "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
+            }
+            | self.environment,
+        )
+        return self
+
+    def ask(self, name: str, rows: list[int]) -> Signatures:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(" ".join([name, *map(str, rows)]) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a version of {name} (one of rows {rows}) ended its process")
+        return signatures.read(io.BytesIO(base64.b64decode(line)), keys.exercise_key(name))
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def main() -> None:
+    """The life of a worker."""
+    import logging
+
+    import torch
+
+    torch.set_num_threads(1)
+    logging.disable(logging.CRITICAL)  # what is strange about an answer is in its signature
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what catalogued programs print must not pass for an answer
+    for line in sys.stdin:
+        name, *rows = line.split()
+        buffer = io.BytesIO()
+        signatures.write(signatures.learned(name, list(map(int, rows))), buffer, keys.exercise_key(name))
+        answers.write(base64.b64encode(buffer.getvalue()).decode() + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

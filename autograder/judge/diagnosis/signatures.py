@@ -1,0 +1,209 @@
+"""What every catalogued wrong version answers to every check: computed once, kept, and looked up ever after.
+
+A signature is a matrix for each exercise: for each version and check, did it fail, and a sketch of what it answered.
+It is kept under a key of the sources that decide what is asked and how answers are read (`keys`); each version's row
+by the version's own source. What has changed is never used; what was added is computed alone. Signatures lie with the
+course and, whatever else was needed on this machine, in the user's cache. Where not a letter of the files has changed,
+nothing need be parsed to know that a signature is the right one.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import platformdirs
+
+from ...spec import course
+from ...spec.exercise import Check, Exercise, Wrong
+from .. import run_check, student
+from ..check_cache import memory
+from . import keys, sketch
+from .sketch import KINDS, PROJECTIONS, Sketch
+
+PRECISION = {kind: np.float64 if kind.endswith("double") else np.float32 for kind in KINDS}  # that sums are kept in
+FIELDS = ("failed", "strange", "digests", "words", *KINDS)
+
+
+@dataclass
+class Signatures:
+    """Of one exercise, in the order of its catalogue: `failed` [versions, checks], and the sketches."""
+
+    versions: tuple[str, ...]  # their sources
+    names: tuple[str, ...]  # of their mistakes
+    failed: np.ndarray  # bool [versions, checks]
+    strange: np.ndarray  # bool [versions, checks]: the check stopped instead of judging
+    digests: np.ndarray  # int64 [versions, checks]
+    words: np.ndarray  # int64 [versions, checks]
+    single: np.ndarray  # float32 [versions, checks, PROJECTIONS]
+    double: np.ndarray  # float64 [versions, checks, PROJECTIONS]
+    given_single: np.ndarray  # float32 [versions, checks, PROJECTIONS]
+    given_double: np.ndarray  # float64 [versions, checks, PROJECTIONS]
+
+    @classmethod
+    def empty(cls, checks: int) -> Signatures:
+        numbers = np.zeros((0, checks, PROJECTIONS))
+        flags = np.zeros((0, checks), bool)
+        digests = np.zeros((0, checks), np.int64)
+        sums = [numbers.astype(PRECISION[kind]) for kind in KINDS]
+        return cls((), (), flags, flags, digests, digests, *sums)
+
+    def sketch(self, version: int, check: int) -> Sketch:
+        digest, words = int(self.digests[version, check]), int(self.words[version, check])
+        sums = np.stack([getattr(self, kind)[version, check].astype(np.float64) for kind in KINDS])
+        return Sketch(digest, words, sums)
+
+    def chosen(self, rows: list[int]) -> Signatures:
+        return Signatures(
+            tuple(self.versions[row] for row in rows),
+            tuple(self.names[row] for row in rows),
+            *(getattr(self, name)[rows] for name in FIELDS),
+        )
+
+    def joined(self, more: Signatures) -> Signatures:
+        return Signatures(
+            self.versions + more.versions,
+            self.names + more.names,
+            *(np.concatenate([getattr(self, name), getattr(more, name)]) for name in FIELDS),
+        )
+
+
+# --- looking up -------------------------------------------------------------------------------------------------------
+
+
+def shipped(name: str) -> Path:
+    """Where the course keeps an exercise's signatures."""
+    return course.home() / "signatures" / f"{name}.npz"
+
+
+def cached(name: str, key: str = "") -> Path:
+    """Where this machine keeps what the course does not, by the exercise's key if no other is given.
+
+    In the file is the source key; its name is of the run key, since another Python or torch may answer otherwise.
+    """
+    place = platformdirs.user_cache_path("autograder") / "signatures"
+    return place / f"{name}-{keys.run_key(key or keys.exercise_key(name))}.npz"
+
+
+def write(found: Signatures, file: IO[bytes], key: str, letters: str = "") -> None:
+    """`letters` is the letter key for which these are all versions, in the catalogue's order."""
+    arrays: dict[str, Any] = {field: getattr(found, field) for field in FIELDS}
+    arrays["names"] = np.array(found.names, dtype=np.str_)
+    arrays["versions"] = np.frombuffer(
+        json.dumps(found.versions).encode(), np.uint8
+    )  # np.str_ takes the longest for all
+    np.savez_compressed(file, key=np.array(key), letters=np.array(letters), **arrays)
+
+
+def read(file: Path | IO[bytes], key: str = "", letters: str = "") -> Signatures:
+    """What was written under this key, or for these letters. Raises ValueError if it was another."""
+    with np.load(file) as kept:
+        if str(kept["letters"] if letters else kept["key"]) != (letters or key):
+            raise ValueError("these signatures are of another state of the exercise")
+        versions, names = tuple(json.loads(kept["versions"].tobytes())), tuple(map(str, kept["names"]))
+        return Signatures(versions, names, *(kept[field] for field in FIELDS))
+
+
+def load(path: Path, key: str = "", letters: str = "") -> Signatures | None:
+    """What is kept there under this key, or for these letters; None if there is nothing, or something else."""
+    try:
+        return read(path, key, letters)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none yet, cut off, or of an older state
+        return None
+
+
+def save(found: Signatures, path: Path, key: str, letters: str = "") -> None:
+    """Write in one step: whoever reads meanwhile, or is killed meanwhile, sees the old file or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with open(descriptor, "wb") as file:
+            write(found, file, key, letters)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def sources_of(name: str) -> list[str]:
+    """Every catalogued version of an exercise, in the catalogue's order."""
+    return [source for mistake in course.exercise(name).mistakes for source in mistake.sources]
+
+
+def names_of(name: str) -> tuple[str, ...]:
+    """The name of each of them."""
+    return tuple(mistake.name for mistake in course.exercise(name).mistakes for _ in mistake.sources)
+
+
+def lock_of(name: str) -> Path:
+    path = cached(name).with_suffix(".lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def known(name: str, key: str) -> Signatures:
+    """What is kept of an exercise, here or with the course, in any order."""
+    parts = [found for path in (shipped(name), cached(name)) if (found := load(path, key)) is not None]
+    return functools.reduce(Signatures.joined, parts, Signatures.empty(len(course.exercise(name).checks)))
+
+
+def missing(name: str) -> list[int]:
+    """The numbers of an exercise's catalogued versions that nothing is known of."""
+    there = set(known(name, keys.exercise_key(name)).versions)
+    return [row for row, source in enumerate(sources_of(name)) if source not in there]
+
+
+# --- learning ---------------------------------------------------------------------------------------------------------
+
+
+def learned(name: str, rows: Sequence[int]) -> Signatures:
+    """Ask versions of the catalogue, by their numbers, everything, here and now."""
+    exercise = course.exercise(name)
+    sources = [sources_of(name)[row] for row in rows]
+    answers = [answers_of(exercise, source) for source in sources]
+    sketches = [[sketch.sketch(line.answers) for line in lines] for lines in answers]
+    return Signatures(
+        tuple(sources),
+        tuple(names_of(name)[row] for row in rows),
+        np.array([[line.failed for line in lines] for lines in answers]),
+        np.array([[line.strange for line in lines] for lines in answers]),
+        np.array([[one.digest for one in line] for line in sketches], np.int64),
+        np.array([[one.words for one in line] for line in sketches], np.int64),
+        *(
+            np.array([[one.sums[n] for one in line] for line in sketches], PRECISION[kind])
+            for n, kind in enumerate(KINDS)
+        ),
+    )
+
+
+@dataclass
+class Answers:
+    """What one version answered to one check."""
+
+    failed: bool
+    strange: bool
+    answers: list
+
+
+def answers_of(exercise: Exercise, source: str) -> list[Answers]:
+    """What a version answers to every check of its exercise."""
+    someone = run_check.answering(exercise, source)
+    return [answer_to(exercise, check, someone) for check in exercise.checks]
+
+
+def answer_to(exercise: Exercise, check: Check, someone: student.Student) -> Answers:
+    failed = strange = False
+    try:
+        memory.ask(exercise, check, someone)
+    except Wrong as wrong:
+        failed, strange = True, wrong.__cause__ is not None
+    return Answers(failed, strange, someone.record[check.title])

@@ -1,0 +1,50 @@
+"""Asking one check of a student, and the namespace in which a source stands as somebody's answer."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import torch
+
+from ..spec.course import blank_namespace, compiled, working_versions
+from ..spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from ..spec.inputs import fresh
+from ..untrusted.call_tracing import AnotherProfiler
+from .student import Student, in_process
+
+log = logging.getLogger(__name__)
+
+
+@torch.enable_grad()  # an answer that leaves gradients off in this process must not touch what is asked next
+def ask(exercise: Exercise, check: Check, student: Student) -> None:
+    """Raises `Wrong` if the check finds something; the student keeps the answers on record."""
+    student.begin(check.title)
+    fresh(f"{exercise.name}: {check.title}")
+    try:
+        check.ask(student)
+        student.finish()
+    except ValuesDiffer as found:
+        found.besides = student.failed_otherwise
+        raise
+    except (Wrong, AnotherProfiler):
+        raise
+    except Exception as error:  # an answer so strange that comparing it failed: wrong, and worth a look by us
+        log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)
+        raise Wrong("The result could not be compared: it is not of the kind that was asked for.") from error
+
+
+def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
+    """A notebook's namespace in which this source is the answer and the other exercises are right."""
+    namespace = blank_namespace(exercise.notebook)
+    for other, text in working_versions(exercise.notebook).items():
+        if other != exercise.name:
+            exec(compiled(text, "<working version>"), namespace)
+    with torch.enable_grad():
+        exec(compiled(source, f"<{exercise.name}>"), namespace)
+    return namespace
+
+
+def answering(exercise: Exercise, source: str) -> Student:
+    """A student in this process whose answer is this source."""
+    return in_process(namespace_with(exercise, source))

@@ -1,0 +1,189 @@
+"""Rules about the source: what an exercise may not use. Read from the syntax tree, and from the operations that ran."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import symtable
+from collections.abc import Iterable
+
+from .parsing import parse_cell, remembering
+
+
+def parse_cells(sources: Iterable[str]) -> list[ast.Module]:
+    """The syntax trees of those cells that are Python. They are shared: nobody changes them."""
+    return [tree for source in sources if (tree := parse_cell(source)) is not None]
+
+
+def definitions(sources: Iterable[str]) -> dict[str, list[ast.stmt]]:
+    """The statements at the top of cells that define each name."""
+    found: dict[str, list[ast.stmt]] = {}
+    for source in sources:
+        for name, statement in _definitions_in(source):
+            found.setdefault(name, []).append(statement)
+    return found
+
+
+@remembering
+def _definitions_in(source: str) -> list[tuple[str, ast.stmt]]:
+    trees = parse_cells([source])
+    return [(name, statement) for tree in trees for statement in tree.body for name in defined_by(statement)]
+
+
+@remembering
+def defined_in(source: str) -> frozenset[str]:
+    """The names that a cell defines at its top."""
+    return frozenset(definitions([source]))
+
+
+@remembering
+def needed_by(source: str) -> frozenset[str]:
+    """The names a cell takes from the notebook: used without having been defined there, functions' bodies included."""
+    needed: set[str] = set()
+    own: set[str] = set()
+    for tree in parse_cells([source]):
+        for statement in tree.body:
+            bound = {
+                node.id
+                for loop in ast.walk(statement)
+                if isinstance(loop, (ast.For, ast.withitem))
+                for node in ast.walk((loop.target if isinstance(loop, ast.For) else loop.optional_vars) or ast.Pass())
+                if isinstance(node, ast.Name)
+            }
+            needed |= global_names(statement) - own - bound
+            own |= set(defined_by(statement))
+    return frozenset(needed)
+
+
+def defined_by(statement: ast.stmt) -> Iterable[str]:
+    """The names that a statement at the top of a cell defines."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield statement.name
+    elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+        for alias in statement.names:
+            yield (alias.asname or alias.name).split(".")[0]
+    else:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+
+
+def reachable(name: str, sources: Iterable[str], stop: Iterable[str] = ()) -> list[ast.stmt]:
+    """The definitions that `name` uses, directly or through helpers; those named in `stop` are not followed."""
+    known, todo, seen, result = definitions(sources), [name], set(stop) - {name}, []
+    while todo:
+        current = todo.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for statement in known.get(current, ()):
+            result.append(statement)
+            todo += global_names(statement)
+    return result
+
+
+@functools.lru_cache(maxsize=16384)
+def global_names(statement: ast.stmt) -> frozenset[str]:
+    """The names a definition takes from the notebook: not its parameters and local variables."""
+    try:
+        table = symtable.symtable(_scoped_source(statement), "<cell>", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # it means something in its cell only
+        return frozenset(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
+    top_level = frozenset(symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced())
+    return top_level | frozenset(
+        symbol.get_name() for scope in _scopes(table) for symbol in scope.get_symbols() if symbol.is_global()
+    )
+
+
+def _scoped_source(statement: ast.stmt) -> str:
+    """Return the source with comprehensions as generators: since Python 3.12 only these have scopes of their own."""
+    source = ast.unparse(statement)
+    if not any(isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)) for node in ast.walk(statement)):
+        return source
+    return ast.unparse(_AsGenerators().visit(ast.parse(source)))  # a tree of its own: the statement's is shared
+
+
+class _AsGenerators(ast.NodeTransformer):
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.GeneratorExp(node.elt, node.generators)
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+
+
+def _scopes(table: symtable.SymbolTable) -> Iterable[symtable.SymbolTable]:
+    for child in table.get_children():
+        yield child
+        yield from _scopes(child)
+
+
+def uses(name: str, sources: Iterable[str]) -> set[str]:
+    """The global names that the definition of `name` mentions, helpers included."""
+    return {used for statement in reachable(name, sources) for used in global_names(statement)}
+
+
+# What finds a function by a name that is put together while the program runs, and what leads to the judge's own parts
+# in the process, where the record of what runs could be forged. An answer to an exercise with a ban needs none of it.
+LOOKUPS = frozenset(
+    {"eval", "exec", "compile", "__import__", "vars", "globals", "__builtins__"}
+)  # as names of Python's
+LOOKUP_ATTRIBUTES = frozenset({"import_module", "attrgetter", "methodcaller", "builtins"}) | {
+    *("__dict__", "__getattribute__", "__getattr__", "__builtins__"),
+}
+INTERNALS = frozenset(
+    {"autograder", "sys.modules", "Responder", "_getframe", "get_objects", "get_referrers", "settrace", "setprofile"}
+) | {"addaudithook", "_enable_record_function", "_enable_profiler_legacy", "_disable_profiler_legacy"}
+
+
+def evasions(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str]:
+    """Ways around the record of what an answer uses: into the judge, in any cell, or by names that are put together.
+
+    What an answer uses is seen while it runs, by whatever name (`bans`). These could hide it, so they are not allowed.
+    """
+    sources = list(sources)
+    found = {word for source in sources for word in _internals_in(source)}
+    own = definitions(sources)
+    for statement in reachable(name, sources, stop):
+        found |= {word for word in global_names(statement) & LOOKUPS if word not in own}
+        found |= {word for word in _words(statement) if word in LOOKUP_ATTRIBUTES}
+        found |= {"getattr" for node in ast.walk(statement) if _computed_getattr(node)}
+    return sorted(found)
+
+
+@remembering
+def _internals_in(source: str) -> frozenset[str]:
+    return INTERNALS.intersection(word for tree in parse_cells([source]) for word in _words(tree))
+
+
+def _words(tree: ast.AST) -> Iterable[str]:
+    """Every name that occurs: of variables, attributes and imported things."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="sys"), attr="modules"):
+                yield "sys.modules"
+            case ast.Name(id=word) | ast.Attribute(attr=word):
+                yield word
+            case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.]*autograder[\w.]*", text):  # no sentence
+                yield "autograder"
+            case ast.Attribute(value=ast.Name(id="self"), attr="__dict__"):
+                pass
+            case ast.Import(names=aliases):
+                yield from (part for alias in aliases for part in alias.name.split("."))
+            case ast.ImportFrom(module=module, names=aliases):
+                yield from (module or "").split(".")
+                yield from (alias.name for alias in aliases)
+
+
+def _computed_getattr(node: ast.AST) -> bool:
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"):
+        return False
+    return not (len(node.args) > 1 and (isinstance(node.args[1], ast.Constant) or _is_self(node.args[0])))
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"

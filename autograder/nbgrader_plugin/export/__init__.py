@@ -1,0 +1,1 @@
+"""Export marks and verdicts for learning-management systems and for analysis."""

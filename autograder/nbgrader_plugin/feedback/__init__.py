@@ -1,0 +1,1 @@
+"""Write feedback pages: one HTML file a notebook, offline, without scripts."""

@@ -1,0 +1,90 @@
+"""What making one page may cost: seconds of a processor, and characters. What is left is shown plainly, or left out.
+
+Each piece of a notebook is cheap by itself (see `sanitised`), but a notebook has many. The grader's own words on a page
+are not counted: they are always there.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from markupsafe import Markup
+
+from ..intake.sanitize import printable
+
+SECONDS = 30.0
+SIZE = 32 * 2**20
+PLAIN = (
+    "Making this page took longer than the {seconds:g} seconds that a page may take. From there on, what the notebook "
+    "holds is shown as plain text."
+)
+CUT = "This page would be larger than the {size:g} MiB that a page may have. What did not fit is left out."
+LEFT_OUT = Markup('<p class="notice">Left out: it does not fit into this page.</p>')
+
+
+class _TimeIsUp(BaseException):
+    """No `Exception`: whatever is stopped by it must not take it for a mistake in a formula, say."""
+
+
+class Budget:
+    """Of one page, while it is made."""
+
+    def __init__(self, seconds: float = SECONDS, size: int = SIZE) -> None:
+        self.seconds, self.size = seconds, size
+        self._end = time.process_time() + seconds
+        self._room = size
+        self._armed = False
+        self._plain = self._cut = False
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is to be said of it on the page."""
+        said = [PLAIN.format(seconds=self.seconds)] if self._plain else []
+        return said + ([CUT.format(size=self.size / 2**20)] if self._cut else [])
+
+    def piece(self, make: Callable[[], Markup], text: str) -> Markup:
+        """What is made; if there is no time for that, the text that it is made of; nothing, if there is no room."""
+        made = None
+        try:
+            with self._timed():
+                made = make()
+        except _TimeIsUp:
+            self._plain = True
+            made = _plainly(text)
+        if len(made) > self._room:
+            self._cut = True
+            made = LEFT_OUT if len(LEFT_OUT) <= self._room else Markup()
+        self._room -= len(made)
+        return made
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Stops what runs longer than the page may still take; where signals do not come, between two pieces only."""
+        left = self._end - time.process_time()
+        if left <= 0:
+            raise _TimeIsUp
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGPROF, self._stop)
+        self._armed = True
+        signal.setitimer(signal.ITIMER_PROF, left)
+        try:
+            yield
+        finally:
+            self._armed = False
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
+
+    def _stop(self, *_: Any) -> None:
+        if self._armed:
+            raise _TimeIsUp
+
+
+def _plainly(text: str) -> Markup:
+    return Markup("<pre>{}</pre>").format(printable(text)) if text.strip() else Markup()

@@ -1,0 +1,187 @@
+"""Text cells, code and outputs as markup for a feedback page: cleaned, with formulas set, and nothing that runs."""
+
+from __future__ import annotations
+
+import functools
+import re
+import secrets
+from html import escape
+from typing import Any
+
+from markupsafe import Markup
+from nbconvert.filters.ansi import ansi2html
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbformat import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+
+from ...judge.wording import MIME
+from ..intake import sanitize
+from .lexer import NotebookLexer
+from .mathml import mathml
+
+REMEMBERED = 4096  # pieces: some twenty notebooks' worth
+MAX_REMEMBERED = 2**16  # characters in one piece
+MAX_FORMULAS = 1_000  # in one cell that are set
+NO_WORDS = "A picture that this cell made; it came without a description."
+UNSTYLED = re.compile(
+    r'<span class="(?:n|p|w|o|nb|bp|nn|nc|fm|vm|kc|si|se|sa|nf)">([^<]*)</span>'
+)  # see the style sheet
+HEADING = re.compile(r"<(/?)h([1-6])(?=[\s>])")
+TITLE = re.compile(r"\A<p><strong>\w+: [\d.]+ of [\d.]+ points</strong></p>")  # of a rubric; the page says it above
+FORMULA = f"formula{secrets.token_hex(8)}x"  # what stands for a formula while a text is cleaned; nobody can know it
+# An empty heading says nothing to those who hear it; the keyboard can scroll a table that is wider than the page.
+READABLE = {"<th></th>": "<td></td>", "<table>": '<table tabindex="0">'}
+PLACE = re.compile(rf"{FORMULA}(\d+)x")
+PIECES = re.compile(rf'(<(?:"[^"]*"|[^">])*>)|{FORMULA}(\d+)x')
+
+
+class _Renderer(IPythonRenderer):
+    """Notebooks' Markdown, one level further down, since the page has the first heading. Formulas are kept aside."""
+
+    def __init__(self, attachments: dict[str, Any]) -> None:
+        super().__init__(escape=False, attachments=attachments)
+        self.formulas: list[tuple[str, bool]] = []
+
+    def heading(self, text: str, level: int, **attrs: Any) -> str:
+        name = re.sub(r"\s+", "-", re.sub(r"<[^>]*>", "", text).strip())
+        return f'<h{min(level + 1, 6)} id="{escape(name)}">{text}</h{min(level + 1, 6)}>\n'
+
+    def block_mermaidjs(self, code: str) -> str:
+        return f"<pre>{escape(code)}</pre>"
+
+    def _embed_image_or_attachment(self, src: str) -> str:
+        if src.startswith("attachment:") and src.removeprefix("attachment:") not in self.attachments:
+            return ""
+        return super()._embed_image_or_attachment(src)
+
+    def _aside(self, latex: str, block: bool, written: str) -> str:
+        if len(self.formulas) >= MAX_FORMULAS:
+            return written
+        self.formulas.append((latex, block))
+        return f"{FORMULA}{len(self.formulas) - 1}x"
+
+    def inline_math(self, body: str) -> str:
+        return self._aside(body, False, super().inline_math(body))
+
+    def block_math(self, body: str) -> str:
+        return self._aside(body, True, super().block_math(body))
+
+    def latex_environment(self, name: str, body: str) -> str:
+        latex = f"\\begin{{{name}}}{body}\\end{{{name}}}"
+        return self._aside(latex, True, super().latex_environment(name, body))
+
+
+def markdown(source: str, attachments: Any = None) -> Markup:
+    """The markup of a text cell."""
+    if attachments or len(source) > MAX_REMEMBERED:
+        return _markdown(source, sanitize.pictures_of(attachments))
+    return _remembered_markdown(source)
+
+
+@functools.lru_cache(REMEMBERED)
+def _remembered_markdown(source: str) -> Markup:
+    return _markdown(source, {})
+
+
+def _markdown(source: str, attachments: dict[str, Any]) -> Markup:
+    renderer = _Renderer(attachments)
+    clean = sanitize.html(MarkdownWithMath(renderer=renderer).render(sanitize.printable(source)))
+    for written, wanted in READABLE.items():
+        clean = clean.replace(written, wanted)
+
+    def put_in(found: re.Match[str]) -> str:
+        """Formulas are set in text only: within a tag, in a picture's description say, they stay what was written."""
+        if found[1] is not None:
+            return PLACE.sub(lambda place: escape(renderer.formulas[int(place[1])][0]), found[1])
+        return mathml(*renderer.formulas[int(found[2])])
+
+    return Markup(PIECES.sub(put_in, clean) if renderer.formulas else clean)
+
+
+def code(source: str) -> Markup:
+    """Highlighted Python."""
+    return _code(source) if len(source) > MAX_REMEMBERED else _remembered_code(source)
+
+
+@functools.lru_cache(REMEMBERED)
+def _remembered_code(source: str) -> Markup:
+    return _code(source)
+
+
+def _code(source: str) -> Markup:
+    made = highlight(source, NotebookLexer(), HtmlFormatter(nowrap=True))
+    return Markup(f'<pre class="code"><code>{UNSTYLED.sub(_inside, made).rstrip()}</code></pre>')
+
+
+def _inside(found: re.Match[str]) -> str:
+    return found[1]
+
+
+def output(one: NotebookNode) -> Markup:
+    """What a cell showed. Of several representations the one that says most."""
+    if one.output_type == "stream":
+        return _terminal(str(one.text), "stream")
+    if one.output_type == "error":
+        return _terminal("\n".join(map(str, one.traceback)), "error")
+    data = one.get("data", {})
+    if is_verdict(one):
+        return Markup(f'<div class="rubric">{TITLE.sub("", data["text/html"], count=1)}</div>')
+    shown = sanitize.bundle(data)
+    if "text/html" in shown:
+        return Markup(f'<div class="table" tabindex="0">{_described(shown["text/html"])}</div>')
+    if "text/markdown" in shown:
+        return Markup(f'<div class="text">{markdown(shown["text/markdown"])}</div>')
+    if "text/latex" in shown:
+        return Markup(f'<div class="text">{_latex(shown["text/latex"])}</div>')
+    for kind in sanitize.PICTURES:
+        if kind in shown:
+            about = sanitize.about(one.get("metadata"), shown).get(kind, {})
+            sizes = "".join(f' {name}="{about[name]}"' for name in ("width", "height") if name in about)
+            words = escape(about.get("alt") or NO_WORDS)
+            return Markup(f'<img src="data:{kind};base64,{"".join(shown[kind].split())}" alt="{words}"{sizes}>')
+    return _terminal(shown.get("text/plain", ""), "stream")
+
+
+def is_verdict(one: NotebookNode) -> bool:
+    """Whether an output is the grader's own."""
+    return MIME in one.get("data", {})
+
+
+def plain(one: NotebookNode) -> str:
+    """What a cell showed, without any markup."""
+    if one.output_type == "stream":
+        return str(one.text)
+    if one.output_type == "error":
+        return f"{one.ename}: {one.evalue}"
+    return str(one.get("data", {}).get("text/plain", ""))
+
+
+def _terminal(text: str, kind: str) -> Markup:
+    return Markup(f'<pre class="{kind}">{ansi2html(sanitize.printable(text).rstrip())}</pre>')
+
+
+def _latex(text: str) -> Markup:
+    inner = re.fullmatch(r"\s*(\$\$?)(.*?)\1\s*", text, re.DOTALL)
+    return Markup(mathml(inner[2], inner[1] == "$$") if inner else mathml(text, True))
+
+
+def _described(markup: str) -> str:
+    """Pictures in somebody's HTML have a text, as all others have."""
+    return re.sub(r"<img(?![^>]*\salt=)", f'<img alt="{NO_WORDS}"', markup)
+
+
+def in_order(markup: str) -> str:
+    """One first heading, and below it none left out, whatever levels a student chose."""
+    level = 0
+    open_now: list[int] = []
+
+    def renumbered(found: re.Match[str]) -> str:
+        nonlocal level
+        if found[1]:
+            return f"</h{open_now.pop() if open_now else found[2]}"
+        level = max(2, min(int(found[2]), level + 1)) if level else 1
+        open_now.append(level)
+        return f"<h{level}"
+
+    return HEADING.sub(renumbered, markup)

@@ -1,0 +1,350 @@
+"""What a feedback page says, in its order: the mark, a row for each exercise, what to do next, what was not run; then
+the notebook, with the course's own unchanged cells folded.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+from nbformat import NotebookNode
+
+from ...judge.wording import number, prose
+from ...spec.course import course
+from ...spec.exercise import UNANSWERED
+from ..intake.repair import GIVEN, KEY
+from ..marking.notices import ENDINGS, FAILED, NOTICE, PASSED_OVER, verdict_in
+from ..release.released_notebook import HEADING, Released, Spot, by_headings, squeezed
+from ..release.student_version import CLAIMED, NAME
+from . import rendering
+from .budget import Budget
+
+NOTHING = Markup()
+NOTHING_SAID = "No response."  # nbgrader's own comment on a written answer that is as it was handed out
+
+
+@dataclass
+class Row:
+    """One exercise at the top of the page."""
+
+    title: Markup
+    anchor: str
+    earned: float
+    points: float
+    state: str  # "right", "partly", "wrong", "unanswered" or "waits"
+    says: list[Markup] = field(default_factory=list)
+    section: Markup = NOTHING  # to reread
+    section_anchor: str = ""  # empty, if the student's notebook has no such heading any more
+
+    @property
+    def open(self) -> bool:
+        return self.state in ("partly", "wrong", "unanswered")
+
+
+@dataclass
+class Part:
+    """One thing after another in the notebook."""
+
+    kind: str  # "heading", "given", "answer", "verdict" or "own"
+    anchor: str = ""
+    label: str = ""
+    body: Markup = NOTHING
+    folded: Markup = NOTHING  # behind the body, in a fold
+    fold: str = ""  # the fold's label
+    comment: Markup = NOTHING
+    mark: str = ""
+    right: bool = False
+
+
+@dataclass
+class Stopped:
+    """A cell that did not run to its end, or not at all."""
+
+    anchor: str
+    where: str
+    why: str
+
+
+@dataclass
+class Page:
+    """All of it."""
+
+    course: str
+    title: Markup
+    student: str
+    earned: float
+    points: float
+    late: float
+    rows: list[Row]
+    unread: bool  # nothing of the submission could be read
+    notice: Markup  # on the whole submission
+    parts: list[Part]
+    stopped: list[Stopped]
+    passed_over: int
+    next_notebook: str
+
+    @property
+    def waiting(self) -> list[Row]:
+        return [row for row in self.rows if row.state == "waits"]
+
+    @property
+    def to_mend(self) -> list[Row]:
+        return [row for row in self.rows if row.state in ("partly", "wrong")]
+
+    @property
+    def to_answer(self) -> list[Row]:
+        return [row for row in self.rows if row.state == "unanswered"]
+
+
+def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budget: Budget | None = None) -> Page:
+    """`about` is what nbgrader says of the submission, and `page_marks` of its mark."""
+    budget = budget or Budget()
+    writer = _Writer(released, budget)
+    notices = [cell for cell in notebook.cells if cell.metadata.get(KEY) == "notice"]
+    writer.write([cell for cell in notebook.cells if cell.metadata.get(KEY) != "notice"])
+    order = {name: place for place, name in enumerate(released.spots)}
+    rows = sorted(writer.rows.items(), key=lambda item: order.get(item[0], len(order)))
+    name, student = about.get("student_name", ""), about.get("student", "")
+    return Page(
+        course=course().title,
+        title=in_line(released.title or about["notebook"]),
+        student=f"{name} ({student})" if name and student else name or student,
+        earned=about["score"],
+        points=about["max_score"],
+        late=about["late_penalty"],
+        rows=[_placed(row, writer.anchors) for _, row in rows],
+        unread=any(FAILED in cell.source.split("\n")[0] for cell in notices),
+        notice=Markup().join(map(rendering.markdown, [*(cell.source for cell in notices), *budget.sentences])),
+        parts=writer.parts,
+        stopped=writer.stopped,
+        passed_over=writer.passed_over,
+        next_notebook=_after(about.get("assignment", "")),
+    )
+
+
+def _placed(row: Row, anchors: dict[str, str]) -> Row:
+    row.section_anchor = anchors.get(str(row.section), "")
+    return row
+
+
+def _after(assignment: str) -> str:
+    known = course().notebooks
+    place = known.index(assignment) + 1 if assignment in known else len(known)
+    return known[place] if place < len(known) else ""
+
+
+def in_line(words: str) -> Markup:
+    """Words of a heading, with their code and formulas."""
+    return Markup(re.sub(r"^<p>|</p>\s*$", "", str(rendering.markdown(words.replace(". ", "\\. ", 1))).strip()))
+
+
+# --- the top ----------------------------------------------------------------------------------------------------------
+
+
+def _said(verdict: dict[str, Any]) -> list[Markup]:
+    """What the student should hear first: the named mistakes; else what happened; else the first line that failed."""
+    if verdict.get("remark"):
+        return [Markup(prose(verdict["remark"]))]
+    named = [one["sentence"] for one in verdict.get("diagnoses", [])]
+    if not named:
+        failed = [line for line in verdict.get("lines", []) if not line["passed"] and line.get("judged", True)]
+        named = [f"{line['title']}: {line['message']}" if line.get("message") else line["title"] for line in failed[:1]]
+    return [Markup(prose(sentence)) for sentence in dict.fromkeys(named)]
+
+
+def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
+    graded = cell.metadata.nbgrader
+    earned, points = graded.get("score") or 0.0, graded.get("points") or 0.0
+    verdict = verdict_in(cell) or {}
+    row = Row(in_line(spot.title), f"answer-{name}", earned, points, "wrong", section=in_line(spot.section))
+    if earned >= points:
+        row.state = "right"
+    elif graded.get("waits") and not untouched:
+        row.state, row.says = "waits", [Markup("Read by a person; the points come later.")]
+    elif verdict.get("remark") == UNANSWERED or (untouched and not verdict):
+        row.state, row.says = "unanswered", [Markup("Not answered yet.")]
+    else:
+        row.state, row.says = "partly" if earned else "wrong", _said(verdict)
+    return row
+
+
+# --- the notebook -----------------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    """Goes through a notebook once."""
+
+    def __init__(self, released: Released, budget: Budget) -> None:
+        self.released, self.budget = released, budget
+        self.parts: list[Part] = []
+        self.rows: dict[str, Row] = {}
+        self.stopped: list[Stopped] = []
+        self.anchors: dict[str, str] = {}  # of headings, by their words
+        self.passed_over = 0
+        self._texts = self._codes = 0  # in the fold that is open
+        self._title = Markup()  # of the heading that was shown last
+
+    def write(self, cells: list[NotebookNode]) -> None:
+        for index, cell in enumerate(cells):
+            graded = cell.metadata.get("nbgrader", {})
+            if graded.get("solution") or graded.get("task"):
+                self._answer(cell, graded)
+            elif graded.get("grade"):
+                self._test(cell, graded)
+            elif cell.cell_type == "markdown" and squeezed(cell.source) in self.released.texts:
+                self._given_text(cell, cells[index + 1 :])
+            elif cell.cell_type == "code" and GIVEN in cell.metadata.get("tags", []) and not _problem(cell):
+                if not _housekeeping(cell):
+                    self._given_code(cell)
+            else:
+                self._own(cell, index)
+
+    def _spot(self, name: str) -> Spot:
+        return self.released.spots.get(name, Spot(name, ""))
+
+    def _answer(self, cell: NotebookNode, graded: dict[str, Any]) -> None:
+        name = graded["grade_id"]
+        untouched = cell.source.strip() == self.released.answers.get(name, "").strip()
+        said = graded.get("comment")
+        comment = rendering.markdown(said) if said and said != NOTHING_SAID else Markup()
+        title = in_line(self._spot(name).title)
+        if not self._title.startswith(title):
+            self.parts.append(Part("heading", body=Markup("<h4>{}</h4>").format(title)))
+            self._title = title
+        part = Part("answer", f"answer-{name}", "Your answer", self._shown(cell), comment=comment)
+        if graded.get("grade"):
+            self.rows[name] = row = _row(cell, name, self._spot(name), untouched)
+            part.mark = f"{number(row.earned)} of {number(row.points)} points"
+            if row.state == "waits":
+                part.mark = f"{number(row.points)} points, not read yet"
+        if untouched:
+            part.label = "Not answered"
+        self.parts.append(part)
+        self._note_stop(cell, part.anchor, title.striptags())
+
+    def _test(self, cell: NotebookNode, graded: dict[str, Any]) -> None:
+        name = (verdict_in(cell) or {}).get("exercise") or graded["grade_id"].removeprefix("test_")
+        row = _row(cell, name, self._spot(name), False)
+        self.rows[name if name not in self.rows else graded["grade_id"]] = row
+        if not any(part.anchor == row.anchor for part in self.parts):
+            row.anchor = f"verdict-{graded['grade_id']}"
+        mark = f"{number(row.earned)} of {number(row.points)} points"
+        part = Part("verdict", f"verdict-{graded['grade_id']}", "What was found", self._outputs(cell), mark=mark)
+        part.right = row.state == "right"
+        if not part.right:
+            part.folded, part.fold = rendering.code(cell.source), "The tests that came with the notebook"
+        self.parts.append(part)
+
+    def _given_text(self, cell: NotebookNode, rest: list[NotebookNode]) -> None:
+        """Sections' headings stay open, and those of exercises; the text below them is folded."""
+        pieces = by_headings(cell.source)
+        for place, piece in enumerate(pieces, 1):
+            heading = HEADING.match(piece)
+            level = len(heading[1]) if heading else 0
+            if heading and (level == 2 or (level > 2 and place == len(pieces) and _leads_to_an_answer(rest))):
+                shown = rendering.markdown(heading[0])
+                anchor = re.search(r' id="([^"]*)"', shown)
+                self.parts.append(Part("heading", body=shown))
+                self._title = in_line(heading[2])
+                self.anchors[str(self._title)] = anchor[1] if anchor else ""
+                piece = piece[heading.end() :]
+            if piece.strip():
+                self._fold(self._text(piece.strip("\n"), cell.get("attachments")), text=True)
+
+    def _given_code(self, cell: NotebookNode) -> None:
+        if any(_notice(output) == PASSED_OVER for output in cell.outputs):
+            self.passed_over += 1
+            self._fold(self._code(cell), text=False)
+        else:
+            self._fold(self._code(cell) + self._outputs(cell), text=False)
+
+    def _fold(self, body: Markup, text: bool) -> None:
+        """Put something into the fold that is open, or open one."""
+        if not self.parts or self.parts[-1].kind != "given":
+            self.parts.append(Part("given"))
+            self._texts = self._codes = 0
+        self._texts, self._codes = self._texts + text, self._codes + (not text)
+        cells = f"{self._codes} {'cell' if self._codes == 1 else 'cells'} of code" if self._codes else ""
+        part = self.parts[-1]
+        part.fold = "The course’s " + " and ".join(filter(None, ["text" if self._texts else "", cells]))
+        wrapped = Markup('<div class="text">{}</div>').format(body) if text else body
+        part.folded += wrapped
+
+    def _own(self, cell: NotebookNode, index: int) -> None:
+        given = GIVEN in cell.metadata.get("tags", [])
+        label = "A cell of the course’s" if given else "Your own cell" if cell.cell_type == "code" else "Your own text"
+        if not cell.source.strip() and not cell.get("outputs"):
+            return
+        part = Part("own", f"cell-{index + 1}", label, self._shown(cell))
+        self.parts.append(part)
+        self._note_stop(cell, part.anchor, f"{label}, number {index + 1} of the notebook")
+
+    # What is a student's, or may be, has its part of the page's budget.
+
+    def _shown(self, cell: NotebookNode) -> Markup:
+        if cell.cell_type == "code":
+            return self._code(cell) + self._outputs(cell)
+        if cell.cell_type == "markdown":
+            return Markup('<div class="text">{}</div>').format(self._text(cell.source, cell.get("attachments")))
+        return self.budget.piece(lambda: Markup("<pre>{}</pre>").format(cell.source), "")
+
+    def _text(self, source: str, attachments: Any) -> Markup:
+        return self.budget.piece(lambda: rendering.markdown(source, attachments), source)
+
+    def _code(self, cell: NotebookNode) -> Markup:
+        return self.budget.piece(lambda: rendering.code(cell.source), cell.source)
+
+    def _outputs(self, cell: NotebookNode) -> Markup:
+        return Markup().join(self._each_output(cell))
+
+    def _each_output(self, cell: NotebookNode) -> Iterator[Markup]:
+        for output in cell.get("outputs", []):
+            notice = _notice(output)
+            if notice:
+                yield Markup('<p class="notice">{}</p>').format(notice)
+            elif rendering.is_verdict(output):
+                yield rendering.output(output)
+            else:
+                yield self.budget.piece(functools.partial(rendering.output, output), rendering.plain(output))
+
+    def _note_stop(self, cell: NotebookNode, anchor: str, where: str) -> None:
+        why = _problem(cell)
+        if why:
+            self.stopped.append(Stopped(anchor, where, why))
+
+
+def _housekeeping(cell: NotebookNode) -> bool:
+    """What looks whether everything is installed, or whether the text is true: nothing that feedback speaks of."""
+    graded = cell.metadata.get("nbgrader", {})
+    return graded.get("grade_id") == NAME or cell.source.startswith(CLAIMED)
+
+
+def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:
+    """Whether an answer comes before the next heading."""
+    for cell in cells:
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            return True
+        if cell.cell_type == "markdown" and HEADING.match(cell.source):
+            return False
+    return False
+
+
+def _notice(output: NotebookNode) -> str:
+    """What the grader says in the place of an output."""
+    found = NOTICE.fullmatch(str(output.get("text", ""))) if output.get("output_type") == "stream" else None
+    return found[1] if found else ""
+
+
+def _problem(cell: NotebookNode) -> str:
+    """What kept a cell from running to its end."""
+    for output in cell.get("outputs", []):
+        notice = _notice(output)
+        if any(ending.fullmatch(notice) for ending in ENDINGS):
+            return notice
+        if output.get("output_type") == "error":
+            return f"It ended in {output.get('ename')}: {str(output.get('evalue'))[:200]}"
+    return ""

@@ -1,0 +1,1 @@
+"""Extend nbgrader's Formgrader: safe pages, a marking queue, rubrics beside written answers."""

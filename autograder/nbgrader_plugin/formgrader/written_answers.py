@@ -1,0 +1,111 @@
+"""What stands beside a written answer while a person marks it: the rubric, and answers at three levels.
+
+The rubric and the answer worth all points come from the solution notebook; the answers worth some of them from the
+course's `written_answers.toml`, each with what its points are given for. Nothing of either is ever released.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from markupsafe import Markup
+
+from ...spec.course import MARKERS, home
+from ..feedback import rendering
+
+TABLE = "written_answers.toml"
+RUBRIC = re.compile(r"^\*\*Rubric\*\*.*", re.MULTILINE | re.DOTALL)
+STYLE = """<style>
+.panel-body:has(> .beside) { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 2em; }
+.panel-body:has(> .beside)::before, .panel-body:has(> .beside)::after { content: none; }
+.panel-body:has(> .beside) > .text_cell_render { position: sticky; top: 60px; align-self: start; }
+.beside { border-left: 3px solid #337ab7; padding-left: 1em; font-size: 93%; line-height: 1.45; }
+.beside h5 { margin: 0 0 .4em; font-weight: bold; }
+.beside details { border-top: 1px solid #ccc; padding: .4em 0; }
+.beside summary { display: list-item; cursor: pointer; font-weight: bold; }
+.beside .why { border-left: 3px solid #ccc; padding-left: .8em; }
+@media (max-width: 900px) { .panel-body:has(> .beside) { display: block; } .beside { margin-top: 1em; } }
+</style>"""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An answer that is worth so many points, and why; for the one worth all, the rubric says it."""
+
+    points: float
+    answer: str  # Markdown, as the rest
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a written answer is measured by: the rubric's lines in Markdown, and samples, the best first."""
+
+    points: float
+    rubric: str
+    samples: tuple[Sample, ...]
+
+
+def samples(name: str) -> list[Sample]:
+    """Those worth some of the points; none, if the course has none for this question."""
+    try:
+        rows = _table(home() / TABLE).get(name, [])
+    except OSError:
+        return []
+    return [Sample(row["points"], row["answer"].strip(), row["why"].strip()) for row in rows]
+
+
+@functools.cache
+def _table(path: Path) -> dict[str, list[dict]]:
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+def measures(solution: Path) -> dict[str, Measure]:
+    """For each written answer of a solution notebook, by its name; none, if there is no such file."""
+    try:
+        return _measures(solution, solution.stat().st_mtime_ns)
+    except OSError:
+        return {}
+
+
+@functools.lru_cache(maxsize=16)
+def _measures(solution: Path, changed: int) -> dict[str, Measure]:
+    """`changed` is when the file was."""
+    found, above = {}, ""
+    for cell in nbformat.read(solution, as_version=4).cells:
+        graded = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "markdown" and graded.get("grade") and graded.get("solution"):
+            lines = [line for line in cell.source.splitlines() if line.strip() not in MARKERS]
+            best = Sample(graded["points"], "\n".join(lines).strip())
+            rubric = RUBRIC.search(above)
+            found[graded["grade_id"]] = Measure(
+                graded["points"], rubric[0] if rubric else "", (best, *samples(graded["grade_id"]))
+            )
+        elif cell.cell_type == "markdown":
+            above = cell.source
+    return found
+
+
+def beside(solution: Path, name: str) -> Markup:
+    """The panel beside the answer of this name; nothing beside other cells."""
+    measure = measures(solution).get(name)
+    return Markup() if measure is None else _panel(measure)
+
+
+@functools.lru_cache(maxsize=64)
+def _panel(measure: Measure) -> Markup:
+    parts = [Markup(STYLE), Markup('<aside class="beside" aria-label="Rubric and sample answers">')]
+    parts.append(Markup(rendering.markdown(measure.rubric)))
+    parts.append(Markup("<h5>Answers for comparison</h5>"))
+    for sample in measure.samples:
+        parts.append(Markup("<details><summary>{:g} of {:g} points</summary>").format(sample.points, measure.points))
+        parts.append(Markup(rendering.markdown(sample.answer)))
+        if sample.why:
+            parts.append(Markup('<div class="why">{}</div>').format(Markup(rendering.markdown(sample.why))))
+        parts.append(Markup("</details>"))
+    return Markup("").join([*parts, Markup("</aside>")])

@@ -1,0 +1,41 @@
+"""The hidden part of test cells: what says which exercise a cell marks. Students never get it.
+
+A release leaves it out. When submissions are marked, the gradebook gives each test cell the source that the instructor
+wrote, so that nothing in a submission decides here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from nbformat import NotebookNode
+
+from ..spec.course import names
+
+HIDDEN = re.compile(r"\n*[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*", re.DOTALL)
+CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
+
+
+def exercise_of(cell: NotebookNode) -> str | None:
+    """Return the exercise that a test cell's hidden `check("NAME")` names; None for any other cell.
+
+    A test cell without such a line is an instructor's own, whatever its grade_id.
+    """
+    graded = cell.metadata.get("nbgrader", {})
+    if cell.cell_type != "code" or not graded.get("grade") or graded.get("solution"):
+        return None
+    named = next((found for part in HIDDEN.findall(cell.source) if (found := CHECK.search(part))), None)
+    return named[1] if named else None
+
+
+def refuse_unknown_names(cells: Iterable[NotebookNode], file: str) -> None:
+    """Raise a ValueError where a hidden line names nothing that this course marks: no student's zero, but a slip."""
+    for cell in cells:
+        name = exercise_of(cell)
+        if name is not None and name not in names():
+            raise ValueError(
+                f"{file}: the hidden tests of “{cell.metadata.nbgrader.grade_id}” say check({name!r}), but this course "
+                "has no exercise or question of that name. Correct the name, or take the line out if the cell's own "
+                "tests are to decide; then generate the assignment again."
+            )

@@ -1,0 +1,1 @@
+"""Read what students hand in: unpack, repair, limit and clean it."""

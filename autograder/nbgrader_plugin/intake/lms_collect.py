@@ -1,0 +1,267 @@
+"""Submissions as they are downloaded from Canvas and Moodle, given to whom they belong.
+
+    classroom/downloaded/05-attention/archive/submissions.zip     # put here as downloaded
+    nbgrader zip_collect 05-attention                             # -> classroom/submitted/STUDENT/05-attention/
+
+How the systems name what they pack (github.com/instructure/canvas-lms, lib/content_zipper.rb; github.com/moodle/moodle,
+mod/assign/classes/downloader.php):
+
+    garcíajosé_LATE_4711_90210_05-attention-1.ipynb                         Canvas: name, user, upload, file
+    José García_657737_assignsubmission_file/05-attention.ipynb             Moodle: name, participant; a folder each
+    José García_657737_assignsubmission_file_05-attention.ipynb             Moodle, without folders
+
+Canvas's number is the student's, and stands as `lms_user_id` in the gradebook; Moodle's is made anew for each
+assignment, and its grading worksheet (`Identifier`) says whose it is. Whom nobody knows is taken in under that number.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from nbgrader.api import Gradebook
+from nbgrader.plugins import FileNameCollectorPlugin
+from nbgrader.utils import find_all_notebooks
+from traitlets import Dict, Unicode
+
+from ..gradebook import roster as who
+from ..gradebook.roster import Person, Unfit
+from .unpack import UNPACKED
+
+CANVAS = re.compile(
+    r"(?:(?P<name>.*?)_)??(?:(?P<late>LATE)_)?(?P<number>\d+|anon_[A-Za-z0-9]+)_"
+    r"(?:(?P<upload>\d+)_(?P<file>.+)|(?P<page>(?:text|link)\.html))",
+    re.IGNORECASE | re.DOTALL,
+)
+MOODLE = re.compile(
+    r"(?P<name>.*?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?", re.IGNORECASE | re.DOTALL
+)
+NUMBERS = re.compile(r"(?:(?<=_)|^)\d+(?=_\d+_)")
+# What is added to a file's name when there is one of the same name: by Canvas, browsers, JupyterLab, file managers.
+COPY = re.compile(r"(?:\s*\(\d+\)|[-_ ]\d{1,2}|[-_ ]+(?:copy|kopie|copie|copia)\s*\d*|-checkpoint)$", re.IGNORECASE)
+TIMESTAMP = "timestamp.txt"  # nbgrader believes what it says about when something was handed in
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file that somebody handed in."""
+
+    path: Path
+    system: str  # canvas or moodle
+    number: str  # the system's, for who it was
+    name: str  # of the student, as the system has it
+    file: str  # its name
+    upload: int = 0  # a later one has a higher number
+    late: bool = False
+    numbers: tuple[str, ...] = ()  # all in the name that may be the system's: students' names may hold numbers too
+
+
+def parse(path: Path, folder: Path) -> Found | None:
+    """Who handed in the file at `path` below `folder`: what the system wrote stands left of what students name."""
+    parts = path.relative_to(folder).parts
+    for place, part in enumerate(parts):
+        last = place == len(parts) - 1
+        if moodle := MOODLE.fullmatch(part):
+            file = moodle["file"] if last and moodle["file"] else path.name
+            return Found(path, "moodle", moodle["number"], moodle["name"], file)
+        canvas = CANVAS.fullmatch(part) if last or part.endswith(UNPACKED) else None
+        if canvas:
+            file = (canvas["file"] or canvas["page"]) if last else path.name
+            upload, late = int(canvas["upload"] or 0), bool(canvas["late"])
+            numbers = tuple(NUMBERS.findall(part))
+            return Found(path, "canvas", canvas["number"], canvas["name"] or "", file, upload, late, numbers)
+    return None
+
+
+class LmsCollector(FileNameCollectorPlugin):
+    """For `nbgrader zip_collect`: says of each file whose it is and what it is called.
+
+    All files are taken in, so that somebody who handed in something else than a notebook is told so by the feedback.
+    """
+
+    roster = Unicode(help="Canvas's gradebook or Moodle's grading worksheet: says whose the numbers are").tag(
+        config=True
+    )
+    headings = Dict(help="What Moodle calls its columns in another language").tag(config=True)
+
+    _plan: dict[Path, dict[str, str]] | None = None
+
+    def collect(self, submitted_file: str) -> dict[str, str] | None:
+        if self._plan is None:
+            self._plan = self._planned()
+        return self._plan.get(Path(submitted_file))
+
+    def _planned(self) -> dict[Path, dict[str, str]]:
+        """For all files at once: which of two is meant cannot be seen from one."""
+        app = self.parent
+        folder = Path(app._format_collect_path(app.extracted_directory))
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        found = [one for path in paths if (one := parse(path, folder))]
+        understood = {one.path for one in found}
+        self.say(
+            (path.relative_to(folder) for path in paths if path not in understood),
+            "are named neither as Canvas nor as Moodle name them, and were left where they are",
+            "Files",
+        )
+        release = app.coursedir.format_path(app.coursedir.release_directory, ".", app.coursedir.assignment_id)
+        released = find_all_notebooks(release)
+        found, students = self._students(found)
+        plan: dict[Path, dict[str, str]] = {}
+        for student in dict.fromkeys(students.values()):
+            own = [one for one in found if students[one.system, one.number] == student]
+            plan |= self._files(student, own, released)
+        return plan
+
+    def say(self, names: Iterable[object], what: str, things: str = "Students") -> None:
+        """Report by name, with the count; nothing if there is nobody."""
+        listed = [str(name) for name in names]
+        if listed:
+            self.log.warning("%s %s (%d): %s", things, what, len(listed), "; ".join(listed))
+
+    # --- whose they are
+
+    def _students(self, found: list[Found]) -> tuple[list[Found], dict[tuple[str, str], str]]:
+        """The student for each number of a system, and the files with the numbers made sure of."""
+        settings = self.parent.coursedir
+        with Gradebook(settings.db_url, settings.course_id) as gradebook:
+            known = who.people(gradebook)
+        told = self._by_roster(known)
+        found = [self._sure(one, told, known) for one in found]
+        names = {(one.system, one.number): one.name for one in found}
+        certain = {key: person for key in names if (person := _by_number(*key, known))}
+        certain |= {key: person for key, person in told.items() if key in names}
+        by_name = _by_name({key: name for key, name in names.items() if key not in certain}, known)
+        taken = Counter(person.id for person in certain.values())
+        doubtful = {key for key, person in certain.items() if taken[person.id] > 1}
+        by_name = {key: person for key, person in by_name.items() if person.id not in taken}
+        students = {key: person.id for key, person in (certain | by_name).items() if key not in doubtful}
+        unknown = {key: "-".join(key) for key in names if key not in students}
+        self.say((f"{names[k]} is {p}" for k, p in by_name.items()), "were recognised by nothing but their names")
+        self.say(
+            (f"{names[key]}: {student}" for key, student in unknown.items()),
+            "are not known to the gradebook and were taken in under the system's number",
+        )
+        earlier = {key: self._submitted("-".join(key)) for key in students}
+        self.say(
+            (f"{earlier[key]} (now {student})" for key, student in students.items() if earlier[key].is_dir()),
+            "lie where they were collected before it was known whose they are, and would be marked: delete them",
+            "Submissions",
+        )
+        late = dict.fromkeys(students.get((o.system, o.number)) or unknown[o.system, o.number] for o in found if o.late)
+        self.say(late, "were late, says Canvas; nbgrader takes off no marks, as it does not learn how late")
+        return found, students | unknown
+
+    def _sure(self, one: Found, told: dict[tuple[str, str], Person], known: list[Person]) -> Found:
+        """The number of somebody who is known. Who calls themselves “x_4711” does not hand in for 4711."""
+        sure = [n for n in dict.fromkeys(one.numbers) if (one.system, n) in told or _by_number(one.system, n, known)]
+        if len(sure) > 1:
+            self.say([one.path.name], "may be of several students and were given to none", "Files")
+            return replace(one, number="_or_".join(sure), name="")
+        if not sure or sure[0] == one.number:
+            return one
+        behind = re.search(rf"(?:^|_){sure[0]}_(\d+)_(.+)$", one.path.name, re.DOTALL)
+        if behind is None or one.file == one.path.name:  # in an archive of the student's, whose name says it
+            return replace(one, number=sure[0])
+        return replace(one, number=sure[0], upload=int(behind[1]), file=behind[2])
+
+    def _submitted(self, student: str) -> Path:
+        settings = self.parent.coursedir
+        return Path(settings.format_path(settings.submitted_directory, student, settings.assignment_id))
+
+    def _by_roster(self, known: list[Person]) -> dict[tuple[str, str], Person]:
+        """Whose numbers they are, says the system's own table."""
+        if not self.roster:
+            return {}
+        try:
+            called = {str(name): str(heading) for name, heading in self.headings.items()}
+            table = who.read(Path(self.roster), called)
+        except Unfit as reason:
+            self.parent.fail("%s", reason)
+        system, column, keys = "canvas", "ID", who.CANVAS
+        if table.column("Identifier") is not None:
+            system, column, keys = "moodle", "Identifier", who.MOODLE
+        elif table.column("ID") is None:
+            self.parent.fail("%s has neither Canvas's column ID nor Moodle's column Identifier.", self.roster)
+        matches = who.match(table, range(len(table.rows)), known, keys)
+        numbers = {place: who.key_cell(column, table.cell(table.rows[place], column)) for place in matches.person}
+        return {(system, number): matches.person[place] for place, number in numbers.items() if number}
+
+    # --- what they are called
+
+    def _files(self, student: str, own: list[Found], released: list[str]) -> dict[Path, dict[str, str]]:
+        """Of several files that may be the notebook, the one that counts takes its name; the others stay beside it."""
+        names: dict[Path, str] = {}
+        for notebook in released:
+            same = sorted((one for one in own if is_copy(one.file, notebook)), key=lambda o: _rank(o, notebook))
+            if same:
+                names[same[-1].path] = notebook
+            if len(same) > 1:
+                self.log.warning(
+                    "%s handed in %d files that may be %s; “%s” counts, the others lie beside it: %s",
+                    *(student, len(same), notebook, same[-1].file, "; ".join(one.file for one in same[:-1])),
+                )
+        if not any(one.file.lower().endswith(".ipynb") for one in own):
+            self.log.warning("%s handed in no notebook, but %s", student, "; ".join(one.file for one in own))
+        taken = {name.casefold() for name in [*names.values(), TIMESTAMP]}
+        for one in own:
+            if one.path not in names:
+                names[one.path] = _free(one.file, taken)
+                taken.add(names[one.path].casefold())
+        return {path: {"student_id": student, "file_id": name} for path, name in names.items()}
+
+
+def _by_number(system: str, number: str, known: list[Person]) -> Person | None:
+    """Canvas's number is the same everywhere; Moodle's is another for each assignment."""
+    key = f"{system}-{number}"
+    found = [p for p in known if (system == "canvas" and p.lms == number) or p.id == key]
+    return found[0] if len(found) == 1 else None
+
+
+def _by_name(names: dict[tuple[str, str], str], known: list[Person]) -> dict[tuple[str, str], Person]:
+    """Names that one student has and nobody else, on either side; not of those whose number is known."""
+    people: dict[str, list[Person]] = {}
+    for person in known:
+        if person.first and person.last and not person.lms:
+            for name in {f"{person.last}, {person.first}", f"{person.first} {person.last}"}:
+                people.setdefault(_squeezed(name), []).append(person)
+    found = {key: people.get(_squeezed(name), []) for key, name in names.items()}
+    certain = {key: persons[0] for key, persons in found.items() if len(persons) == 1}
+    times = Counter(person.id for person in certain.values())
+    return {key: person for key, person in certain.items() if times[person.id] == 1}
+
+
+def _squeezed(name: str) -> str:
+    """Canvas leaves of a name only letters and digits, in small letters."""
+    return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", name)).casefold()
+
+
+def is_copy(file: str, notebook: str) -> bool:
+    """Whether the name is the notebook's, as it is or with what is added to copies."""
+    wanted = PurePosixPath(notebook).stem.casefold()
+    stem, ending = PurePosixPath(file).stem.strip(), PurePosixPath(file).suffix
+    if ending.lower() != ".ipynb":
+        return False
+    stem = re.sub(r"^(copy of|kopie von)\s+", "", stem, flags=re.IGNORECASE)
+    while stem.casefold() != wanted:
+        shorter = COPY.sub("", stem).rstrip(" -")
+        if shorter == stem:
+            return False
+        stem = shorter
+    return True
+
+
+def _rank(one: Found, notebook: str) -> tuple[int, bool, int, str]:
+    """The later upload counts; where uploads have no numbers, the file of the very name, and the one least deep."""
+    return one.upload, one.file == notebook, -len(one.path.parts), one.file
+
+
+def _free(name: str, taken: set[str]) -> str:
+    path, number = PurePosixPath(name), 1
+    while path.name.casefold() in taken:
+        number += 1
+        path = PurePosixPath(f"{PurePosixPath(name).stem} ({number}){PurePosixPath(name).suffix}")
+    return path.name

@@ -1,0 +1,401 @@
+"""Mending a submission before it is marked: the notebook that was released, with what the student put into it.
+
+Students' notebooks come back with cells copied, deleted or turned into text, with metadata stripped by other tools or
+edited on purpose, renamed, or not as notebooks at all. Here each becomes a notebook whose graded cells are those of the
+release, once each and in order, and whose other cells are the student's; or a reason why nothing could be read.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from ...judge.parsing import MAX_SOURCE, parse_cell
+from . import student_folder
+
+MAX_BYTES = 256 * 2**20
+MAX_READ = 8 * 2**20  # bytes of JSON that are read here; of more, another process takes out the outputs first
+SLIMMING = (3 * 2**30, 60, MAX_READ)  # bytes, seconds, bytes that may be left
+SLIM = Path(__file__).with_name("slim.py")
+MAX_CELLS = 1_000  # that are the student's own
+MAX_COPIES = 10  # of each of the release's
+MAX_TEXT = 200_000  # characters of a cell of text
+MAX_TEXTS = 2_000_000  # characters of all of them
+KEY = "autograder"  # under this key of the notebook's metadata: what happened to the submission
+
+ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what nbformat takes for a cell's id
+GIVEN = "given"  # tag of the course's own cells that came back as they were handed out
+SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
+
+
+class Kind(StrEnum):
+    """What a note is about."""
+
+    RENAMED = "renamed"
+    CLAIMED = "claimed"  # cells came back with settings or tags that they were not handed out with
+    COPIED = "copied"
+    MISSING = "missing"
+    CUT = "cut"  # there was more than is read
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that was mended, and the sentence that tells the student."""
+
+    kind: Kind
+    text: str
+
+
+class Unreadable(Exception):
+    """The file holds nothing that can be marked; the sentence tells the student why and what to do."""
+
+
+def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> NotebookNode:
+    """The submission at `path`, mended; if nothing can be read, the blank release with the reason in its metadata.
+
+    `left_out` are sentences about files of the submission that were not taken.
+    """
+    notes = [Note(Kind.CUT, sentence) for sentence in left_out]
+    try:
+        found = _locate(path, notes)
+        mended = mend(_read(found), release, notes)
+    except Unreadable as reason:
+        return blank(release, str(reason))
+    mended.metadata[KEY] = {"notes": [asdict(note) | {"text": _writable(note.text)} for note in notes]}
+    return mended
+
+
+def notes_in(about: dict) -> list[Note]:
+    """The notes in what `load` left under KEY."""
+    return [Note(Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
+
+
+def blank(release: NotebookNode, problem: str) -> NotebookNode:
+    """The release as it was handed out, to be given zero for this reason."""
+    notebook = copy.deepcopy(release)
+    notebook.metadata[KEY] = {"notes": [], "problem": _writable(problem)}
+    return notebook
+
+
+def _writable(sentence: str) -> str:
+    """A sentence that may quote what a stranger wrote: half a surrogate pair cannot be written to a file."""
+    return sentence.encode("utf-8", "replace").decode("utf-8")
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def _locate(path: Path, notes: list[Note]) -> Path:
+    """The file itself, or the one notebook that was handed in under another name."""
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        return path
+    if path.is_dir():
+        raise Unreadable(f"“{path.name}” is a folder, not a notebook file. Hand in the file {path.name} itself.")
+    others = sorted(p for p in path.parent.glob("*") if p.suffix.lower() == ".ipynb" and student_folder.is_file(p))
+    if len(others) == 1:
+        text = f"The notebook was named “{others[0].name}”; it was marked as {path.name}. Please keep the name."
+        notes.append(Note(Kind.RENAMED, text))
+        return others[0]
+    if others:
+        names = ", ".join(f"“{p.name}”" for p in others[:5])
+        raise Unreadable(
+            f"There is no {path.name} in what you handed in, but several other notebooks ({names}), so it is not clear "
+            f"which one to mark. Hand in one notebook named {path.name}."
+        )
+    raise Unreadable(f"There is no notebook in what you handed in. Hand in the file {path.name}.")
+
+
+def _read(path: Path) -> NotebookNode:
+    again = "Open your notebook in JupyterLab, save it, and hand in the saved file."
+    size = path.lstat().st_size / 2**20
+    if size > MAX_BYTES / 2**20:
+        raise Unreadable(
+            f"The file is {size:.0f} MiB large, more than the {MAX_BYTES // 2**20} that are read. Clear all outputs "
+            "(Edit → Clear Outputs of All Cells), save, and hand it in again."
+        )
+    try:
+        raw = student_folder.read(path, MAX_BYTES)
+    except student_folder.NotAFile as reason:
+        raise Unreadable(f"{reason} {again}") from None
+    if not raw.strip():
+        raise Unreadable(f"The file is empty. {again}")
+    try:
+        data = json.loads(raw if len(raw) <= MAX_READ else _slim(raw))
+    except (ValueError, RecursionError):
+        raise Unreadable(f"The file is not a notebook: its content is not JSON, or it was cut off. {again}") from None
+    if not isinstance(data, dict) or not ("cells" in data or "worksheets" in data):
+        raise Unreadable(f"The file is not a notebook: it is JSON, but it has no cells. {again}")
+    if data.get("nbformat") == 4:
+        return NotebookNode(cells=_cells(data.get("cells")), metadata=NotebookNode())
+    try:
+        old = nbformat.convert(nbformat.from_dict(data), 4)
+        return NotebookNode(cells=_cells(old.cells), metadata=NotebookNode())
+    except Exception:
+        version = str(data.get("nbformat"))[:20]
+        raise Unreadable(
+            f"The file says it is a notebook of version {version}, which cannot be read. {again}"
+        ) from None
+
+
+def _slim(raw: bytes) -> bytes:
+    """The JSON of a notebook without its outputs."""
+    command = [sys.executable, "-I", "-S", str(SLIM), *map(str, SLIMMING)]
+    try:
+        done = subprocess.run(command, input=raw, capture_output=True, timeout=4 * SLIMMING[1], check=False)
+    except subprocess.TimeoutExpired:
+        done = None
+    if done is None or done.returncode:
+        why = done.stderr.decode("utf-8", "replace") if done else ""
+        if "JSONDecodeError" in why or "UnicodeDecodeError" in why or "RecursionError" in why:
+            raise ValueError("not JSON")
+        raise Unreadable(
+            f"There is more in the file than is read, even without its outputs ({len(raw) / 2**20:.0f} MiB). Take out "
+            "what is not yours to hand in, such as data pasted into cells, save, and hand it in again."
+        )
+    return done.stdout
+
+
+def _cells(cells: object) -> list[NotebookNode]:
+    """What is usable of each cell: its type, its text and its nbgrader metadata. Outputs are made anew."""
+    result = []
+    for cell in cells if isinstance(cells, list) else []:
+        if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw"):
+            continue
+        source = cell.get("source", "")
+        if isinstance(source, list):
+            source = "".join(part for part in source if isinstance(part, str))
+        if not isinstance(source, str):
+            continue
+        source = source.encode("utf-8", "replace").decode("utf-8")
+        metadata = cell.get("metadata")
+        graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+        grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
+        result.append(_cell(cell["cell_type"], source, grade_id if isinstance(grade_id, str) else None))
+        if isinstance(cell.get("id"), str) and ID.fullmatch(cell["id"]):
+            result[-1]["id"] = cell["id"]
+        result[-1].claims = {key: graded[key] for key in SETTINGS if key in graded} if isinstance(graded, dict) else {}
+        result[-1].tags = metadata.get("tags", []) if isinstance(metadata, dict) else []
+    return result
+
+
+def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
+    """A new cell without an id: one at random would not give the same notebook twice for the same submission.
+
+    It is made by hand: nbformat's own functions validate each cell against a schema, and the whole is validated later.
+    """
+    runs: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source, grade_id=grade_id, **runs)
+
+
+# --- mending ----------------------------------------------------------------------------------------------------------
+
+
+def grade_id(cell: NotebookNode) -> str | None:
+    return cell.metadata.get("nbgrader", {}).get("grade_id")
+
+
+def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
+    """The submitted cells in their order, each released cell with an identity among them exactly once."""
+    wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
+    cells = submitted.cells
+    _cut(cells, wanted, notes)
+    _recognise(cells, wanted)
+    telling = {
+        name
+        for name, cell in wanted.items()
+        if cell.cell_type == "code" and (cell.metadata.nbgrader.grade or _is_answer(cell))
+    }
+    if not any(cell.grade_id in telling for cell in cells):
+        raise Unreadable(
+            "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
+            "assignment, with the cells it came with."
+        )
+    _note_claims(cells, wanted, notes)
+    _drop_copies(cells, wanted, notes)
+    given = {_squeezed(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
+    result = [_restored(cell, wanted, given) for cell in cells]
+    _add_missing(result, release, notes)
+    notebook = NotebookNode({part: copy.deepcopy(value) for part, value in release.items() if part != "cells"})
+    notebook.cells = result
+    _unique_ids(result)
+    return notebook
+
+
+def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
+    """Leave out what is more than any notebook has: cells of the student's own, and text."""
+    from . import sanitize  # it takes a while to import, and not every command reads submissions
+
+    copies: Counter[str] = Counter()
+    own = []
+    for cell in reversed(cells):
+        if cell.grade_id not in wanted or copies[cell.grade_id] >= MAX_COPIES:
+            own.append(cell)
+        else:
+            copies[cell.grade_id] += 1
+    if len(own) > MAX_CELLS:
+        left_out = {id(cell) for cell in own[:-MAX_CELLS]}
+        cells[:] = [cell for cell in cells if id(cell) not in left_out]
+        text = f"There are {len(own):,} cells of your own; the first {MAX_CELLS:,} were read."
+        notes.append(Note(Kind.CUT, text))
+    room, shortened = {"code": MAX_TEXTS, "text": MAX_TEXTS}, False
+    for cell in cells:
+        kind = "code" if cell.cell_type == "code" else "text"
+        allowed = min(MAX_TEXT, room[kind])
+        room[kind] -= min(len(cell.source), allowed)
+        if kind == "text":
+            shortened = shortened or len(cell.source) > allowed
+            cell.source = sanitize.markdown(cell.source[:allowed])
+        elif len(cell.source) > allowed:  # too long to be read, and so not run either
+            cell.source = cell.source[: MAX_SOURCE + 1].ljust(MAX_SOURCE + 1, "#")
+    if shortened:
+        most = f"{MAX_TEXT:,} characters in one, {MAX_TEXTS:,} in all"
+        text = f"Cells of text hold more than is shown ({most}); they were cut."
+        notes.append(Note(Kind.CUT, text))
+
+
+def _recognise(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
+    """Give cells whose metadata were lost their identity back: by their text, or by what they define."""
+    for cell in cells:
+        if cell.grade_id not in wanted:
+            cell.grade_id = None
+    missing = {name: cell for name, cell in wanted.items() if all(c.grade_id != name for c in cells)}
+    by_text = {_squeezed(cell.source): name for name, cell in missing.items() if not _is_answer(cell)}
+    for cell in cells:
+        if cell.grade_id is None and _squeezed(cell.source) in by_text:
+            cell.grade_id = by_text.pop(_squeezed(cell.source))
+            missing.pop(cell.grade_id)
+    for name, released in missing.items():
+        if _is_answer(released) and released.cell_type == "code":
+            match = [c for c in cells if c.grade_id is None and c.cell_type == "code" and name in _defines(c.source)]
+            if match:
+                match[-1].grade_id = name
+    _recognise_written(cells, wanted)
+
+
+def _recognise_written(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
+    """A written answer without metadata still holds the line that invites it, or stands where the invitation stood."""
+    for name, released in wanted.items():
+        if released.cell_type != "markdown" or any(cell.grade_id == name for cell in cells):
+            continue
+        first = _squeezed(released.source.split("\n")[0])
+        for cell in cells:
+            if cell.grade_id is None and cell.cell_type == "markdown" and first and first in _squeezed(cell.source):
+                cell.grade_id = name
+                break
+
+
+def _is_answer(cell: NotebookNode) -> bool:
+    return cell.metadata.nbgrader.get("solution", False)
+
+
+def _squeezed(source: str) -> str:
+    return "".join(source.split())
+
+
+def _defines(source: str) -> set[str]:
+    tree = parse_cell(source)
+    if tree is None:
+        return set()
+    names: set[str] = set()
+    for statement in tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            names.add(statement.name)
+        elif isinstance(statement, ast.Assign):
+            names |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
+    """Say where cells came back with other settings than they were handed out with: they have no effect."""
+    changed, tagged = [], []
+    for cell in cells:
+        claims, tags = cell.pop("claims", {}), cell.pop("tags", [])
+        name = cell.grade_id or "a cell of its own"
+        released = wanted[cell.grade_id].metadata if cell.grade_id else {}
+        own, handed_out = released.get("nbgrader", {}), released.get("tags", [])
+        if any(value != own.get(key) for key, value in claims.items() if own or (key in ("grade", "points") and value)):
+            changed.append(name)
+        added = [str(tag) for tag in tags if tag not in handed_out] if isinstance(tags, list) else []
+        if any("skip" in tag or "raises" in tag for tag in added):
+            tagged.append(name)
+    for what, names in (("settings", changed), ("tags", tagged)):
+        if names:
+            listed = ", ".join(f"“{name}”" for name in dict.fromkeys(names[:8]))
+            text = f"The {what} of some cells were changed ({listed}); those of the release count."
+            notes.append(Note(Kind.CLAIMED, text))
+
+
+def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
+    """Of several cells with one identity, the last keeps it if it is an answer, as running them would have it.
+
+    Of a test cell the first keeps it: a copy farther down is an accident of copying. The others stay as ordinary cells,
+    but copies of locked cells go.
+    """
+    for name, released in wanted.items():
+        twins = [cell for cell in cells if cell.grade_id == name]
+        if len(twins) < 2:
+            continue
+        answered = [cell for cell in twins if cell.source.strip() != released.source.strip()]
+        keep = (answered or twins)[-1] if _is_answer(released) else twins[0]
+        for cell in twins:
+            if cell is not keep:
+                cell.grade_id = None
+                if not _is_answer(released):
+                    cells.remove(cell)
+        which = "the last answered one counts" if _is_answer(released) else "the first one counts"
+        notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(twins)} times; {which}."))
+
+
+def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
+    """A cell as nbgrader knows it: type and metadata of the release, text of the student (the release, if locked).
+
+    Cells of the course's own that the student left as they were are tagged.
+    """
+    released = wanted.get(cell.pop("grade_id"))
+    if released is None:
+        cell.metadata = NotebookNode(tags=[GIVEN] if _squeezed(cell.source) in given else [])
+        return cell
+    restored = copy.deepcopy(released)
+    if _is_answer(released):
+        restored.source = cell.source
+    elif released.cell_type == "code" and not released.metadata.nbgrader.grade:
+        restored.metadata.tags = [*restored.metadata.get("tags", []), GIVEN]
+    return restored
+
+
+def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[Note]) -> None:
+    """Put back released cells that are gone, each behind the released cell that came before it."""
+    position = -1
+    present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
+    for released in release.cells:
+        name = grade_id(released)
+        if name is None:
+            continue
+        if name in present:
+            position = cells.index(present[name])
+            continue
+        position += 1
+        cells.insert(position, _restored(_cell(released.cell_type, released.source, name), {name: released}, set()))
+        notes.append(Note(Kind.MISSING, f"The cell “{name}” was missing and has been put back."))
+
+
+def _unique_ids(cells: Iterable[NotebookNode]) -> None:
+    seen: set[str] = set()
+    for number, cell in enumerate(cells):
+        if cell.get("id") in seen or "id" not in cell:
+            cell["id"] = next(new for n in itertools.count(number) if (new := f"cell-{n}") not in seen)
+        seen.add(cell["id"])

@@ -1,0 +1,399 @@
+"""Marking a whole notebook: run its cells in a child, ask the judge's questions at its test cells."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode, from_dict
+
+from ...judge.cell_effects import Effects
+from ...judge.mark import Verdict, follow_through, mark, mark_choice, zero
+from ...judge.parsing import too_much
+from ...judge.source_rules import defined_in, needed_by, uses
+from ...judge.student import UNDEFINED, Student
+from ...judge.verdict import bundle
+from ...judge.wording import number
+from ...sandbox.session import CellResult, Limits, Session, Template
+from ...spec.course import given_names, question_or_exercise
+from ...spec.exercise import Question
+from ..hidden_tests import exercise_of
+from ..intake import sanitize
+from ..intake.repair import GIVEN, grade_id
+from ..intake.sanitize import printable
+from .isolated_rerun import Hearing, Postponed, next_of, without_unheard
+from .notices import LEFT_OUT, PASSED_OVER, RESTARTED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
+
+log = logging.getLogger(__name__)
+
+MAX_RESTARTS = 4  # a notebook may kill or stall its process so often before the rest of its cells is left out
+
+MAX_OUTPUTS = 300  # of one cell
+MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
+
+
+@dataclass
+class NotebookMarker:
+    """Marks one notebook in place. `verdicts` holds what each test cell earned, by grade_id.
+
+    The course's own experiments are passed over where the student left them unchanged: marking costs what the student's
+    code costs. They are run after all when a cell or an answer needs something that they define or change.
+    """
+
+    notebook: NotebookNode
+    template: Template
+    files: Path | None = None  # folder of the files that were handed in with the notebook
+    limits: Limits = field(default_factory=Limits)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    tell: Callable[[int, int], None] | None = None  # is told how many test cells are marked, and of how many
+
+    def run(self) -> dict[str, Verdict]:
+        self._started = time.process_time()
+        self._shown = 0  # characters of outputs
+        self._spent = 0.0  # seconds that ended sessions were busy
+        self._left_out: set[int] = set()
+        self._passed_over: list[int] = []
+        self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
+        self._fates: dict[str, str] = {}  # what became of answers whose cells did not run to their end
+        self._restarts = self._count = 0
+        self._session: Session | None = None
+        self._postponed: list[Postponed] = []
+        self._all_gone = True  # whether nothing is left of the sessions that were ended
+        asked = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
+        tests = len(asked)
+        notebooks = {question_or_exercise(name).notebook for name in asked}
+        self._given = frozenset[str]().union(*map(given_names, notebooks))
+        try:
+            for index, cell in enumerate(self.notebook.cells):
+                if cell.cell_type != "code":
+                    continue
+                name = exercise_of(cell)
+                if name is not None:
+                    self._mark(cell, name)
+                    if self.tell is not None:
+                        self.tell(len(self.verdicts), tests)
+                elif GIVEN in cell.metadata.get("tags", []):
+                    self._pass_over(index, cell)
+                elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
+                    self._catch_up(needed_by(cell.source))
+                    self._run_own_test(index, cell)
+                else:
+                    self._catch_up(needed_by(cell.source) | self._defined_anew(cell))
+                    self._run(index, cell)
+            self._ask_again()
+            self._ask_apart()
+        finally:
+            if self._session is not None:
+                self._session.close()
+        return self.verdicts
+
+    def _remaining(self, other: Session | None = None) -> float:
+        """Seconds that the student's code may still take; the grader's own work has a budget of its own."""
+        running = {id(session): session for session in (self._session, other) if session is not None}
+        left = self.limits.notebook - self._spent - sum(session.busy for session in running.values())
+        return left if self._works() else -1.0
+
+    def _works(self) -> bool:
+        """Whether the trusted side may still work for this notebook."""
+        return time.process_time() - self._started < self.limits.work
+
+    def _may_ask(self) -> bool:
+        """What has been run is still asked when the notebook's time is up, but not for as long again."""
+        return self._works() and self._remaining() > -self.limits.notebook
+
+    def _end(self, session: Session) -> None:
+        if not session.end():
+            log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
+            self._all_gone = False
+        self._spent += session.busy
+        if session is self._session:
+            self._session = None
+
+    # --- cells --------------------------------------------------------------------------------------------------------
+
+    def _run(self, index: int, cell: NotebookNode) -> CellResult:
+        cell.outputs, cell.execution_count = [], None
+        if not cell.source.strip():
+            return CellResult()
+        unread = too_much(cell.source)
+        if unread is not None:
+            cell.outputs = [_notice(unread)]
+            self._left_out.add(index)
+            return CellResult(ending="error")
+        if self._remaining() < 0:
+            cell.outputs = [_notice(TIME_UP)]
+            return CellResult(ending="time")
+        if self._restarts > MAX_RESTARTS:
+            cell.outputs = [_notice(TOO_OFTEN)]
+            return CellResult(ending="died")
+        limit = min(self.limits.cell, max(self._remaining(), 1.0))
+        result = self._alive(index).run(cell.source, limit)
+        cell.execution_count = self._count = self._count + 1
+        cell.outputs = self._shown_of(result.outputs, cell.execution_count)
+        if result.ending == "time":
+            cell.outputs.append(_notice(STALLED.format(limit=limit)))
+            self._left_out.add(index)
+        elif result.ending == "died":
+            cell.outputs.append(_notice(RESTARTED))
+            self._left_out.add(index)
+        self._fates[grade_id(cell) or ""] = _fate(result, limit)
+        return result
+
+    def _shown_of(self, outputs: list[dict], count: int) -> list[NotebookNode]:
+        """What of a cell's outputs is shown; of very many, or very large ones, the first."""
+        shown: list[NotebookNode] = []
+        for output in outputs:
+            if len(shown) >= MAX_OUTPUTS or self._shown > MAX_SHOWN:
+                shown.append(_notice(LEFT_OUT))
+                break
+            for clean in _cleaned(output, count):
+                shown.append(clean)
+                self._shown += len(str(clean))
+        return shown
+
+    def _pass_over(self, index: int, cell: NotebookNode) -> None:
+        cell.outputs, cell.execution_count = [_notice(PASSED_OVER)], None
+        self._passed_over.append(index)
+
+    def _catch_up(self, names: set[str]) -> None:
+        """Run the cells passed over that define or change something by these names, and what those are built on."""
+        needed = []
+        for index in reversed(self._passed_over):
+            source = self.notebook.cells[index].source
+            if names & self._effects.changed_by(source):
+                needed.append(index)
+                names = names | needed_by(source)
+        for index in reversed(needed):
+            self._passed_over.remove(index)
+            self._run(index, self.notebook.cells[index])
+
+    def _defined_anew(self, cell: NotebookNode) -> frozenset[str]:
+        """Names of this cell's own that a given cell from above would take away again if it were run after it.
+
+        An answer may bring a helper of its own by a given name, such as a `Block`. Of what is no answer, only names
+        that are asked for later are looked at: an experiment is not run because somebody calls a number `x`, too.
+        """
+        defined = defined_in(cell.source)
+        return defined if _is_answer(cell) else defined & self._given
+
+    def _alive(self, index: int) -> Session:
+        """The session as it is before cell `index`; after a death, a new one in which the earlier cells run again."""
+        while self._session is None or not self._session.responds():
+            if self._restarts > MAX_RESTARTS:
+                assert self._session is not None
+                return self._session  # a dead one
+            if self._session is not None:
+                self._end(self._session)
+                self._restarts += 1
+            self._session = Session(self.template, self.files, self.limits)
+            self._replay(self._session, index)
+        return self._session
+
+    def _replay(self, session: Session, index: int, names: set[str] | None = None) -> None:
+        """Bring a new session to where the notebook is before cell `index`.
+
+        With `names`, experiments are passed over: of the cells that are neither given nor answers, only those are run
+        that define one of these names.
+        """
+        for earlier in range(index):
+            cell = self.notebook.cells[earlier]
+            ungraded = cell.cell_type == "code" and exercise_of(cell) is None
+            passed_over = earlier in self._left_out or earlier in self._passed_over
+            if not ungraded or passed_over or not cell.source.strip():
+                continue
+            if names is not None and "nbgrader" not in cell.metadata and not names & defined_in(cell.source):
+                continue
+            remaining = self._remaining(session)
+            if remaining < 0 or self._restarts > MAX_RESTARTS:
+                session.kill()
+                return
+            if session.run(cell.source, min(self.limits.cell, remaining)).ending in ("time", "died"):
+                self._left_out.add(earlier)
+                if not session.alive:
+                    return
+
+    def _run_own_test(self, index: int, cell: NotebookNode) -> None:
+        """An instructor's own test cell, as nbgrader marks it: all points if it runs without an error.
+
+        What the error says stays, without the traceback, which would show the hidden tests.
+        """
+        result = self._run(index, cell)
+        error = _error_of(result)
+        points = float(cell.metadata.nbgrader["points"])
+        cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
+        _set_mark(cell, points if result.ending == "ok" else 0.0)
+        cell.outputs[-1:-1] = [_notice(error)] if error else []
+
+    # --- questions ----------------------------------------------------------------------------------------------------
+
+    def _mark(self, cell: NotebookNode, name: str) -> None:
+        index = self.notebook.cells.index(cell)
+        used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
+        self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
+        session = self._alive(index)
+        if not self._may_ask():
+            self._write(cell, zero(name, TIME_UP_ASKING))
+        else:
+            self._write(cell, self._ask(session, cell, name, index) if session.alive else zero(name, TOO_OFTEN))
+
+    def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
+        """The verdict with the student's own versions of the other exercises; with working ones it is asked later.
+
+        Their own may fit together where ours do not, so the better of the two counts. Ours are never shown to a process
+        of which something is still to be marked: see `apart`.
+        """
+        declared = question_or_exercise(name)
+        if isinstance(declared, Question):  # a letter can be seen without a fork
+            seen = session.peek(name)
+            if seen["peek"] == "plain":
+                return mark_choice(declared, seen.get("value"))
+        sources = [answer.source for answer in _answer_cells(self.notebook)]
+        with session.questions() as ask:
+            hearing = Hearing(ask)
+            student = Student(hearing.ask)
+            verdict = mark(name, student, sources, own_parts=True)
+        if not verdict.full and follow_through(name, sources, student.asked):
+            needs = frozenset(uses(name, sources) | student.asked)
+            self._postponed.append(Postponed(cell, name, index, needs, verdict, frozenset(hearing.heard)))
+        return verdict
+
+    def _ask_apart(self) -> None:
+        """Ask again, with working versions in the place of the others, what was not right with the student's own.
+
+        First the student's own process and all that it started must be gone. Then one exercise at a time, each in a
+        process of its own, with working versions of those exercises only that will not be asked any more.
+        """
+        if self._postponed and self._session is not None:
+            self._end(self._session)
+        while self._postponed and self._all_gone and self._remaining() > 0:
+            chosen = next_of(self._postponed)
+            self._postponed.remove(chosen)
+            bound = self._asked_apart(chosen)
+            if bound is not None and bound.earned >= chosen.verdict.earned:
+                self._write(chosen.cell, bound)
+
+    def _asked_apart(self, chosen: Postponed) -> Verdict | None:
+        open_still = {other.name for other in self._postponed}
+        sources = [answer.source for answer in _answer_cells(self.notebook)]
+        apart = Session(self.template, self.files, self.limits)
+        try:
+            self._replay(apart, chosen.index, uses(chosen.name, sources) | {chosen.name})
+            if not apart.alive:
+                return None
+            with apart.questions() as ask:
+                hearing = Hearing(ask)
+                verdict = mark(chosen.name, Student(hearing.ask), sources, keep=open_still)
+            return without_unheard(verdict, hearing.heard - chosen.heard, sources)
+        finally:
+            self._end(apart)
+
+    def _ask_again(self) -> None:
+        """An answer that stands below its test cell is found at the end."""
+        for cell in self.notebook.cells:
+            name = exercise_of(cell)
+            if name is None or self._session is None or not self._session.alive or not self._may_ask():
+                continue
+            before = self.verdicts[cell.metadata.nbgrader.grade_id]
+            if not before.earned and not before.lines and before.remark:
+                self._postponed = [one for one in self._postponed if one.cell is not cell]
+                after = self._ask(self._session, cell, name, len(self.notebook.cells))
+                if after.earned > before.earned:
+                    self._write(cell, after)
+
+    def _write(self, cell: NotebookNode, verdict: Verdict) -> None:
+        if verdict.remark == UNDEFINED.format(name=verdict.exercise) and self._fates.get(verdict.exercise):
+            verdict.remark = f"`{verdict.exercise}` is not defined: {self._fates[verdict.exercise]}"
+        self.verdicts[cell.metadata.nbgrader.grade_id] = verdict
+        write_verdict(cell, verdict)
+
+
+def _fate(result: CellResult, limit: float) -> str:
+    """Why a cell did not run to its end, as the end of a sentence; nothing if it did."""
+    if result.ending == "died":
+        return "the cell of the answer ended the Python process."
+    if result.ending == "time":
+        return f"the cell of the answer was stopped at its time limit of {limit:.0f} seconds."
+    if result.ending == "error":
+        return f"the cell of the answer stopped with {_error_of(result) or 'an error'}."
+    return ""
+
+
+def _error_of(result: CellResult) -> str:
+    """What a cell's last error says, on one line; nothing if there was none."""
+    errors = [output for output in result.outputs if output.get("output_type") == "error"]
+    return printable(" ".join(f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}".split())[:200]) if errors else ""
+
+
+def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
+    """Put the rubric and the mark into a test cell's outputs: these are the grader's words, not the student's."""
+    cell.outputs = [_output("display_data", data=sanitize.all_printable(bundle(verdict)), metadata={})]
+    points = float(cell.metadata.nbgrader["points"])
+    share = verdict.earned / verdict.points if verdict.points else 0.0
+    _set_mark(cell, points if verdict.full else min(round(points * share, 2), points))
+
+
+def _set_mark(cell: NotebookNode, mark: float) -> None:
+    """nbgrader reads the first execute_result as a number; anything on stderr before it would count as zero."""
+    cell.outputs = [
+        output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"
+    ]
+    shown = {"text/plain": number(mark)}
+    cell.outputs.append(_output("execute_result", data=shown, metadata={}, execution_count=None))
+
+
+def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
+    """Explicit zeros with their reason, for a notebook that could not be read or run."""
+    verdicts = {}
+    for cell in notebook.cells:
+        name = exercise_of(cell)
+        if name is not None:
+            verdict = zero(name, remark)
+            write_verdict(cell, verdict)
+            verdicts[cell.metadata.nbgrader.grade_id] = verdict
+        elif cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade") and not _is_answer(cell):
+            cell.outputs = []
+            _set_mark(cell, 0.0)
+    return verdicts
+
+
+def _is_answer(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def _answer_cells(notebook: NotebookNode) -> Iterator[NotebookNode]:
+    """The code cells that are the student's own words: all but the locked ones."""
+    for cell in notebook.cells:
+        graded = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and (graded.get("solution") or not graded.get("locked")):
+            yield cell
+
+
+def _notice(text: str) -> NotebookNode:
+    return _output("stream", name="stdout", text=f"[{text}]\n")
+
+
+def _output(kind: str, **parts: Any) -> NotebookNode:
+    """As nbformat's `new_output`, which validates each against a schema: the whole notebook is validated later."""
+    return from_dict({"output_type": kind, **parts})
+
+
+def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:
+    """An output as it came from the child, if it is one; it may not pass for the grader's."""
+    if not isinstance(output, dict):
+        return
+    kind = output.get("output_type")
+    if kind == "stream" and output.get("name") in ("stdout", "stderr") and isinstance(output.get("text"), str):
+        yield _output("stream", name=output["name"], text=printable(output["text"]))
+    elif kind == "error":
+        trace = output.get("traceback")
+        lines = [printable(line) for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
+        name, value = printable(str(output.get("ename"))), printable(str(output.get("evalue")))
+        yield _output("error", ename=name, evalue=value, traceback=lines or [f"{name}: {value}"])
+    elif kind in ("display_data", "execute_result") and isinstance(output.get("data"), dict):
+        data = sanitize.bundle(output["data"])
+        extra = {"execution_count": count} if kind == "execute_result" else {}
+        yield _output(kind, data=data, metadata=sanitize.about(output.get("metadata"), data), **extra)

@@ -1,0 +1,36 @@
+"""What the grader says in a cell's outputs: in brackets, in the place of others, and verdicts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nbformat import NotebookNode
+
+from ...judge.wording import MIME
+
+FAILED = "This submission could not be marked"  # heads the notice in a notebook that got no verdict of its own
+LEFT_OUT = "There are more outputs here than are shown."
+TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
+TIME_UP_ASKING = "The time for the whole notebook was used up before this exercise, so it was not marked."
+RESTARTED = (
+    "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
+)
+TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
+PASSED_OVER = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
+STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
+
+# Those that say that a cell did not run to its end.
+ENDINGS = [re.compile(re.escape(text)) for text in (TIME_UP, TOO_OFTEN, RESTARTED)] + [
+    re.compile(re.escape(STALLED).replace(re.escape("{limit:.0f}"), r"\d+"))
+]
+NOTICE = re.compile(r"\[(.+)\]\n?")
+
+
+def verdict_in(cell: NotebookNode) -> dict[str, Any] | None:
+    """The verdict that was written into a cell, as data."""
+    for output in cell.get("outputs", []):
+        found = output.get("data", {}).get(MIME)
+        if isinstance(found, dict):
+            return found
+    return None

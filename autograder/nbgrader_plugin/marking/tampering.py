@@ -1,0 +1,172 @@
+"""Signs that a notebook tries to get around the marking, for the instructor to look at.
+
+None of this changes a mark: the marks hold because the judge stands outside. Nor is it proof: a curious student looks
+at `sys.modules` too, and what is well hidden is not found. It is read from the syntax tree, so it says where.
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from nbformat import NotebookNode
+
+from ...judge.parsing import remembering
+from ...judge.source_rules import parse_cells
+from ...spec.course import course
+from ..intake.repair import Kind, Note
+
+log = logging.getLogger(__name__)
+
+KEY = "autograder_noticed"  # under this key of a marked notebook's metadata
+MAX_NOTICED = 50
+PYTHONS = {"builtins", "sys", "os", "inspect", "math", "random", "display"}  # names that every notebook may use
+ATTRIBUTES = {
+    "modules": "looks at or changes the table of modules",
+    "meta_path": "changes how modules are found",
+    "path_hooks": "changes how modules are found",
+    "_getframe": "looks at the frames of its callers",
+    "currentframe": "looks at the frames of its callers",
+    "f_back": "looks at the frames of its callers",
+    "get_objects": "searches the memory of the process",
+    "get_referrers": "searches the memory of the process",
+    "environ": "reads environment variables",
+    "getenv": "reads environment variables",
+    "ast_transformers": "changes the code of other cells",
+    "input_transformers_cleanup": "changes the code of other cells",
+    "input_transformers_post": "changes the code of other cells",
+    "input_transformer_manager": "changes the code of other cells",
+    "set_custom_exc": "takes over errors",
+    "showtraceback": "takes over errors",
+    "display_pub": "takes over the display of outputs",
+    "displayhook": "takes over the display of outputs",
+    "ast_node_interactivity": "takes over the display of outputs",
+    "run_cell": "takes over the running of cells",
+    "do_execute": "takes over the running of cells",
+    "history_manager": "reads the history of cells",
+    "fork": "starts processes",
+    "setsid": "starts processes that outlive it",
+    "kill": "signals processes",
+    "killpg": "signals processes",
+    "getppid": "asks for its parent process",
+    "memfd_create": "holds hidden memory",
+    "setitimer": "changes timers and signals",
+}
+MODULES = {
+    "socket": "uses the network",
+    "urllib": "uses the network",
+    "http": "uses the network",
+    "requests": "uses the network",
+    "ctypes": "reaches below Python",
+    "gc": "searches the memory of the process",
+    "sqlite3": "opens databases",
+    "nbgrader": "uses the grader's own modules",
+    "autograder": "uses the grader's own modules",
+    "inspect": "looks at the frames of its callers",
+    "mmap": "shares memory with other processes",
+    "atexit": "runs code after the end",
+    "builtins": "changes what Python's own names mean",
+}
+DANGEROUS = {
+    *("__eq__", "__ne__", "__bool__", "__array__", "__torch_function__", "__torch_dispatch__", "__reduce__"),
+    *("__reduce_ex__", "__instancecheck__", "__class__", "__len__"),
+}
+WORDS = re.compile(
+    r"/proc\b|gradebook|\bsolutions?/|\.ipynb\b|\bautograder\b|\bnbgrader\b|\.pth\b|NBGRADER_|/etc/(passwd|shadow)|\.ssh\b"
+    r"|hidden.tests|vnd\.autograder",
+    re.IGNORECASE,
+)
+HISTORY = {"In", "_ih", "_i", "_ii", "_iii", "_oh"}
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """A sign, and where: the number of the code cell (from 1; 0 for the whole notebook), its name, the line."""
+
+    cell: int
+    name: str
+    line: str
+    what: str
+
+
+def notice(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Noticed]:
+    """Every sign in the student's own cells; of the notes made while mending, those on changed settings."""
+    found = [Noticed(0, "", "", note.text) for note in notes if note.kind is Kind.CLAIMED]
+    number = 0
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        number += 1
+        graded = cell.metadata.get("nbgrader", {})
+        if graded.get("locked") and not graded.get("solution"):
+            continue
+        lines = cell.source.split("\n")
+        for line, what in _signs(cell.source):
+            text = lines[line - 1].strip()[:120] if 0 < line <= len(lines) else ""
+            found.append(Noticed(number, graded.get("grade_id", ""), text, what))
+    return found[:MAX_NOTICED]
+
+
+def keep(notebook: NotebookNode, found: list[Noticed]) -> None:
+    """Write what was noticed into the notebook's metadata, which students' feedback does not show."""
+    notebook.metadata.pop(KEY, None)
+    if found:
+        notebook.metadata[KEY] = [asdict(one) for one in found]
+
+
+def kept(notebook: NotebookNode) -> list[Noticed]:
+    return [Noticed(**one) for one in notebook.metadata.get(KEY, [])]
+
+
+@remembering
+def _signs(source: str) -> tuple[tuple[int, str], ...]:
+    """The lines of a cell with signs, and which. Most cells are the course's own, the same in every notebook."""
+    found: dict[tuple[int, str], None] = {}
+    for tree in parse_cells([source]):
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr == "modules" and id(node) in called:
+                continue  # nn.Module's method; Python's table of modules is not called
+            found |= dict.fromkeys((getattr(node, "lineno", 0), what) for what in _signs_of(node))
+    return tuple(found)
+
+
+def _signs_of(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if _is_library(node):
+            yield f"replaces {ast.unparse(node)}"
+        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, *_]) if _is_library(owner):
+            yield f"replaces parts of {ast.unparse(owner)}"
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]) if not isinstance(name, ast.Constant):
+            yield f"uses something of {ast.unparse(owner)} by a name it puts together"
+        case ast.Call(func=ast.Name(id="eval" | "exec" | "compile" | "__import__" as name)):
+            yield f"runs text as code ({name})"
+        case ast.Attribute(attr="register") if "events" in ast.unparse(node):
+            yield "runs code before or after other cells"
+        case ast.Attribute(attr=name) if name in ATTRIBUTES:
+            yield ATTRIBUTES[name]
+        case ast.Import(names=aliases):
+            yield from (MODULES[a.name.split(".")[0]] for a in aliases if a.name.split(".")[0] in MODULES)
+        case ast.ImportFrom(module=str(module)) if module.split(".")[0] in MODULES:
+            yield MODULES[module.split(".")[0]]
+        case ast.FunctionDef(name=name) if name in DANGEROUS:
+            yield f"defines {name}, by which a value can pass for another"
+        case ast.Name(id=name, ctx=ast.Load()) if name in HISTORY:
+            yield "reads the history of cells"
+        case ast.Constant(value=str(text)) if found := WORDS.search(text):
+            yield f"mentions {found.group()!r}"
+
+
+def _is_library(node: ast.AST) -> bool:
+    """Whether a node is, or is a part of, something that the notebook has not made."""
+    name = _root(node)
+    return name in PYTHONS or name in course().libraries
+
+
+def _root(node: ast.AST) -> str | None:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None

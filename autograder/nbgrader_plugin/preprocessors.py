@@ -1,0 +1,403 @@
+"""What nbgrader_config.py plugs into nbgrader: an exporter that mends, the judge in the place of `Execute`, and more.
+
+nbgrader stays unpatched, but for one function (`gradebook.share_engines`). These classes stand where its configuration
+takes classes.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import nbformat
+import nbformat.reader
+import sqlalchemy.exc
+from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
+from traitlets import Bool, Float, Integer, List, Unicode
+
+from ..spec.course import course
+from .gradebook.locking import alone, is_released, make_ready, share_engines
+from .gradebook.rows import Rows
+from .gradebook.student_names import table_of, take_names
+from .hidden_tests import HIDDEN, refuse_unknown_names
+from .intake import repair, student_folder
+from .marking import tampering
+from .marking.notices import FAILED
+from .release.generate import make_known
+
+if TYPE_CHECKING:
+    from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
+
+STUB = "Not answered yet: replace this line with your code, then run the cell again."
+
+MOST_RELEASES = 256  # of different releases of notebooks that are remembered as right
+
+
+# --- release ----------------------------------------------------------------------------------------------------------
+
+
+class ReleaseStubs(ClearSolutions):
+    """Like nbgrader's ClearSolutions, but a lone `name = value` becomes `name = None`: the release still runs."""
+
+    answer_stub = Unicode("{name} = None  # replace None with your answer: one capital letter in quotation marks").tag(
+        config=True
+    )
+
+    code_stub: dict[str, str]
+
+    def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:
+        region = re.search(
+            rf"^(\w+) = .+\n.*{re.escape(self.end_solution_delimeter)}",
+            cell.source.partition(self.begin_solution_delimeter)[2].lstrip("\n"),
+        )
+        if cell.cell_type != "code" or region is None:
+            return super()._replace_solution_region(cell, language)
+        stubs = self.code_stub
+        try:
+            self.code_stub = {language: self.answer_stub.format(name=region.group(1))}
+            return super()._replace_solution_region(cell, language)
+        finally:
+            self.code_stub = stubs
+
+
+# --- autograde --------------------------------------------------------------------------------------------------------
+
+
+class SubmissionExporter(NotebookExporter):
+    """Reads submissions so that each one gets a mark: mended, or as a blank notebook with the reason.
+
+    nbgrader sanitises first (reading from the submitted directory) and marks afterwards (reading what it wrote).
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._refused: dict[tuple[str, str, str], str] = {}  # by student, assignment, notebook: why it was not opened
+        self._troubles: dict[str, list[str]] = {}  # by folder of a submission: what was left out of it
+        self.unlisted: list[str] = []  # sentences on what nbgrader cannot have as a submission
+        self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
+        if hasattr(self.parent, "_sanitizing"):
+            share_engines()
+            self._take_in_everybody()
+
+    @property
+    def converter(self) -> Any:
+        """nbgrader's command that reads by this exporter."""
+        return self.parent
+
+    def _take_in_everybody(self) -> None:
+        """Let nbgrader know of submissions that it does not list, and of half-finished markings.
+
+        It lists by patterns: a notebook of another name is not found, nor a student whose name has brackets. What it
+        cannot have at all is named at the end, and the command then fails.
+        """
+        converter, settings = self.converter, self.converter.coursedir
+        found = list(self._handed_in())
+        if any(one.troubles for one in found):
+            self.show_copies(found)
+        students = set()
+        for one in found:
+            assignment = one.folder.name
+            students.add(one.student)
+            folder = converter._format_source(assignment, one.student)
+            names = self.expect(one, folder)
+            expected = [os.path.join(folder, name) for name in names]
+            known = converter.assignments.setdefault(folder, [])
+            known.extend(path for path in expected if path not in known)
+            done = Path(settings.format_path(settings.autograded_directory, one.student, assignment))
+            if any(_half_finished(done / name) for name in names):
+                self.log.warning("Marking of %s was interrupted; it starts anew", one.folder)
+                shutil.rmtree(done)
+        self._then_tell(converter)
+        with alone(settings.db_url):
+            if converter.create_student:
+                make_ready(settings.db_url, settings.course_id, students - set(settings.student_id_exclude.split(",")))
+                top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
+                take_names(settings.db_url, settings.course_id, table_of(top), self.log)
+            for assignment in {one.folder.name for one in found}:
+                self._know(assignment)
+
+    def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
+        """Know what was found wrong with a submission that nbgrader reads in `folder`. The notebooks it should have."""
+        assignment = one.folder.name
+        self.handed_in[folder] = one
+        self._troubles[folder] = one.troubles
+        names = [path.name for path in self._released(assignment)]
+        for name in names:
+            problem = one.whole or one.refused.get(name)
+            self._refused.pop((one.student, assignment, name), None)
+            if problem is not None:
+                self._refused[one.student, assignment, name] = problem
+        return names
+
+    def _handed_in(self) -> Iterator[student_folder.Submission]:
+        """What lies in the folder of submissions and is meant: for this assignment, and by these students."""
+        converter, settings = self.converter, self.converter.coursedir
+        top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
+        for name in student_folder.students_in(top, settings.student_id):
+            for folder in self._folders(top / name):
+                converter.assignments.pop(str(folder), None)
+                problem = student_folder.unlistable(name)
+                if problem is not None:
+                    self.unlisted.append(f"“{student_folder.shown(name)}” has no mark: {problem}. Rename the folder.")
+                    continue
+                one = student_folder.look(name, folder)
+                for trouble in one.troubles:
+                    self.log.warning("%s: %s", one.folder, trouble)
+                yield one
+
+    def _folders(self, student: Path) -> list[Path]:
+        """A student's folders for the assignment that is marked, or assignments, if a pattern says so."""
+        wanted = self.converter.coursedir.assignment_id
+        if student.is_symlink() or not student.is_dir():
+            return [student / wanted]
+        return [student / name for name in sorted(os.listdir(student)) if student_folder.is_meant(name, wanted)]
+
+    def show_copies(self, found: list[student_folder.Submission]) -> None:
+        """Let nbgrader read from a folder of our own, in which nothing but files lies."""
+        converter, settings = self.converter, self.converter.coursedir
+        top = Path(tempfile.mkdtemp(prefix="handed-in-"))
+        weakref.finalize(self, shutil.rmtree, top, ignore_errors=True)
+        own = CourseDirectory(parent=settings.parent)
+        own.update_config(settings.config)
+        for name in settings.trait_names(config=True):
+            setattr(own, name, getattr(settings, name))
+        own.submitted_directory = str(top)
+        converter.coursedir = own
+        converter.assignments = {}
+        for one in found:
+            goal = Path(own.format_path(own.submitted_directory, one.student, one.folder.name))
+            if one.troubles:
+                student_folder.copy(one, goal)
+            else:
+                goal.parent.mkdir(parents=True)
+                goal.symlink_to(one.folder)
+
+    def _then_tell(self, converter: Any) -> None:
+        """After the last submission: who has no mark, and why."""
+        convert = converter.convert_notebooks
+
+        def convert_and_tell() -> None:
+            try:
+                convert()
+            finally:
+                for sentence in self.unlisted:
+                    self.log.error(sentence)
+            if self.unlisted:
+                raise NbGraderException(f"{len(self.unlisted)} submissions could not be listed.")
+
+        converter.convert_notebooks = convert_and_tell
+
+    def _know(self, assignment: str) -> None:
+        """A new gradebook knows no assignment until it is generated: generate it, and leave what is released."""
+        settings = self.converter.coursedir
+        if is_released(settings.db_url, settings.course_id, assignment):
+            return
+        self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
+        try:
+            make_known(settings, self.parent, assignment)
+        except NbGraderException:
+            self.log.exception("%s could not be generated", assignment)
+
+    def _released(self, assignment: str) -> list[Path]:
+        settings = self.converter.coursedir
+        return sorted(Path(settings.format_path(settings.release_directory, ".", assignment)).glob("*.ipynb"))
+
+    def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        if not getattr(self.parent, "_sanitizing", False):
+            return super().from_filename(filename, resources, **kwargs)
+        path = Path(filename)
+        resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
+        [released] = [p for p in self._released(resources["nbgrader"]["assignment"]) if p.name == path.name]
+        release = _read_release(released, released.stat().st_mtime_ns)
+        about = resources["nbgrader"]
+        refused = self._refused.get((about["student"], about["assignment"], path.name))
+        if refused is not None:
+            return self.from_notebook_node(repair.blank(release, refused), resources)
+        try:
+            left_out = self._troubles.get(str(path.parent), [])
+            return self.from_notebook_node(repair.load(path, release, left_out), resources)
+        except sqlalchemy.exc.OperationalError:
+            raise
+        except Exception:
+            self.log.exception("%s could not be prepared for marking", path)
+            problem = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
+            return self.from_notebook_node(repair.blank(release, problem), resources)
+
+    def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Read without validation what was validated and written a moment ago."""
+        return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
+
+    def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **_: Any) -> tuple[Any, dict[str, Any]]:
+        """As nbconvert's, without its four copies, since nobody else has what was read here, and validated once.
+
+        What is sanitised is read again a moment later, and by nobody else: it is not laid out for people.
+        """
+        resources = self._init_resources(resources)
+        for preprocessor in self._preprocessors:
+            nb, resources = preprocessor(nb, resources)
+        nbformat.validate(nb, relax_add_props=True)
+        resources["output_suffix"] = ".nbconvert"
+        sanitised = getattr(self.parent, "_sanitizing", False)
+        return json.dumps(nb, ensure_ascii=False) if sanitised else nbformat.v4.writes(nb) + "\n", resources
+
+
+@functools.lru_cache(maxsize=16)
+def _read_release(path: Path, changed: int) -> NotebookNode:
+    """One for all submissions; `mend` copies what it takes from it. `changed` is when the file was."""
+    return nbformat.read(path, as_version=4)
+
+
+def _half_finished(path: Path) -> bool:
+    """Sanitised but not marked: the note that `mend` leaves in the metadata is still there."""
+    try:
+        raw = path.read_bytes()
+        if raw.rstrip().endswith(b"\n}") and f'"{repair.KEY}"'.encode() not in raw:  # whole, and nothing of that name
+            return False
+        return repair.KEY in nbformat.reads(raw.decode(), as_version=4).metadata
+    except Exception:
+        return path.exists()
+
+
+class RestoreCells(OverwriteCells):
+    """OverwriteCells, silent about the checksums of locked cells.
+
+    A release has no hidden tests, so the checksum of each test cell differs from the gradebook's, and nbgrader warned
+    of it as of tampering, for every honest student. What a student did to locked cells cannot show here: `mend` has put
+    the release's in their place.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        about = resources["nbgrader"]
+        self.notebook_id, self.assignment_id = about["notebook"], about["assignment"]
+        with Gradebook(about["db_url"]) as gradebook:
+            self.gradebook = Rows.of_release(gradebook, self.notebook_id, self.assignment_id)
+            for number, cell in enumerate(nb.cells):
+                nb.cells[number], resources = self.preprocess_cell(cell, resources, number)
+        return nb, resources
+
+    def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
+        if attr != "checksum":
+            super().report_change(name, attr, old, new)
+
+
+class CheckMetadata(CheckCellMetadata):
+    """CheckCellMetadata that looks only once at what many submissions share: `mend` gives all of them the release's."""
+
+    _right: ClassVar[set[str]] = set()
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
+        said = json.dumps(about)
+        if said not in self._right:
+            nb, resources = super().preprocess(nb, resources)
+            if len(self._right) < MOST_RELEASES:
+                self._right.add(said)
+        return nb, resources
+
+
+class Judge(NbGraderPreprocessor):
+    """Runs the student's cells in a child process and marks the test cells from outside. Replaces `Execute`."""
+
+    cell_timeout = Float(120.0, help="Seconds that one cell may take").tag(config=True)
+    question_timeout = Float(10.0, help="Seconds that one question of the judge may take").tag(config=True)
+    notebook_timeout = Float(900.0, help="Seconds that one notebook may take").tag(config=True)
+    work_timeout = Float(900.0, help="Seconds of a processor that the judge itself may spend on one notebook").tag(
+        config=True
+    )
+    memory = Integer(
+        8 * 2**30,
+        help="Bytes that one notebook may take: as address space in each of its processes, and as real memory in all "
+        "of them together. What Python and the course's libraries take before it starts is not counted",
+    ).tag(config=True)
+
+    sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
+
+    tell: ClassVar[Callable[[int, int], None] | None] = None  # where marking says how far it is, as NotebookMarker.tell
+
+    _template: Template | None = None  # one for the process, whatever number of instances nbgrader makes
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        submission = resources["nbgrader"]
+        refuse_unknown_names(nb.cells, f"{submission['assignment']}/{submission['notebook']}.ipynb")
+        about = nb.metadata.pop(repair.KEY, {})
+        notes = repair.notes_in(about)
+        problem = about.get("problem")
+        found = tampering.notice(nb, notes)
+        tampering.keep(nb, found)
+        for one in found:
+            where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
+            self.log.warning("%s: %s %s  [%s]", resources["metadata"].get("path", ""), where, one.what, one.line)
+        if problem is None:
+            problem = self._mark(nb, resources)
+        if problem is not None:
+            from .marking.notebook_marker import zero_everywhere
+
+            zero_everywhere(nb, problem)
+        sentences = [*([problem] if problem is not None else []), *(note.text for note in notes)]
+        if sentences:
+            nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
+        return nb, resources
+
+    def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
+        """Mark in place; a problem that keeps the whole notebook from being marked is returned as a sentence."""
+        from ..judge.diagnosis.mistake_costs import costs
+        from ..sandbox.session import Limits, SandboxError, Template
+        from .marking.notebook_marker import NotebookMarker
+
+        costs()  # a file that says something else is ours to mend: it is no student's zero
+        if Judge._template is None:
+            Judge._template = Template(self.sandbox, course().preload)
+            self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
+        limits = Limits(
+            cell=self.cell_timeout,
+            question=self.question_timeout,
+            notebook=self.notebook_timeout,
+            work=self.work_timeout,
+            memory=self.memory,
+        )
+        try:
+            NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits, tell=Judge.tell).run()
+        except SandboxError:
+            raise  # nobody's fault but ours: the instructor must see it, and no student gets a zero for it
+        except Exception:
+            self.log.exception("the notebook could not be marked")
+            return "Marking stopped on something in this notebook. Your instructor has been told; nothing is lost."
+        return None
+
+
+def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
+    title = FAILED if failed else "About this submission"
+    lines = "\n".join(f"- {sentence}" for sentence in sentences)
+    cell = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={repair.KEY: "notice"})
+    cell["id"] = "about-this-submission"
+    return cell
+
+
+# --- feedback ---------------------------------------------------------------------------------------------------------
+
+
+class HideTests(NbGraderPreprocessor):
+    """Takes the hidden part of test cells, and the bare number of points, out of what students see."""
+
+    display_data_priority: List = List(config=True)  # the page's exporter sets it for all; unused here
+
+    def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
+        graded = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and graded.get("grade") and not graded.get("solution"):
+            cell.source = HIDDEN.sub("", cell.source)
+            cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
+        return cell, resources

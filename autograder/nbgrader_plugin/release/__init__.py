@@ -1,0 +1,1 @@
+"""Make the students' version of a notebook."""

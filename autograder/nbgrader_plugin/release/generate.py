@@ -1,0 +1,144 @@
+"""`nbgrader generate_assignment`, by its command, by Formgrader or from here: nothing that somebody wrote is lost.
+
+Beside the released folders, `.released/ASSIGNMENT.json` is a manifest of what was released. Where a notebook or a file
+differs from it, nbgrader's `--force` is not enough; `ReleaseExporter.overwrite` is, and keeps a copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nbconvert.exporters import NotebookExporter
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import find_all_files
+from traitlets import Bool, Unicode
+
+from ... import files
+from ..gradebook.locking import make_ready
+
+
+class WouldOverwrite(NbGraderException, files.Written):
+    """The release would overwrite what somebody wrote."""
+
+
+class ReleaseExporter(NotebookExporter):
+    """NotebookExporter that nbgrader makes before it empties the released folder, and that may therefore refuse."""
+
+    overwrite = Bool(False, help="Overwrite what somebody wrote in the release, and keep a copy of it").tag(config=True)
+    replaced = Unicode("replaced", help="The folder for these copies").tag(config=True)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._manifests: dict[str, dict[str, list[str]]] = {}
+        if self.parent is not None:
+            self._look_first()
+            if not self.parent.no_database:
+                make_ready(self.parent.coursedir.db_url, self.parent.coursedir.course_id)
+
+    @property
+    def converter(self) -> GenerateAssignment:
+        """nbgrader's command that reads by this exporter."""
+        return self.parent
+
+    def _look_first(self) -> None:
+        """Raise WouldOverwrite if somebody wrote in a folder that is released now; or keep a copy, if told to."""
+        found = {name: would_overwrite(self.converter, name) for name in assignments(self.converter)}
+        if not any(found.values()):
+            return
+        if not self.overwrite:
+            paths = files.listed([path for paths in found.values() for path in paths])
+            names = " ".join(name for name in found if found[name])
+            sentence = (
+                f"Somebody wrote in {paths} since the last release, so nothing was released: move it elsewhere, or say "
+                f"`autograder release {names} --overwrite`, which puts a copy into {self.replaced} first."
+            )
+            self.log.error(sentence)
+            raise WouldOverwrite(sentence)
+        for name in [name for name, paths in found.items() if paths]:
+            place = destination(self.converter, name)
+            copy = files.keep_copies(place, files.files(place), Path(self.replaced))
+            self.log.warning("What somebody wrote in %s is kept in %s", place, copy)
+
+    def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Export, and note in the manifest what nbgrader is about to write."""
+        output, resources = super().from_filename(filename, resources, **kwargs)
+        name = resources["nbgrader"]["assignment"]
+        path = manifest_of(self.converter, name)
+        if name not in self._manifests:
+            whole = self.converter.coursedir.notebook_id == "*"
+            before = {} if whole else files.read_manifest(path) or {}
+            self._manifests[name] = before | beside_notebooks(self.converter, name)
+        hashes = files.hashes(output.encode(), notebook=True)
+        self._manifests[name][Path(filename).name] = [value for _, value in hashes]
+        files.write_manifest(path, self._manifests[name])
+        return output, resources
+
+
+def look_first(converter: GenerateAssignment) -> None:
+    """Raise WouldOverwrite if somebody wrote in a folder that this converter is about to empty."""
+    converter.init_notebooks()
+    converter.exporter_class(parent=converter, config=converter.config)
+
+
+def assignments(converter: GenerateAssignment) -> list[str]:
+    """Return the assignments that a command is about to generate."""
+    return sorted(Path(folder).name for folder in converter.assignments)
+
+
+def destination(converter: GenerateAssignment, name: str) -> Path:
+    return Path(os.path.normpath(converter._format_dest(name, ".")))
+
+
+def manifest_of(converter: GenerateAssignment, name: str) -> Path:
+    return destination(converter, name).parent / files.MANIFESTS / f"{name}.json"
+
+
+def beside_notebooks(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
+    """Return the manifest of what nbgrader copies into a release as it is."""
+    source = Path(os.path.normpath(converter._format_source(name, ".")))
+    return files.manifest(source, map(Path, find_all_files(str(source), [*converter.coursedir.ignore, "*.ipynb"])))
+
+
+def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
+    """Name what lies in the released folder and neither the last release nor the new one wrote."""
+    place = destination(converter, name)
+    there = list(files.files(place))
+    if not there:
+        return []
+    known = files.read_manifest(manifest_of(converter, name))
+    if known is None:  # released before there were manifests
+        known = _generated(converter, name)
+    return files.written(place, there, known, beside_notebooks(converter, name))
+
+
+def _generated(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
+    """Return the manifest of a release of the assignment, made elsewhere and thrown away."""
+    with _elsewhere(converter.coursedir, converter.parent, name) as again:
+        again.no_database = True
+        again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
+        again.start()
+        return files.read_manifest(manifest_of(again, name)) or {}
+
+
+def make_known(settings: CourseDirectory, parent: Any, name: str) -> None:
+    """Enter an assignment into the gradebook as `generate_assignment` does; what is released stays as it is."""
+    with _elsewhere(settings, parent, name) as converter:
+        converter.start()
+
+
+@contextlib.contextmanager
+def _elsewhere(settings: CourseDirectory, parent: Any, name: str) -> Iterator[GenerateAssignment]:
+    """Yield a converter that generates an assignment into a temporary folder."""
+    own = CourseDirectory(parent=parent)
+    for trait in settings.trait_names(config=True):
+        setattr(own, trait, getattr(settings, trait))
+    with tempfile.TemporaryDirectory(prefix="release-") as folder:
+        own.assignment_id, own.notebook_id, own.release_directory = name, "*", folder
+        yield GenerateAssignment(coursedir=own, parent=parent, force=True)

@@ -1,0 +1,84 @@
+"""What a release has that a solution does not: a first cell that looks around, tests that are folded and speak plainly.
+
+All of it works in plain Jupyter, VS Code and Colab, without this package: the first cell's code is the course's
+`handout/ready.py`, written into each notebook with what this notebook needs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from ...spec.course import home
+from ..hidden_tests import refuse_unknown_names
+
+NAME = "ready"  # grade_id of the first cell
+GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
+TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds by it; the others show it
+CLAIM, CLAIMED = "claim", "# @title What the text says of this, checked\n"  # the tag of such cells, and their title
+PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
+ANSWERED = 'print("✓ {name} is answered. Whether it is right, you are told after marking.")'
+NETWORK = {"pooch", "transformers"}  # notebooks that import these can fetch something
+SELDOM = {"IPython", "PIL"}  # come with Jupyter and matplotlib, under other names
+
+
+class Ready(NbGraderPreprocessor):
+    """Puts the first cell into a release, folds its tests, lets them say that they passed, and lets Run All go on."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        folder = Path(resources["metadata"]["path"])
+        refuse_unknown_names(nb.cells, f"{folder.name}/{resources['metadata']['name']}.ipynb")
+        files = [path for path in folder.iterdir() if path.suffix != ".ipynb" and path.name[0] not in "._"]
+        imported = _imported(nb) - {path.stem for path in files}
+        beside = sorted(path.name for path in files)
+        answers: dict[str, str] = {}
+        for cell in nb.cells:
+            about = cell.metadata.get("nbgrader", {})
+            if about.get("solution"):
+                answers[about["grade_id"]] = cell.source
+            if CLAIM in cell.metadata.get("tags", []):
+                cell.source = CLAIMED + cell.source
+            if cell.cell_type == "code" and about.get("grade") and not about.get("solution"):
+                name = about["grade_id"].removeprefix("test_")
+                letter = re.match(rf"{name} = None\b", answers.get(name, ""))
+                _speak(cell, name, ANSWERED if letter else PASSED)
+        nb.cells.insert(1, _first_cell(imported, beside))
+        return nb, resources
+
+
+def _speak(cell: NotebookNode, name: str, said: str) -> None:
+    cell.source = TITLE.format(name=name) + cell.source.rstrip() + "\n" + said.format(name=name)
+    cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
+    cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
+    cell.metadata["cellView"] = "form"
+
+
+def _first_cell(imported: set[str], beside: list[str]) -> NotebookNode:
+    call = (
+        "get_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)\n"
+        f"look_around({sorted(imported - SELDOM)!r},\n            {beside!r}, network={bool(NETWORK & imported)})"
+    )
+    source = (home() / "handout" / "ready.py").read_text("utf-8").rstrip() + "\n\n\n" + call
+    about = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
+    folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": about}
+    return new_code_cell(id=NAME, source=source, metadata=folded)
+
+
+def _imported(nb: NotebookNode) -> set[str]:
+    """The libraries that a notebook imports, by the names of their packages, which are the same."""
+    names = set()
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            for node in ast.walk(ast.parse(cell.source)):
+                if isinstance(node, ast.Import):
+                    names |= {alias.name.split(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    names.add(node.module.split(".")[0])
+    return names - set(sys.stdlib_module_names) - {"autograder"}

@@ -1,0 +1,381 @@
+"""Everything a report says of a class, collected once: from the gradebook, the marked notebooks, the release.
+
+What students wrote, their names included, may hold anything; it is made harmless here (`plain`), once for all that is
+printed, written or drawn later.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from ...judge.diagnosis.diagnose import Diagnosis, Line
+from ...judge.mark import Verdict
+from ...spec.course import course, names, notebooks, question_or_exercise, release
+from ...spec.exercise import UNANSWERED, Exercise
+from ..intake.repair import KEY, grade_id
+from ..marking.notices import ENDINGS, FAILED, NOTICE, verdict_in
+from ..marking.tampering import Noticed, kept
+from ..release.released_notebook import headings
+from .marks import Marks, NoClass, Sheet, gradebook_url, read_marks
+
+log = logging.getLogger(__name__)
+
+LETTER = "the right letter"  # the one line of a question's rubric; what the judge writes there names the chosen one
+BY_HAND = "marked by a person"
+
+# Half a surrogate pair cannot be written, a control character steers a terminal, a bidirectional one reorders a page.
+HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def plain(text: object) -> str:
+    """Text as it may be shown anywhere."""
+    return HARMFUL.sub("\ufffd", str(text).replace("\r\n", "\n"))
+
+
+@dataclass(frozen=True)
+class CheckLine:
+    """One line of a rubric as it came out for one student; None if nobody has decided, or nobody could."""
+
+    title: str
+    weight: float
+    passed: bool | None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """A misconception by name, in one student's answer."""
+
+    name: str
+    sentence: str
+    checks: tuple[str, ...] = ()
+
+
+@dataclass
+class Answer:
+    """What one student answered to one exercise or question, and what it earned."""
+
+    student: str
+    exercise: str
+    kind: str  # "exercise", "question", or "written" for what a person marks
+    points: float
+    earned: float
+    lines: list[CheckLine] = field(default_factory=list)
+    diagnosed: list[Diagnosed] = field(default_factory=list)
+    remark: str = ""
+    source: str = ""
+    waits: bool = False  # for a person to mark it
+    behaviour: dict[str, Any] = field(default_factory=dict)  # in those checks that no named mistake explains
+
+    @property
+    def answered(self) -> bool:
+        return self.remark != UNANSWERED
+
+    @property
+    def judged(self) -> bool:
+        """Whether the checks were asked at all."""
+        return self.answered and any(line.passed is not None for line in self.lines)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What did not run, or could not be marked."""
+
+    student: str
+    where: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Marking:
+    """One marking of one student's notebook, from the history of markings."""
+
+    at: str
+    student: str
+    assignment: str
+    seconds: float
+    earned: float
+    points: float
+
+    @property
+    def share(self) -> float:
+        return self.earned / self.points if self.points else 0.0
+
+
+@dataclass(eq=False)
+class Assignment:
+    """One assignment of a class."""
+
+    name: str
+    sheets: list[Sheet]
+    answers: list[Answer] = field(default_factory=list)
+    released: list[NotebookNode] = field(default_factory=list, repr=False)  # the cells that were handed out
+    sections: dict[str, str] = field(default_factory=dict)  # of the notebook, by exercise
+    absent: list[str] = field(default_factory=list)
+    unmarked: list[str] = field(default_factory=list)  # handed in, but not marked yet
+    unreadable: list[str] = field(default_factory=list)  # marked, but the marked notebook cannot be read
+    troubles: list[Trouble] = field(default_factory=list)
+    signs: list[tuple[str, Noticed]] = field(default_factory=list)
+
+    @property
+    def points(self) -> float:
+        return max((sheet.points for sheet in self.sheets), default=0.0)
+
+    @property
+    def exercises(self) -> list[str]:
+        """In the order of the notebook."""
+        found = dict.fromkeys(answer.exercise for answer in self.answers)
+        order = {name: place for place, name in enumerate(self.sections)}
+        return sorted(found, key=lambda name: (order.get(name, len(order)), name))
+
+    def answers_to(self, exercise: str) -> list[Answer]:
+        return [answer for answer in self.answers if answer.exercise == exercise]
+
+
+@dataclass
+class ClassData:
+    """A class."""
+
+    title: str
+    names: dict[str, str]  # students' names, by id, where the gradebook has them
+    assignments: list[Assignment]
+    history: list[Marking] | None = None  # None: no history was kept
+
+    def called(self, student: str) -> str:
+        name = self.names.get(student, "")
+        return f"{name} ({student})" if name else student
+
+
+def collect_class(classroom: Path, wanted: Iterable[str] = (), db_url: str | None = None) -> ClassData:
+    """A class's data, of these assignments or of all that were marked. Raises `NoClass` where there is nothing."""
+    if db_url is None and not classroom.is_dir():
+        raise NoClass(f"there is no folder {classroom}")
+    marks = read_marks(db_url or gradebook_url(classroom))
+    marked = [name for name, sheets in marks.sheets.items() if sheets]
+    chosen = list(dict.fromkeys(wanted)) or sorted(marked, key=_place)
+    for name in chosen:
+        if name not in notebooks() and name not in marks.sheets:
+            known = ", ".join([*notebooks(), *sorted(set(marks.sheets) - set(notebooks()))])
+            raise NoClass(f"there is no notebook {name!r}; there are {known}")
+        if name not in marked:
+            raise NoClass(f"nothing has been marked for {name} in {classroom}; run `nbgrader autograde {name}` first")
+    if not chosen:
+        raise NoClass(f"nothing has been marked in {classroom} yet; run `nbgrader autograde NOTEBOOK` first")
+    assignments = [_assignment(classroom, name, marks) for name in chosen]
+    called = {plain(student): plain(name) for student, name in marks.names.items()}
+    return ClassData(course().title, called, assignments, _history(classroom / "marked" / "history.jsonl", chosen))
+
+
+def _place(assignment: str) -> tuple[int, str]:
+    known = notebooks()
+    return (known.index(assignment) if assignment in known else len(known), assignment)
+
+
+def _assignment(classroom: Path, name: str, marks: Marks) -> Assignment:
+    released = [cell for notebook in _notebooks(release() / name) for cell in notebook.cells]
+    result = Assignment(plain(name), marks.sheets[name], released=released, sections=sections(released))
+    for sheet in result.sheets:
+        marked = _notebooks(classroom / "autograded" / sheet.student / name)
+        sheet.student = plain(sheet.student)
+        if not marked:
+            result.unreadable.append(sheet.student)
+        cells = [cell for notebook in marked for cell in notebook.cells]
+        result.answers += _answers(sheet, cells)
+        result.troubles += _troubles(sheet.student, cells)
+        result.signs += [(sheet.student, sign) for notebook in marked for sign in _signs(notebook)]
+    order = {name: place for place, name in enumerate(result.exercises)}
+    result.answers.sort(key=lambda answer: (answer.student, order[answer.exercise]))
+    here = {sheet.student for sheet in result.sheets}
+    handed_in = {plain(path.parent.name) for path in classroom.glob(f"submitted/*/{name}") if path.is_dir()}
+    result.unmarked = sorted(handed_in - here)
+    result.absent = sorted({plain(student) for student in marks.names} - here - handed_in)
+    return result
+
+
+# --- notebooks --------------------------------------------------------------------------------------------------------
+
+
+def sections(cells: Iterable[NotebookNode]) -> dict[str, str]:
+    """Where in the notebook each answer stands: the headings above it, by name of the exercise."""
+    found: dict[str, str] = {}
+    above: dict[int, str] = {}
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            for depth, text in headings(cell.source):
+                above = {level: kept for level, kept in above.items() if level < depth} | {depth: text}
+        name = grade_id(cell)
+        if name and cell.metadata["nbgrader"].get("solution"):
+            found[name] = plain(" › ".join(_unmarked(text) for level, text in sorted(above.items()) if level > 1))
+    return found
+
+
+def _unmarked(heading: str) -> str:
+    """A heading's words, without the signs for formulas, code and stress."""
+    return re.sub(r"[$`*]", "", heading)
+
+
+def _read(path: Path) -> NotebookNode | None:
+    """A notebook that this package has written, so it is not validated again; None if it is broken all the same."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            notebook = nbformat.reader.read(file)
+        return notebook if all(isinstance(cell.source, str) for cell in notebook.cells) else None
+    except Exception as error:  # whatever is wrong with one student's file, the class has its report
+        log.warning("%s cannot be read: %s", path, error)
+        return None
+
+
+def _notebooks(folder: Path) -> list[NotebookNode]:
+    """The notebooks in a folder that can be read."""
+    return [notebook for path in sorted(folder.glob("*.ipynb")) if (notebook := _read(path)) is not None]
+
+
+def _signs(notebook: NotebookNode) -> list[Noticed]:
+    return [
+        Noticed(sign.cell, plain(sign.name), plain(sign.line), plain(sign.what))
+        for sign in kept(notebook)
+        if isinstance(sign.cell, int)
+    ]
+
+
+def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
+    by_id = {grade_id(cell): cell for cell in cells}
+    for mark in sheet.cells:
+        cell = by_id.get(mark.cell)
+        verdict = _verdict(cell) if cell is not None else None
+        if verdict is not None:
+            own = by_id.get(verdict["exercise"])
+            answer = _judged(sheet.student, verdict, plain(own.source) if own is not None else "")
+            answer.points, answer.earned = mark.points, mark.earned
+        else:
+            kind = "written" if mark.cell not in by_id or _is_answer(by_id[mark.cell]) else "exercise"
+            name = plain(mark.cell.removeprefix("test_"))
+            passed = None if mark.waits or mark.points == 0 else mark.earned >= mark.points
+            answer = Answer(sheet.student, name, kind, mark.points, mark.earned)
+            answer.lines = [CheckLine(BY_HAND, 1.0, None if kind == "written" else passed)]
+        answer.waits = mark.waits
+        yield answer
+
+
+def _verdict(cell: NotebookNode) -> dict[str, Any] | None:
+    """The verdict in a cell, if it is whole: a marked notebook may have been edited since."""
+    found: Any = verdict_in(cell)
+    try:
+        Verdict(**found)  # has all parts, and no others
+        lines = [Line(**line) for line in found["lines"]]
+        diagnoses = [Diagnosis(**one) for one in found["diagnoses"]]
+        weights = sum(line.weight for line in lines)
+        whole = isinstance(found["exercise"], str) and isinstance(found["remark"], str) and weights >= 0
+        return found if whole and all(isinstance(one.checks, list) for one in diagnoses) else None
+    except (TypeError, KeyError):
+        return None
+
+
+def _is_answer(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
+    name = verdict["exercise"]
+    declared = question_or_exercise(name) if name in names() else None
+    kind = "exercise" if declared is None or isinstance(declared, Exercise) else "question"
+    answer = Answer(student, plain(name), kind, verdict["points"], verdict["earned"], source=source)
+    answer.remark = plain(verdict["remark"])
+    answer.behaviour = verdict.get("behaviour", {})
+    if kind == "question":
+        answer.lines = [_choice(line) for line in verdict["lines"]] or [CheckLine(LETTER, 1.0, False)]
+        answer.diagnosed = [
+            Diagnosed(f"{name}: {line['title'].removeprefix('You chose ')}", plain(line["message"]), (LETTER,))
+            for line in verdict["lines"]
+            if not line["passed"]
+        ]
+        return answer
+    answer.lines = [
+        CheckLine(plain(line["title"]), line["weight"], _passed(line), plain(line["message"]))
+        for line in verdict["lines"]
+    ]
+    if not answer.lines and isinstance(declared, Exercise):  # nothing could be asked: each line is lost all the same
+        answer.lines = [CheckLine(check.title, check.weight, False) for check in declared.checks]
+    answer.diagnosed = [
+        Diagnosed(plain(one["mistake"]), plain(one["sentence"]), tuple(map(plain, one["checks"])))
+        for one in verdict["diagnoses"]
+    ]
+    return answer
+
+
+def _passed(line: dict[str, Any]) -> bool | None:
+    """None: not judged, because the values differ already."""
+    return bool(line["passed"]) if line.get("judged", True) else None
+
+
+def _choice(line: dict[str, Any]) -> CheckLine:
+    return CheckLine(LETTER, line["weight"], bool(line["passed"]), plain(f"{line['title']}. {line['message']}"))
+
+
+def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
+    """What went wrong with each exercise: in its cell, and when it was marked."""
+    found: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.metadata.get(KEY) == "notice" and FAILED in cell.source.split("\n")[0]:
+            reason = " ".join(line.removeprefix("- ") for line in cell.source.split("\n")[1:] if line.strip())
+            yield Trouble(student, "the whole notebook", plain(reason))
+            return
+        here = [what for output in cell.get("outputs", []) if (what := _ending(output, cell))]
+        verdict = _verdict(cell)
+        if verdict and verdict["remark"] and verdict["remark"] != UNANSWERED:
+            here.append(verdict["remark"])
+        name = grade_id(cell)
+        where = name.removeprefix("test_") if name else "a cell of the student's own"
+        found.setdefault(where, []).extend(here)
+    for where, whats in found.items():
+        if whats:
+            yield Trouble(student, plain(where), plain(" ".join(dict.fromkeys(whats))))
+
+
+def _ending(output: NotebookNode, cell: NotebookNode) -> str:
+    """What stopped a cell: the grader's own notice, or an error in an answer."""
+    if output.get("output_type") == "stream":
+        notice = NOTICE.fullmatch(str(output.get("text", "")))
+        return notice[1] if notice and any(ending.fullmatch(notice[1]) for ending in ENDINGS) else ""
+    if output.get("output_type") == "error" and _is_answer(cell):
+        return f"{output.get('ename')}: {output.get('evalue')}"[:200]
+    return ""
+
+
+# --- history ----------------------------------------------------------------------------------------------------------
+
+
+def _history(path: Path, assignments: Iterable[str]) -> list[Marking] | None:
+    """The markings in their order; a line that is no marking (a crash cut it off, say) is passed over."""
+    if not path.is_file():
+        return None
+    wanted, found = set(assignments), []
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            marking = _marking(line)
+            if marking is not None and marking.assignment in wanted:
+                found.append(marking)
+    return sorted(found, key=lambda marking: datetime.fromisoformat(marking.at).timestamp())
+
+
+def _marking(line: str) -> Marking | None:
+    try:
+        said = json.loads(line)
+        datetime.fromisoformat(said["at"]).timestamp()
+        numbers = [float(said[key]) for key in ("seconds", "earned", "points")]
+        if not all(map(math.isfinite, numbers)):
+            return None
+        return Marking(said["at"], plain(said["student"]), plain(said["assignment"]), *numbers)
+    except (ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError):
+        return None

@@ -1,0 +1,81 @@
+"""The class report as one HTML page that needs nothing else: it opens anywhere, offline, and prints."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ...judge.wording import number, prose
+from .data import ClassData
+from .similar_answers import similar_pairs
+from .summary import distribution, duration, misconceptions, progress, rates, time_spent
+
+TEMPLATE = "class_report.html.j2"
+REPORT = "autograder report"  # by which a page is known as ours
+
+
+def page(data: ClassData, anonymous: bool = False, made: datetime | None = None) -> str:
+    """The page; an anonymous one names no student, so that it can be shown to the class."""
+    here = data.assignments
+    return (
+        _environment()
+        .get_template(TEMPLATE)
+        .render(
+            data=data,
+            generator=REPORT,
+            anonymous=anonymous,
+            made=made or datetime.now(),
+            students=students(data),
+            marked=len({sheet.student for assignment in here for sheet in assignment.sheets}),
+            sheets={assignment.name: {sheet.student: sheet for sheet in assignment.sheets} for assignment in here},
+            spreads={assignment.name: distribution(assignment) for assignment in here},
+            rates={assignment.name: rates(assignment) for assignment in here},
+            mistakes=misconceptions(data),
+            climbs={assignment.name: progress(data, assignment) for assignment in here},
+            times={assignment.name: time_spent(data, assignment) for assignment in here},
+            pairs={assignment.name: similar_pairs(assignment) for assignment in here},
+        )
+    )
+
+
+def students(data: ClassData) -> list[str]:
+    """Everybody whom the gradebook knows."""
+    return sorted({*data.names, *(sheet.student for assignment in data.assignments for sheet in assignment.sheets)})
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def named(mistake: str) -> str:
+    """A mistake's name as a heading has it; a question's number stays whole."""
+    return re.sub(r"_(?!\d)", " ", mistake)
+
+
+def _in_prose(text: str) -> Markup:
+    """A sentence with its `code` and its *stress*."""
+    return Markup(prose(text))
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters |= {
+        "percent": percent,
+        "counted": counted,
+        "named": named,
+        "points": number,
+        "duration": duration,
+        "prose": _in_prose,
+        "bin_of": lambda index: f"{10 * index} to {10 * index + 10} %",
+    }
+    return environment

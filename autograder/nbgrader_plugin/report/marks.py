@@ -1,0 +1,171 @@
+"""What the gradebook knows of a class: who is in it, who handed in, and what each cell earned. It is only read.
+
+nbgrader's own door, `Gradebook`, makes tables and a course where it finds none; a report must not. So its tables are
+asked directly, in one query for each assignment, whatever database they are in.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from nbgrader.api import Assignment, BaseCell, Grade, Notebook, Student, SubmittedAssignment, SubmittedNotebook
+from sqlalchemy import Engine, create_engine, inspect, select
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.orm import Session
+from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
+
+from ...spec.course import course
+
+SETTINGS = "nbgrader_config.py"
+
+
+class NoClass(Exception):
+    """There is no class to report on; the sentence says why and what to do."""
+
+
+@dataclass(frozen=True)
+class CellMark:
+    """What one cell earned, by nbgrader's account: a person's mark goes before the judge's."""
+
+    cell: str  # its grade_id
+    earned: float
+    points: float
+    judged: float | None  # by the judge alone; None for what only a person marks
+    waits: bool  # for a person
+
+
+@dataclass
+class Sheet:
+    """One student's marks for one assignment."""
+
+    student: str
+    handed_in: datetime | None = None
+    penalty: float = 0.0
+    cells: list[CellMark] = field(default_factory=list)
+
+    @property
+    def raw(self) -> float:
+        return sum(cell.earned for cell in self.cells)
+
+    @property
+    def total(self) -> float:
+        """The mark as nbgrader exports it."""
+        return max(0.0, self.raw - self.penalty)
+
+    @property
+    def points(self) -> float:
+        return sum(cell.points for cell in self.cells)
+
+    @property
+    def waiting(self) -> float:
+        """Points that a person has still to give or not to give."""
+        return sum(cell.points for cell in self.cells if cell.waits)
+
+
+@dataclass
+class Marks:
+    """The gradebook's account: every student's name by id, and for each assignment that it knows the sheets."""
+
+    names: dict[str, str]
+    sheets: dict[str, list[Sheet]]
+
+
+def gradebook_url(classroom: Path) -> str:
+    """The database of this folder's gradebook, as nbgrader_config.py names it: SQLite's file, or any other."""
+    root = course().root
+    folder = classroom.resolve()
+    before = os.environ.get("COURSE_CLASSROOM")
+    os.environ["COURSE_CLASSROOM"] = str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
+    try:
+        config = PyFileConfigLoader(SETTINGS, path=str(root)).load_config()
+    except ConfigFileNotFound:
+        raise NoClass(f"there is no {SETTINGS} in {root} to name the gradebook; name it with --db-url") from None
+    finally:
+        if before is None:
+            del os.environ["COURSE_CLASSROOM"]
+        else:
+            os.environ["COURSE_CLASSROOM"] = before
+    named = config.CourseDirectory.db_url
+    return named if isinstance(named, str) else f"sqlite:///{folder}/gradebook.db"  # what is not set is no string
+
+
+def read_marks(db_url: str) -> Marks:
+    """All students and sheets. Raises `NoClass` if there is no gradebook, or none that can be read."""
+    engine = _open(db_url)
+    try:
+        with Session(engine) as session:
+            names = {
+                student: " ".join(part for part in (first, last) if part)
+                for student, first, last in session.execute(
+                    select(Student.id, Student.first_name, Student.last_name).order_by(Student.id)
+                )
+            }
+            known = session.scalars(select(Assignment.name).order_by(Assignment.name)).all()
+            return Marks(names, {name: _sheets(session, name) for name in known})
+    except SQLAlchemyError as error:
+        raise NoClass(f"the gradebook in {_shown(db_url)} cannot be read: {error}") from error
+    finally:
+        engine.dispose()
+
+
+def _open(db_url: str) -> Engine:
+    try:
+        url = make_url(db_url)
+    except ArgumentError:
+        raise NoClass(f"{db_url!r} is no database's URL, such as sqlite:///classroom/gradebook.db") from None
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+        raise NoClass(f"there is no gradebook at {url.database}; mark something first: nbgrader autograde NOTEBOOK")
+    try:
+        engine = create_engine(url)
+        if not inspect(engine).has_table("submitted_assignment"):
+            raise NoClass(f"the database {_shown(db_url)} holds no gradebook; mark something first")
+    except ImportError as error:
+        raise NoClass(f"the database {_shown(db_url)} needs a driver that is not installed: {error}") from error
+    except SQLAlchemyError as error:
+        raise NoClass(f"the database {_shown(db_url)} cannot be opened: {error}") from error
+    return engine
+
+
+def _shown(db_url: str) -> str:
+    return make_url(db_url).render_as_string(hide_password=True)
+
+
+def _sheets(session: Session, assignment: str) -> list[Sheet]:
+    handed_in = (
+        select(SubmittedAssignment.id, SubmittedAssignment.student_id, SubmittedAssignment.timestamp)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .where(Assignment.name == assignment)
+        .order_by(SubmittedAssignment.student_id)
+    )
+    sheets = {own: Sheet(student, when) for own, student, when in session.execute(handed_in)}
+    notebooks = (
+        select(SubmittedNotebook.assignment_id, SubmittedNotebook.late_submission_penalty)
+        .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
+        .join(Assignment, Assignment.id == Notebook.assignment_id)
+        .where(Assignment.name == assignment)
+    )
+    for own, penalty in session.execute(notebooks):
+        sheets[own].penalty += penalty or 0.0
+    cells = (
+        select(
+            SubmittedNotebook.assignment_id,
+            BaseCell.name,
+            Grade.score,
+            Grade.max_score,
+            Grade.auto_score,
+            Grade.needs_manual_grade,
+        )
+        .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+        .join(BaseCell, BaseCell.id == Grade.cell_id)
+        .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
+        .join(Assignment, Assignment.id == Notebook.assignment_id)
+        .where(Assignment.name == assignment)
+        .order_by(BaseCell.name)
+    )
+    for own, cell, earned, points, judged, waits in session.execute(cells):
+        sheets[own].cells.append(CellMark(cell, float(earned), float(points), judged, bool(waits)))
+    return list(sheets.values())

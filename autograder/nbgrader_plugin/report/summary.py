@@ -1,0 +1,239 @@
+"""What a class's data come to: distributions, pass rates, misconceptions with examples, progress, time."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ...spec.course import given_in, notebooks, working_versions
+from .bare_code import bare
+from .data import Answer, Assignment, ClassData, plain
+
+BINS = 10
+EXAMPLE_LINES, EXAMPLE_WIDTH = 14, 110
+HIDDEN = "…"  # stands where an example may have named somebody
+WORD = re.compile(r"[^\W\d_]+|\d+")
+
+
+# --- marks ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How an assignment's marks are spread, in shares of the points."""
+
+    shares: tuple[float, ...]
+
+    @property
+    def bins(self) -> list[int]:
+        """Students from 0 to under 10 %, …, from 90 to 100 %."""
+        counts = Counter(min(BINS - 1, int(share * BINS + 1e-9)) for share in self.shares)
+        return [counts[index] for index in range(BINS)]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.shares)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        if len(self.shares) < 2:
+            return self.shares[0], self.shares[0]
+        low, _, high = statistics.quantiles(self.shares, method="inclusive")
+        return low, high
+
+
+def distribution(assignment: Assignment) -> Distribution | None:
+    """Of the whole marks, what a person gave and late penalties included; None if there are no points."""
+    shares = [min(1.0, max(0.0, sheet.total / sheet.points)) for sheet in assignment.sheets if sheet.points]
+    return Distribution(tuple(shares)) if shares else None
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CheckRate:
+    """How many passed a check, of those who answered the exercise and in whose answers it could be judged."""
+
+    title: str
+    passed: int
+    asked: int
+    unjudged: int = 0
+
+    @property
+    def share(self) -> float:
+        return self.passed / self.asked if self.asked else 0.0
+
+
+@dataclass(frozen=True)
+class ExerciseRates:
+    """An exercise's row of the matrix."""
+
+    exercise: str
+    handed_in: int
+    answered: int
+    mean: float  # share of the points, of those who answered
+    checks: tuple[CheckRate, ...]
+
+
+def rates(assignment: Assignment) -> list[ExerciseRates]:
+    """The matrix of exercises and checks. What only a person marks has no row."""
+    rows = []
+    for exercise in assignment.exercises:
+        answers = [answer for answer in assignment.answers_to(exercise) if answer.kind != "written"]
+        judged = [answer for answer in answers if answer.judged]
+        if not answers:
+            continue
+        counts: dict[str, list[bool | None]] = defaultdict(list)
+        for answer in judged or answers:
+            for line in answer.lines:
+                counts[line.title] += [line.passed] if answer.judged else []
+        mean = statistics.fmean(a.earned / a.points if a.points else 0.0 for a in judged) if judged else 0.0
+        checks = tuple(
+            CheckRate(title, found.count(True), len(found) - found.count(None), found.count(None))
+            for title, found in counts.items()
+        )
+        rows.append(ExerciseRates(exercise, len(answers), len(judged), mean, checks))
+    return rows
+
+
+# --- misconceptions ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """An exercise in which a misconception shows, and what to read again."""
+
+    assignment: str
+    exercise: str
+    students: int
+    sentence: str
+    section: str
+
+
+@dataclass
+class Misconception:
+    """A mistake by name, wherever the class makes it."""
+
+    name: str
+    students: int
+    places: list[Place] = field(default_factory=list)  # the one with most students first
+    example: str = ""  # somebody's answer in the first place, without whose
+
+
+def misconceptions(data: ClassData) -> list[Misconception]:
+    """The mistakes of the class by name, across exercises; what most students hold comes first."""
+    holders: dict[str, dict[tuple[str, str], list[tuple[Answer, str]]]] = defaultdict(lambda: defaultdict(list))
+    by_name = {assignment.name: assignment for assignment in data.assignments}
+    for assignment in data.assignments:
+        for answer in assignment.answers:
+            for one in answer.diagnosed:
+                holders[one.name][assignment.name, answer.exercise].append((answer, one.sentence))
+    found = []
+    names: dict[str, re.Pattern[str]] = {}
+    for name, places in holders.items():
+        result = Misconception(name, len({answer.student for held in places.values() for answer, _ in held}))
+        for (home, exercise), held in sorted(places.items(), key=lambda item: -len(item[1])):
+            sentence = Counter(sentence for _, sentence in held).most_common(1)[0][0]
+            students = len({answer.student for answer, _ in held})
+            section = by_name[home].sections.get(exercise, "")
+            result.places.append(Place(home, exercise, students, sentence, section))
+        first = result.places[0]
+        answers = [answer for answer, _ in places[first.assignment, first.exercise] if answer.kind == "exercise"]
+        if first.assignment not in names:
+            names[first.assignment] = _names(data, by_name[first.assignment])
+        result.example = _example(answers, names[first.assignment])
+        found.append(result)
+    return sorted(found, key=lambda one: (-one.students, -len(one.places), one.name))
+
+
+def _example(answers: Iterable[Answer], names: re.Pattern[str]) -> str:
+    """The shortest of these answers: what they have in common shows best in it."""
+    codes = (bare(answer.source) for answer in answers)
+    shortest = min((code for code in codes if code), key=lambda code: (len(code), code), default="")
+    return _shortened(names.sub(HIDDEN, shortest))
+
+
+def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
+    """Everybody's id and name, and their parts; but for words of the course's own, which tell nothing."""
+    common = {word.lower() for word in WORD.findall(_own_words(assignment))}
+    common |= {word.lower() for word in (*keyword.kwlist, *dir(builtins))}
+    everybody = set(data.names) | {sheet.student for a in data.assignments for sheet in a.sheets}
+    named = {part for who in everybody for text in (who, data.names.get(who, "")) for part in (text, *_parts(text))}
+    secrets = sorted({text for text in named if len(text) > 1 and text.lower() not in common}, key=len, reverse=True)
+    within = [re.escape(text) for text in secrets if len(text) > 3]
+    whole = [rf"(?<![^\W_]){re.escape(text)}(?![^\W_])" for text in secrets if len(text) <= 3]
+    return re.compile("|".join([*within, *whole]) or r"(?!)", re.IGNORECASE)
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in WORD.findall(text) if len(part) > (3 if part.isdigit() else 1)]
+
+
+def _own_words(assignment: Assignment) -> str:
+    """What anybody may write in this notebook's answers."""
+    words = [cell.source for cell in assignment.released]
+    if assignment.name in notebooks():
+        words += [given_in(assignment.name), *working_versions(assignment.name).values()]
+    return "\n".join(words)
+
+
+def _shortened(code: str) -> str:
+    lines = [line if len(line) <= EXAMPLE_WIDTH else line[: EXAMPLE_WIDTH - 1] + "…" for line in code.splitlines()]
+    if len(lines) > EXAMPLE_LINES:
+        lines = [*lines[: EXAMPLE_LINES - 1], "…"]
+    return plain("\n".join(lines))
+
+
+# --- over time --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One student's marks for an assignment, in shares of the points, marking after marking."""
+
+    student: str
+    shares: tuple[float, ...]
+
+    @property
+    def gain(self) -> float:
+        return self.shares[-1] - self.shares[0]
+
+
+def progress(data: ClassData, assignment: Assignment) -> list[Progress]:
+    """Of those who were marked more than once; whoever gained most first."""
+    shares: dict[str, list[float]] = defaultdict(list)
+    for marking in data.history or ():
+        if marking.assignment == assignment.name:
+            shares[marking.student].append(marking.share)
+    again = [Progress(student, tuple(found)) for student, found in shares.items() if len(found) > 1]
+    return sorted(again, key=lambda one: (-one.gain, one.student))
+
+
+@dataclass(frozen=True)
+class Time:
+    """What marking an assignment took."""
+
+    markings: int
+    seconds: float
+    median: float
+    longest: float
+
+
+def time_spent(data: ClassData, assignment: Assignment) -> Time | None:
+    seconds = [marking.seconds for marking in data.history or () if marking.assignment == assignment.name]
+    return Time(len(seconds), sum(seconds), statistics.median(seconds), max(seconds)) if seconds else None
+
+
+def duration(seconds: float) -> str:
+    """4.2 s, 3 min 20 s, 2 h 5 min."""
+    if round(seconds, 1) < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

@@ -1,0 +1,200 @@
+"""Comparing what a student's code returned with what it should have: the sentence says what differs, never the values.
+
+Every function raises `Wrong`. The sentences name the usual causes, because the difference often shows the cause: a
+transposed result, a missing gradient, a dtype that was not kept.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from .exercise import ValuesDiffer, Wrong
+
+TOLERANCE = {torch.float32: (1e-4, 1e-5), torch.float64: (1e-9, 1e-11)}  # relative, absolute
+
+
+def kind(value: Any) -> str:
+    """What a value is, in a student's words."""
+    if value is None:
+        return "None (is a `return` missing?)"
+    if isinstance(value, torch.Tensor):
+        return f"a {dtype_name(value)} tensor of shape {shape_name(value)}"
+    if hasattr(value, "type_name"):
+        return f"an object of type {value.type_name}"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"a {type(value).__name__}"
+
+
+def dtype_name(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def shape_name(tensor: torch.Tensor) -> str:
+    return "(" + ", ".join(map(str, tensor.shape)) + ("," if tensor.dim() == 1 else "") + ")"
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a tensor; of anything else that of nothing."""
+    return tuple(value.shape) if isinstance(value, torch.Tensor) else ()
+
+
+def a_tensor(got: Any, what: str) -> torch.Tensor:
+    if not isinstance(got, torch.Tensor):
+        raise Wrong(f"{what} should be a tensor; yours is {kind(got)}.", "not_a_tensor")
+    return got
+
+
+def a_pair(got: Any, names: str) -> tuple:
+    if isinstance(got, list) and len(got) == 2:
+        raise Wrong(f"It should return the tuple {names}; yours returned a list: write `return first, second`.")
+    if not isinstance(got, tuple) or len(got) != 2:
+        raise Wrong(f"It should return the tuple {names}; yours returned {kind(got)}.")
+    return got
+
+
+def same_tensor(got: Any, expected: torch.Tensor, what: str, where: str = "", rough: bool = False) -> None:
+    """Type, shape, dtype and values. `where` says for which sizes, such as "with T = 3 and S = 5".
+
+    `rough`: where inputs of 1e4 leave float32 only three digits after the point.
+    """
+    got = a_tensor(got, what)
+    place = f" {where}" if where else ""
+    if got.shape != expected.shape:
+        sizes = f"should have shape {shape_name(expected)}, yours has {shape_name(got)}"
+        raise Wrong(f"{what}{place} {sizes}.{_shape_hint(got, expected)}", "wrong_shape")
+    if got.device != expected.device:
+        raise Wrong(f"{what}{place} is not on the device of the inputs.", "device_not_kept")
+    if got.dtype != expected.dtype:
+        raise Wrong(
+            f"{what}{place} should be {dtype_name(expected)}, yours is {dtype_name(got)}: {_dtype_hint(got, expected)}",
+            "wrong_dtype",
+        )
+    if not close(got, expected, rough):
+        raise ValuesDiffer(f"{what}{place}: {_difference(got, expected)}")
+
+
+def same_output(got: Any, expected: torch.Tensor, where: str = "") -> None:
+    """The one tensor that a block's `forward` returns."""
+    if isinstance(got, (tuple, list)):
+        raise Wrong(f"forward should return one tensor (B, T, C); yours returned {kind(got)}.")
+    same_tensor(got, expected, "The output", where)
+
+
+def same_count(got: Any, expected: int, where: str) -> None:
+    """A number of parameters."""
+    if isinstance(got, bool) or not isinstance(got, int):
+        hint = ": numbers of parameters are whole" if isinstance(got, float) else ""
+        raise Wrong(f"The number of parameters should be an int {where}; yours is {kind(got)}{hint}.")
+    if got != expected:
+        raise ValuesDiffer(f"The number of parameters is too {'large' if got > expected else 'small'} {where}.")
+
+
+def _shape_hint(got: torch.Tensor, expected: torch.Tensor) -> str:
+    if got.dim() == expected.dim() >= 2 and got.shape == expected.mT.shape:
+        return " The last two dimensions are the wrong way round."
+    if sorted(got.shape) == sorted(expected.shape):
+        return " The dimensions are there, but not in this order."
+    if [n for n in got.shape if n != 1] == [n for n in expected.shape if n != 1]:
+        return " Dimensions of size 1 were lost or added (squeeze, unsqueeze or keepdim?)."
+    if got.numel() == expected.numel():
+        return " All the numbers are there, but dimensions were merged (flatten, view or reshape?)."
+    if got.shape == expected.shape[1:]:
+        return " The first dimension is lost: is only one of its entries returned?"
+    if got.dim() == expected.dim() - 1:
+        return " One dimension is lost: is only one of its entries returned (a variable overwritten in a loop?)."
+    return ""
+
+
+def _dtype_hint(got: torch.Tensor, expected: torch.Tensor) -> str:
+    if expected.dtype == torch.bool:
+        return "a boolean mask is asked for, True = blocked (dtype=torch.bool)."
+    if not expected.is_floating_point():
+        return "ids are whole numbers and must stay so."
+    if expected.dtype == torch.float64:
+        return "keep the dtype that is given (a `.float()`, or a new tensor made without `dtype=…`?)."
+    return "keep the dtype that is given (a `.double()`, `dtype=torch.float64` or NumPy on the way?)."
+
+
+def close(got: torch.Tensor, expected: torch.Tensor, rough: bool = False) -> bool:
+    """Whether two tensors of one shape agree, NaN with NaN; what dtype the first has is another question."""
+    if not expected.is_floating_point():
+        return got.dtype == expected.dtype and torch.equal(got, expected)
+    got = got.to(expected.dtype)
+    relative, absolute = (2e-3, 1e-5) if rough else TOLERANCE.get(expected.dtype, (1e-2, 1e-2))
+    scale = expected[expected.isfinite()].abs().max().item() if expected.isfinite().any() else 1.0
+    return torch.allclose(got, expected, rtol=relative, atol=absolute * max(1.0, scale), equal_nan=True)
+
+
+def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
+    """What is remarkable about a difference, without giving the expected values away."""
+    if not expected.is_floating_point():
+        entries = int((got != expected).sum())
+        if got.dtype == torch.bool and torch.equal(got, ~expected):
+            return "every entry is the opposite of what it should be: True and False are swapped."
+        return f"{entries} of {expected.numel()} entries are wrong."
+    if got.isnan().any() and not expected.isnan().any():
+        share = got.isnan().float().mean().item()
+        return f"{share:.0%} of the values are NaN (0/0 or inf − inf: what overflowed, or which row had nothing left?)."
+    if got.isinf().any() and not expected.isinf().any():
+        return "some values are infinite: something overflowed."
+    if got.dim() >= 2 and got.shape[-1] == got.shape[-2] and close(got.mT.contiguous(), expected):
+        return "the values are right, but transposed."
+    if got.dim() >= 1 and len(got) > 1 and close(got[0], expected[0]) and not close(got[1], expected[1]):
+        return (
+            "the first entry along the first dimension is right and the second is not: are all of them computed alike?"
+        )
+    ratio = got / expected
+    ratio = ratio[expected.abs() > 1e-6]
+    if len(ratio) > 1 and ratio.isfinite().all() and (ratio - ratio[0]).abs().max() < 1e-3 * ratio[0].abs():
+        factor = ratio[0].item()
+        if abs(factor - 1) > 1e-2:
+            return f"every value is {factor:.3g} times what it should be: which factor is missing, or one too many?"
+    wrong = ~torch.isclose(got, expected, rtol=1e-3, atol=1e-4, equal_nan=True)
+    gap = (got - expected).abs()[wrong]
+    if not len(gap):
+        return "the values are only roughly right: a rounding, an added epsilon, or a loss of precision on the way."
+    worst = gap.max().item()
+    size = f", by up to {worst:.2g}" if math.isfinite(worst) else ""
+    return f"{int(wrong.sum())} of {expected.numel()} values differ{size}."
+
+
+def unchanged(after: list, sent: list[torch.Tensor], names: str) -> None:
+    """The tensors that were passed in are bit for bit what they were."""
+    for got, original in zip(after, sent, strict=False):
+        if got.shape != original.shape or not torch.allclose(got, original, rtol=0, atol=0, equal_nan=True):
+            raise Wrong(_CHANGED.format(names=names), "input_changed")
+
+
+_CHANGED = (
+    "Your code changes its input ({names}): the caller's tensor is different afterwards. Look for in-place operations "
+    "(`+=`, `/=`, names ending in `_`, writing into a slice) and make a new tensor instead."
+)
+
+
+def same_gradients(
+    got: list, expected: list[torch.Tensor], names: list[str], where: str = "", rough: bool = False
+) -> None:
+    """Gradients with respect to the inputs or parameters of these names."""
+    place = f" {where}" if where else ""
+    for mine, theirs, name in zip(got, expected, names, strict=False):
+        if mine is None:
+            if theirs is None or not theirs.abs().max():
+                continue
+            raise Wrong(
+                f"No gradient reaches {name}{place}: the result is cut off from it (`.detach()`, `.data`, `.item()`, "
+                "`no_grad`, NumPy, or a new tensor built from numbers?), so nothing could be trained through it.",
+                "gradient_cut_off",
+            )
+        mine = a_tensor(mine, f"The gradient of {name}")
+        if theirs is None:
+            theirs = torch.zeros_like(mine)
+        if mine.isnan().any():
+            raise Wrong(f"The gradient of {name}{place} contains NaN, although the values may look right.")
+        if mine.shape != theirs.shape or not close(mine, theirs.to(mine.dtype), rough):
+            raise ValuesDiffer(
+                f"The gradient of {name}{place} is wrong: part of the computation is cut off or differs."
+            )

@@ -1,0 +1,206 @@
+"""Inputs for checks, and what checks of many exercises ask in the same way."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import itertools
+import math
+import textwrap
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from .compare import kind, same_gradients
+from .exercise import Problem, Wrong
+from .student import Kept, Student
+
+_seeds = itertools.count()
+
+
+def fresh(topic: str) -> None:
+    """Start the seeds of a check anew: the same topic gives the same inputs each time, in every process."""
+    global _seeds
+    _seeds = itertools.count(1000 * (zlib.crc32(topic.encode()) % 1_000_000))
+
+
+def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Normal numbers that depend only on the topic, on the calls since `fresh`, and on the arguments."""
+    generator = torch.Generator().manual_seed(next(_seeds))
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).mul(scale).to(dtype)
+
+
+def future(T: int) -> torch.Tensor:
+    """The causal mask: True above the diagonal."""
+    return torch.ones(T, T, dtype=torch.bool).triu(1)
+
+
+def some_mask(*shape: int) -> torch.Tensor:
+    """Blocks about a third, never a whole row."""
+    mask = normal(*shape) > 0.4
+    mask[..., 0] &= ~mask.all(dim=-1)
+    return mask
+
+
+# --- both sides -------------------------------------------------------------------------------------------------------
+
+
+def source_of(function: Callable) -> str:
+    """The source of a function written here, to be defined over there as a probe."""
+    return textwrap.dedent(inspect.getsource(function))
+
+
+@functools.cache
+def here(source: str, name: str) -> Any:
+    """A probe, or a class that its source defines, on this side."""
+    scope: dict[str, Any] = {"torch": torch, "nn": nn}
+    exec(source, scope)
+    return scope[name]
+
+
+_MAKE_GENERATOR = """
+def make(seed):
+    return torch.Generator().manual_seed(seed)
+"""
+
+
+def their_generator(student: Student, seed: int) -> Kept:
+    """A generator that stays in the student's process, so that it can be passed twice."""
+    return student.call(student.probe("make", _MAKE_GENERATOR), [seed], keep=True)["value"]
+
+
+_OUTLINE = """
+def outline(module, depth):
+    if not isinstance(module, nn.Module):
+        raise TypeError("not a module")
+    return sorted(
+        [".".join(name.split(".")[:depth]), list(p.shape), p.requires_grad, bool((p == p.flatten()[:1]).all())]
+        for name, p in module.named_parameters()
+    )
+"""
+
+
+def outline(student: Student, module: Kept, depth: int) -> None:
+    """Put on record what parameters there are, without the names below `depth`.
+
+    Names that may be chosen freely must not hide a mistake.
+    """
+    student.value(student.probe("outline", _OUTLINE), module, depth)
+
+
+def note_rounded(student: Student, number: Any) -> None:
+    """Keep a float on record to five digits: the last ones depend on the order of the arithmetic."""
+    if type(number) is float and math.isfinite(number):
+        student.note(float(f"{number:.5g}"))
+
+
+# --- what is asked in the same way ------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def refused(what: str, error: str = "ValueError") -> Iterator[None]:
+    """What is asked here is bad input, and ends in this error and in no other."""
+    asked = f"{what} should raise {'an' if error[0] in 'AEIOU' else 'a'} {error}"
+    try:
+        yield
+    except Problem as problem:
+        if problem.error in ("", "NotImplementedError"):
+            raise
+        if problem.error != error:
+            raise Wrong(f"{asked}; yours raised {problem.error}.", "error_of_another_type") from None
+    else:
+        raise Wrong(f"{asked}; yours returned something.", "bad_input_accepted")
+
+
+def parameters_unchanged(
+    student: Student, module: Kept, state: dict[str, torch.Tensor], *, record: bool = True
+) -> None:
+    """A module's parameters are what they were before it was called."""
+    after = student.state(module, record=record)["parameters"]
+    if any(name in after and not torch.equal(after[name], state[name]) for name in state):
+        raise Wrong("A call changes the module's parameters: only training may do that.")
+
+
+def gradients_of(function: Callable, inputs: list[torch.Tensor]) -> tuple[list, list]:
+    """The reference's gradients for random upstream tensors, one for each output. Returns (gradients, upstream)."""
+    leaves = [t.detach().clone().requires_grad_(True) for t in inputs]
+    result = function(*leaves)
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    upstream = [normal(*output.shape, dtype=output.dtype) for output in outputs]
+    total = sum((output * weight).sum() for output, weight in zip(outputs, upstream, strict=True))
+    return list(torch.autograd.grad(total, leaves, allow_unused=True)), upstream
+
+
+def gradients_agree(
+    student: Student,
+    target: str,
+    reference: Callable,
+    inputs: list[torch.Tensor],
+    names: list[str],
+    fixed: tuple = (),
+    where: str = "",
+    rough: bool = False,
+) -> None:
+    """The gradients of a weighted sum of the outputs with respect to `inputs`; the arguments `fixed` follow them."""
+    expected, upstream = gradients_of(lambda *leaves: reference(*leaves, *fixed), inputs)
+    answer = student.call(target, [*inputs, *fixed], where=where, upstream=upstream)
+    if not _tensors(answer["value"]):
+        raise Wrong(f"There is no result to take gradients of: yours returned {kind(answer['value'])}.")
+    same_gradients(answer["gradients"].get("inputs", []), expected, names, where, rough)
+
+
+def quietly_called(answer: dict) -> None:
+    """The call left the global random generator alone."""
+    if answer["rng_moved"]:
+        raise Wrong(
+            "Your code draws from the global random generator, or seeds it anew; it is the caller's.",
+            "global_generator",
+        )
+
+
+_DEVICE = (
+    "The result does not stay on the device of its inputs: somewhere a tensor is made without `device=…` (or moved to "
+    "the CPU or NumPy). It works on a CPU and fails on a GPU."
+)
+
+
+def device_is_kept(student: Student, target: Any, args: list, kwargs: dict | None = None) -> None:
+    """Inputs on a GPU give results on the GPU, found out without one.
+
+    The call is made with everything on a second device that has CUDA's rules and the CPU's numbers. What stops there
+    for another reason is tried again on the CPU, with every new tensor that names no device put on the meta device.
+    """
+    try:
+        answer = student.call(target, args, kwargs, device="elsewhere")
+    except Problem as problem:
+        if problem.facts.get("kind") == "device":
+            raise Wrong(_DEVICE, "device_not_kept") from None
+        if not problem.error or hasattr(target, "key"):
+            return
+    else:
+        if not answer["kept"]:
+            raise Wrong(_DEVICE, "device_not_kept")
+        return
+    try:
+        value = student.call(target, args, kwargs, strict_device=True)["value"]
+    except Problem as problem:
+        if "expected device" in problem.text:
+            raise Wrong(_DEVICE, "device_not_kept") from None
+        return
+    if any(t.device.type == "meta" for t in _tensors(value)):
+        raise Wrong(_DEVICE, "device_not_kept")
+
+
+def devices_differ(problem: Problem) -> bool:
+    """Whether an error is PyTorch's about tensors on different devices."""
+    return "expected device" in problem.text or "same device" in problem.text
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    return [t for item in value for t in _tensors(item)] if isinstance(value, (list, tuple)) else []

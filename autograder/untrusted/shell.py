@@ -1,0 +1,290 @@
+"""IPython's shell in a forked child, driven over a socket: runs cells, and forks once more to answer the judge.
+
+Everything here runs next to untrusted code. Outputs are sent as they come, so that what came before a crash is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.pylabtools import activate_matplotlib
+from matplotlib_inline.backend_inline import configure_inline_support
+from traitlets import Any as AnyTrait
+from traitlets import Type
+from traitlets.config import Config
+
+from .call_tracing import end_profilers
+from .responder import Responder
+from .wire import Channel, WireError, encode
+
+FLUSH_AT = 8_192  # characters of text held back before they are sent
+
+
+class Outputs:
+    """Sends a cell's outputs as nbformat dictionaries, up to a limit for each cell."""
+
+    def __init__(self, channel: Channel, limit: int) -> None:
+        self.channel, self.limit = channel, limit
+        self.owner = os.getpid()
+        self.begin()
+
+    def begin(self) -> None:
+        self.sent = 0
+        self.stream = ""
+        self.text: list[str] = []
+
+    def write(self, stream: str, text: str) -> None:
+        if stream != self.stream:
+            self.flush()
+            self.stream = stream
+        self.text.append(text)
+        if sum(map(len, self.text[-2:])) > FLUSH_AT or len(self.text) > 500:
+            self.flush()
+
+    def flush(self) -> None:
+        text, self.text = "".join(self.text), []
+        if text:
+            self.send({"output_type": "stream", "name": self.stream, "text": text})
+
+    def emit(self, output: dict) -> None:
+        self.flush()
+        self.send(output)
+
+    def send(self, output: dict) -> None:
+        if os.getpid() != self.owner or self.sent > self.limit:
+            return  # a process the student forked, or more than the limit
+        size = len(repr(output))
+        self.sent += size
+        if self.sent > self.limit:
+            message = f"\n[Output cut: more than {self.limit // 2**20} MiB in one cell.]\n"
+            output = {"output_type": "stream", "name": "stderr", "text": message}
+        self.channel.send({"output": output})
+
+
+class Stream:
+    """sys.stdout and sys.stderr of the student."""
+
+    encoding, errors, closed = "utf-8", "replace", False
+
+    def __init__(self, outputs: Outputs, name: str) -> None:
+        self._outputs, self.name = outputs, name
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._outputs.write(self.name, text)
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return False
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+
+class _Publisher(DisplayPublisher):
+    def publish(self, data: dict, metadata: Any = None, source: Any = None, **_: Any) -> None:
+        assert self.shell is not None
+        self.shell.outputs.emit({"output_type": "display_data", "data": _bundle(data), "metadata": metadata or {}})
+
+    def clear_output(self, wait: bool = False) -> None:
+        pass  # what was shown stays; a grader wants to see it
+
+
+class _Hook(DisplayHook):
+    def write_output_prompt(self) -> None:
+        pass
+
+    def write_format_data(self, format_dict: dict, md_dict: Any = None) -> None:
+        assert self.shell is not None
+        self.shell.outputs.emit(
+            {
+                "output_type": "execute_result",
+                "data": _bundle(format_dict),
+                "metadata": md_dict or {},
+            }
+        )
+
+
+def _bundle(data: dict) -> dict:
+    import base64
+
+    return {
+        str(kind): base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for kind, value in data.items()
+    }
+
+
+class Shell(InteractiveShell):
+    """IPython as a notebook has it, without a terminal and without ZMQ."""
+
+    displayhook_class = Type(_Hook)
+    display_pub_class = Type(_Publisher)
+    outputs = AnyTrait()
+
+    def init_sys_modules(self) -> None:
+        super().init_sys_modules()
+        sys.modules["__main__"] = self.user_module
+
+    def _showtraceback(self, etype: Any, evalue: Any, stb: list) -> None:
+        self.outputs.emit(
+            {
+                "output_type": "error",
+                "ename": str(getattr(etype, "__name__", etype)),
+                "evalue": str(evalue),
+                "traceback": stb,
+            }
+        )
+
+    def enable_gui(self, gui: Any = None) -> None:
+        pass
+
+    def system(self, cmd: str) -> None:
+        """`!command`, without the pseudo-terminal that IPython would open."""
+        command = self.var_expand(cmd, depth=1)
+        done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+        sys.stdout.write(done.stdout)
+        self.user_ns["_exit_code"] = done.returncode
+
+    def ask_exit(self) -> None:
+        pass
+
+    exit_now = False
+
+
+def serve(control: socket.socket, limits: dict) -> None:
+    """The life of a child: run the cells that are asked for until the other side closes the connection."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    channel = Channel(control)
+    outputs = Outputs(channel, limits["output"])
+    shell = make_shell(outputs, tempfile.mkdtemp(prefix="ipython-"))
+    channel.send({"ready": True})
+    while True:
+        try:
+            request = channel.receive().tree
+        except (EOFError, OSError):
+            os._exit(0)
+        except KeyboardInterrupt:  # an interrupt that came after the cell had ended
+            continue
+        if request["do"] == "ping":
+            channel.send({"pong": True})
+        elif request["do"] == "cell":
+            failed = run_cell(shell, outputs, request["source"])
+            channel.send({"done": True, "failed": failed})
+        elif request["do"] == "peek":
+            channel.send(peek(shell.user_ns, request["name"]))
+        elif request["do"] == "fork":
+            _, fds, _, _ = socket.recv_fds(control, 1, 1)
+            _fork_responder(shell, control, socket.socket(fileno=fds[0]), limits)
+
+
+def peek(names: dict[str, Any], name: str) -> dict:
+    """What is bound to a name, if that can be said without running any code of the student's: a short text, or None."""
+    value = names.get(name, ...)
+    if value is ...:
+        return {"peek": "missing"}
+    if value is None or (type(value) is str and len(value) <= 100):
+        return {"peek": "plain", "value": value}
+    return {"peek": "other"}
+
+
+def run_cell(shell: Shell, outputs: Outputs, source: str) -> bool:
+    """Run a cell, sending its outputs; whether it failed."""
+    outputs.begin()
+    sys.stdout, sys.stderr = (
+        Stream(outputs, "stdout"),
+        Stream(outputs, "stderr"),
+    )  # whatever an earlier cell did to them
+    failed = False
+    try:
+        failed = not shell.run_cell(source, store_history=True).success
+    except BaseException as error:  # whatever escapes IPython itself
+        failed = True
+        outputs.emit({"output_type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": []})
+    outputs.flush()
+    return failed
+
+
+def _fork_responder(shell: Shell, control: socket.socket, questions: socket.socket, limits: dict) -> None:
+    """Fork; the child answers the judge's questions about the state as it is now, and goes."""
+    if os.fork():
+        questions.close()
+        return
+    try:
+        import torch
+
+        torch.set_num_threads(1)  # a pool of threads does not survive a fork
+        end_profilers()  # that a cell left on
+        control.close()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends this process, whatever it is doing
+        channel = Channel(questions)
+        responder = Responder(shell.user_ns)
+        while True:
+            packet = channel.receive()
+            signal.setitimer(signal.ITIMER_REAL, limits["question"])
+            try:
+                reply = responder.answer(packet)
+                channel.send(reply.tree, reply.blobs)
+            except WireError as error:
+                reply = encode({"problem": {"kind": "unreadable", "text": str(error)}})
+                channel.send(reply.tree, reply.blobs)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except BaseException:
+        pass
+    finally:
+        os._exit(0)
+
+
+def make_shell(outputs: Outputs, scratch: str) -> Shell:
+    """The process's shell, which keeps its own files in the folder `scratch`."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    os.environ["IPYTHONDIR"] = scratch
+    shell = Shell.instance(config=config, ipython_dir=scratch, user_module=None)
+    shell.outputs = outputs
+    vars(sys).update(__stdout__=Stream(outputs, "stdout"), __stderr__=Stream(outputs, "stderr"))
+    make_ready(shell)
+    return shell
+
+
+def make_ready(shell: InteractiveShell) -> None:
+    """Figures appear at the end of their cell, as PNG; random numbers are this child's own."""
+    activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
+    configure_inline_support(shell, os.environ["MPLBACKEND"])
+    _reseed()
+
+
+def _reseed() -> None:
+    """Every child starts with the generators of a fresh process, not with a copy of the template's."""
+    import random
+
+    import numpy as np
+    import torch
+
+    np.random.seed()
+    random.seed()
+    torch.seed()

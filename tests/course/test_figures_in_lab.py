@@ -1,0 +1,121 @@
+"""What is met where a notebook shows a figure, in JupyterLab and in feedback: its description, and all its pixels."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import nbformat
+import pytest
+from conftest import NOTEBOOKS, ROOT, read
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from test_browser import browser, kept, lab, ours, page, pytestmark  # noqa: F401  (fixtures, and when they are skipped)
+from test_pages import page as page_of
+from test_pages import sanitised_output, whole
+
+from autograder.spec.course import home
+
+EXTENSION = home() / "handout" / ".jupyter" / "labextensions" / "course-figures"
+SAVE = """async ([path, content]) => {
+    const token = (document.cookie.match(/_xsrf=([^;]+)/) || [])[1];
+    const said = await fetch(`/api/contents/${path}`, {
+        method: "PUT", headers: { "Content-Type": "application/json", "X-XSRFToken": token },
+        body: JSON.stringify({ type: "notebook", format: "json", content }),
+    });
+    return said.status;
+}"""
+
+
+# The pixels that a figure has, those that it is shown with, and the words for it.
+LOOK = "one => [one.naturalWidth, one.clientWidth, one.naturalHeight, one.clientHeight, one.alt]"
+
+
+@pytest.fixture
+def fine(browser):  # noqa: F811
+    """A page on a screen that has two pixels where others have one."""
+    context = browser.new_context(viewport={"width": 1600, "height": 1000}, device_scale_factor=2)
+    page = context.new_page()  # noqa: F811
+    page.set_default_timeout(90_000)
+    yield page
+    context.close()
+
+
+def figure(name: str):
+    """The first figure of a notebook as it is kept, with its description."""
+    outputs = (output for cell in read("solutions", name).cells for output in cell.get("outputs", []))
+    return next(output for output in outputs if "image/png" in output.get("data", {}))
+
+
+def test_figures_have_their_description_in_jupyterlab(lab, page):  # noqa: F811
+    drawn = figure("05-attention")
+    bare = new_output("display_data", data=drawn.data)
+    cell = new_code_cell("show(fig, alt)", outputs=[drawn, bare])
+    content = json.loads(nbformat.writes(new_notebook(cells=[cell])))
+    page.goto(lab)
+    page.locator(".jp-MarkdownViewer h1").wait_for()
+    assert page.evaluate(SAVE, ["05-attention/figure.ipynb", content]) == 201
+    page.goto(f"{lab}/lab/tree/05-attention/figure.ipynb?reset")
+    page.locator(".jp-RenderedImage img").nth(1).wait_for()
+    first, second = page.locator(".jp-RenderedImage img").all()
+    assert first.get_attribute("alt") == drawn.metadata["image/png"]["alt"]
+    assert not second.get_attribute("alt"), "without a description there is none to give"
+    named = page.get_by_role("img", name=drawn.metadata["image/png"]["alt"])
+    assert named.count() == 1, "this is what a screen reader asks for"
+    kept(page, "figure-described")
+    assert not ours(page.errors)
+
+
+def test_figures_are_sharp_on_fine_screens_in_jupyterlab(lab, fine):  # noqa: F811
+    drawn = figure("06-masking")
+    content = json.loads(nbformat.writes(new_notebook(cells=[new_code_cell("show(fig, alt)", outputs=[drawn])])))
+    fine.goto(lab)
+    fine.locator(".jp-MarkdownViewer h1").wait_for()
+    assert fine.evaluate(SAVE, ["06-masking/figure.ipynb", content]) == 201
+    fine.goto(f"{lab}/lab/tree/06-masking/figure.ipynb?reset")
+    shown = fine.locator(".jp-RenderedImage img")
+    shown.wait_for()
+    fine.wait_for_function("() => document.querySelector('.jp-RenderedImage img').naturalWidth > 0")
+    kept(fine, "figure-sharp-lab")
+    sharp(shown.evaluate(LOOK), drawn)
+
+
+def test_figures_are_sharp_on_fine_screens_in_feedback(fine, tmp_path):
+    drawn = figure("06-masking")
+    path = tmp_path / "feedback.html"
+    own = new_code_cell("show(fig, alt)", outputs=[sanitised_output(drawn)])
+    path.write_text(page_of(whole([own])), "utf-8")
+    fine.goto(path.as_uri())
+    shown = fine.locator("img")
+    assert shown.count() == 1
+    shown.scroll_into_view_if_needed()
+    kept(fine, "figure-sharp-feedback")
+    sharp(shown.evaluate(LOOK), drawn)
+
+
+def sharp(seen: list, drawn) -> None:
+    about = drawn.metadata["image/png"]
+    width, shown, height, high, words = seen
+    assert (width, height) == (2 * about["width"], 2 * about["height"])
+    assert 0 < shown <= about["width"], "as wide as it was drawn for, or as the column is"
+    assert abs(high / shown - height / width) < 0.01, "not stretched"
+    assert words == about["alt"]
+
+
+def test_what_describes_figures_goes_with_what_students_get(tmp_path):
+    from autograder.handout import write_zip
+
+    settings = json.loads((EXTENSION.parents[1] / "jupyter_lab_config.json").read_text("utf-8"))
+    [place] = settings["LabApp"]["extra_labextensions_path"]
+    write_zip(ROOT, tmp_path / "students.zip")
+    with zipfile.ZipFile(io.BytesIO((tmp_path / "students.zip").read_bytes())) as archive:
+        about = json.loads(archive.read(f"course/{place}/course-figures/package.json"))
+        assert archive.read(f"course/{place}/course-figures/{about['jupyterlab']['_build']['load']}")
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_figure_brings_its_description_where_jupyterlab_is_shown_to_look(name):
+    for cell in read("solutions", name).cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                assert len(output.metadata["image/png"]["alt"]) > 40, cell.id

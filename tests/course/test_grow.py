@@ -1,0 +1,477 @@
+"""`make grow`: a GPT on any text, taken up again to the letter after a kill; and the experiment on sizes and data."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import ROOT
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
+from typer.testing import CliRunner
+
+from transformer_exercises.stories import sample, true_nll
+from tools.training import grow, grown, keeping, machine, scaling, sizes, texts
+
+STEPS = 40
+TRY = ["--size", "tiny", "--steps", str(STEPS), "--device", "cpu"]
+
+
+of_growing = pytest.mark.depends_on(
+    *("training", "corpus", "../constraints.txt", "../solutions/10-hugging-face-gpt2"), together=True
+)
+
+
+@pytest.fixture(scope="module")
+def diary(tmp_path_factory) -> Path:
+    """A text of somebody's own: with accents, another script, and no story of the course."""
+    path = tmp_path_factory.mktemp("own") / "my diary.txt"
+    days = (
+        f"Day {n}. Café at {n % 24}:00, {n * 7 % 31} pages read; আজ বৃষ্টি. Nothing else, but {n * n % 97} birds.\n"
+        for n in range(400)
+    )
+    path.write_text("".join(days), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def undisturbed(diary, tmp_path_factory) -> tuple[Path, str]:
+    """The folder of a run that nobody disturbed, and what it printed."""
+    folder = tmp_path_factory.mktemp("grown") / "model"
+    result = CliRunner().invoke(grow.app, [str(diary), *TRY, "--out", str(folder)])
+    assert result.exit_code == 0, result.output
+    return folder, result.output
+
+
+def curve(folder: Path) -> list[dict[str, str]]:
+    """The curve without what depends on the clock."""
+    points = list(csv.DictReader((folder / "curve.csv").open(encoding="utf-8")))
+    return [{name: point[name] for name in ("step", "tokens", "training", "validation")} for point in points]
+
+
+def refused(*arguments: object) -> str:
+    result = CliRunner().invoke(grow.app, [*TRY, *map(str, arguments)])
+    assert result.exit_code == 2, result.output
+    return " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.output).split())
+
+
+# --- a run ------------------------------------------------------------------------------------------------------------
+
+
+@of_growing
+@pytest.mark.slow
+def test_what_is_grown_loads_as_any_model_of_hugging_face(undisturbed, diary):
+    folder, _ = undisturbed
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    text = diary.read_text(encoding="utf-8")[:500]
+    ids = tokenizer(text, return_tensors="pt").input_ids[:, : model.config.n_positions]
+    assert model(ids).logits.shape == (*ids.shape, len(tokenizer))
+    assert tokenizer.decode(tokenizer(text).input_ids) == text
+    assert not list(folder.glob("*.bin")), "the tokens of the text are gone, and so is the state of the run"
+    assert not (folder / keeping.UNFINISHED).exists()
+
+
+@of_growing
+@pytest.mark.slow
+def test_notebook_10_takes_a_grown_folder(undisturbed, monkeypatch):
+    folder, _ = undisturbed
+    cells = json.loads((ROOT / "solutions/10-hugging-face-gpt2/10-hugging-face-gpt2.ipynb").read_text("utf-8"))["cells"]
+    sources = {cell["id"]: "".join(cell["source"]) for cell in cells}
+    monkeypatch.setenv("COURSE_GPT2", str(folder))
+    namespace: dict = {"display": lambda *_: None}
+    for name in ("setup", "load-gpt2", "load", "first-words"):
+        exec(sources[name], namespace)
+    assert namespace["MODEL_NAME"] == folder.name
+    assert namespace["complete"]("Day 7.", 5).startswith("Day 7.")
+
+
+@of_growing
+@pytest.mark.slow
+def test_the_loss_falls_and_the_kept_model_has_the_lowest_one(undisturbed, diary, tmp_path):
+    folder, printed = undisturbed
+    points = [float(point["validation"]) for point in curve(folder)]
+    assert len(points) == 20
+    assert points[-1] < points[0] - 0.3
+    material = texts.own_text(diary, tmp_path, 2_000, 96)
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        total = grow.loss_of(model, material.inputs, material.targets, "sum").item()
+    loss = total / int((material.targets != grow.IGNORED).sum())
+    assert loss == pytest.approx(min(points), abs=1e-5)
+    assert f"{loss:.4f} nats per token" in printed
+
+
+@of_growing
+@pytest.mark.slow
+def test_it_says_what_it_cost(undisturbed):
+    folder, printed = undisturbed
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    tokens = STEPS * 8 * 96
+    assert f"{model.num_parameters():,}" in printed
+    assert f"{6 * model.num_parameters() * tokens:.2e} FLOP" in printed
+    assert re.search(r"tokens per second +[\d,]+; \d+% of what", printed)
+    assert f"6ND | {6 * model.num_parameters() * tokens:.2e}" in (folder / "README.md").read_text(encoding="utf-8")
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "samples.txt").read_text(encoding="utf-8").count("--- ") == 20
+
+
+# --- killed, and going on ---------------------------------------------------------------------------------------------
+
+
+@of_growing
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
+def test_a_run_killed_without_warning_goes_on_to_the_same_losses_and_weights(diary, undisturbed, tmp_path):
+    folder = tmp_path / "killed"
+    command = [sys.executable, "-m", "tools.training.grow", str(diary), *TRY, "--out", str(folder)]
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
+    until = time.monotonic() + 300
+    while not (folder / keeping.UNFINISHED).exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait() == -signal.SIGKILL, "it was still running"
+    assert not (folder / "model.safetensors").exists()
+    again = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=ROOT)
+    assert again.returncode == 0, again.stderr
+    assert "Going on after step" in again.stdout
+    assert curve(folder) == curve(undisturbed[0])
+    for name in ("model.safetensors", "tokenizer.json", "config.json", "samples.txt"):
+        assert (folder / name).read_bytes() == (undisturbed[0] / name).read_bytes(), name
+
+
+@of_growing
+@pytest.mark.slow
+def test_a_state_kept_between_two_looks_goes_on_as_exactly(diary, undisturbed, tmp_path, monkeypatch):
+    step = grow.Trainer.step
+
+    def dying(self, material, share):
+        if self.taken == 17:  # looks are at even steps
+            raise KeyboardInterrupt
+        return step(self, material, share)
+
+    monkeypatch.setattr(grow.Trainer, "step", dying)
+    stopped = CliRunner().invoke(grow.app, [str(diary), *TRY, "--out", str(tmp_path)])
+    assert stopped.exit_code == 130
+    assert "The same command goes on from here" in stopped.output
+    assert AutoModelForCausalLM.from_pretrained(tmp_path).config.n_layer == 2, "the best so far can be used"
+    monkeypatch.setattr(grow.Trainer, "step", step)
+    result = CliRunner().invoke(grow.app, [str(diary), *TRY, "--out", str(tmp_path)])
+    assert "Going on after step 17" in result.output
+    assert curve(tmp_path) == curve(undisturbed[0])
+    assert (tmp_path / "model.safetensors").read_bytes() == (undisturbed[0] / "model.safetensors").read_bytes()
+
+
+@of_growing
+@pytest.mark.slow
+def test_another_text_or_other_settings_do_not_go_on_with_an_unfinished_run(diary, tmp_path):
+    keeping.keep_state(tmp_path, {"run": "another"})
+    assert "unfinished training of another text or with other settings" in refused(diary, "--out", tmp_path)
+
+
+@of_growing
+@pytest.mark.slow
+def test_the_minutes_are_kept(diary, tmp_path):
+    arguments = [str(diary), "--size", "tiny", "--device", "cpu", "--minutes", "0.02", "--out", str(tmp_path)]
+    result = CliRunner().invoke(grow.app, arguments)
+    assert result.exit_code == 0, result.output
+    last = list(csv.DictReader((tmp_path / "curve.csv").open(encoding="utf-8")))[-1]
+    assert 0.02 <= float(last["minutes"]) < 0.1, "and no step is begun after them"
+
+
+# --- one step ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def material(diary, tmp_path_factory) -> texts.Material:
+    return texts.own_text(diary, tmp_path_factory.mktemp("material"), 2_000, 64)
+
+
+def recipe(**said) -> grow.Recipe:
+    usual = {"minutes": 1.0, "steps": 10, "seed": 9, "device": "cpu", "precision": "float32", "compiled": False}
+    return grow.Recipe(**{"size": sizes.size_named("tiny"), **usual, **said})
+
+
+def trainer(material: texts.Material, **said) -> grow.Trainer:
+    chosen = recipe(**said)
+    return grow.Trainer(grow.new_model(chosen.size, material, chosen.seed).train(), chosen)
+
+
+def gradients(trainer: grow.Trainer) -> dict[str, torch.Tensor]:
+    return {name: parameter.grad for name, parameter in trainer.model.named_parameters()}
+
+
+def test_a_batch_in_parts_has_the_gradients_of_the_whole_batch(material, monkeypatch):
+    whole = trainer(material, size=sizes.size_named("tiny").but(rows=6))
+    parts = trainer(material, size=sizes.size_named("tiny").but(rows=2, accumulate=3))
+    batch = [material.windows(2, 64, 9, number) for number in range(3)]
+    together = tuple(torch.cat(side) for side in zip(*batch, strict=True))
+    monkeypatch.setattr(texts.Material, "windows", lambda self, rows, *_: together if rows == 6 else batch[_[2]])
+    losses = [one.gradients(material).item() for one in (whole, parts)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+    right, ours = gradients(whole), gradients(parts)
+    assert all(torch.allclose(right[name], ours[name], atol=1e-7, rtol=1e-4) for name in right)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_sixteen_bits_learn_what_float32_learns(material, precision):
+    losses = {}
+    for how in ("float32", precision):
+        one = trainer(material, precision=how)
+        losses[how] = [one.step(material, share / 12) for share in range(12)]
+        assert all(parameter.dtype == torch.float32 for parameter in one.model.parameters())
+        assert one.scaler.is_enabled() == (how == "float16")
+    assert losses[precision][-1] < losses[precision][0] - 0.5
+    same = 12 if precision == "bfloat16" else 1  # of float16, the first updates are left out until the scale fits
+    assert losses[precision][:same] == pytest.approx(losses["float32"][:same], abs=0.05)
+    assert losses[precision] != losses["float32"], "it was computed in another format"
+
+
+@of_growing
+@pytest.mark.slow
+def test_compiling_changes_no_loss_and_makes_one_graph(material):
+    """What Triton makes of the graph needs a GPU; that there is one graph, and what it computes, does not."""
+    torch._dynamo.reset()
+    plain, compiled = trainer(material), trainer(material)
+    compiled.called = torch.compile(compiled.model, backend="aot_eager", fullgraph=True)
+    compiled.warm_up(material)
+    assert all(not parameter.grad.any() for parameter in compiled.model.parameters() if parameter.grad is not None)
+    assert compiled.taken == 0
+    for share in (0.1, 0.2):
+        assert compiled.step(material, share) == pytest.approx(plain.step(material, share), rel=1e-5)
+
+
+def test_matrices_decay_and_tables_norms_and_biases_do_not(material):
+    one = trainer(material)
+    decay, rest = one.optimizer.param_groups
+    names = {id(parameter): name for name, parameter in one.model.named_parameters()}
+    assert decay["weight_decay"] == 0.1
+    assert rest["weight_decay"] == 0.0
+    assert {names[id(p)].split(".", 3)[-1] for p in decay["params"]} == {
+        *("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+    }
+    assert len(decay["params"]) + len(rest["params"]) == len(names)
+
+
+def test_the_rate_warms_up_and_falls_to_nothing(material):
+    one, rates = trainer(material), []
+    for share in (0.0, 0.025, 0.05, 0.525, 1.0):
+        one.step(material, share)
+        rates.append(one.optimizer.param_groups[0]["lr"] / one.recipe.size.peak)
+    assert rates == pytest.approx([0, 0.5, 1, 0.5, 0], abs=1e-9)
+
+
+def test_dropout_does_not_depend_on_what_happened_between_steps(material):
+    losses = []
+    for draws in (0, 5):
+        one = trainer(material, size=sizes.size_named("tiny").but(dropout=0.5))
+        torch.rand(draws)
+        losses.append(one.step(material, 0.5))
+    assert losses[0] == losses[1]
+
+
+def test_a_loss_that_is_no_number_stops_the_run_with_advice(material):
+    one = trainer(material)
+    with torch.no_grad():
+        one.model.transformer.wte.weight.fill_(math.nan)
+    with pytest.raises(grow.Unusable, match=r"nan at step 1\. Try a lower rate, --peak 0\.003"):
+        one.step(material, 0.5)
+
+
+def test_full_memory_gets_the_same_batch_in_smaller_parts(diary, tmp_path, monkeypatch):
+    def full(self, material, share):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(grow.Trainer, "step", full)
+    assert "--rows 4 --accumulate 2" in refused(diary, "--out", tmp_path)
+
+
+# --- sizes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", sizes.SIZES, ids=lambda size: size.name)
+def test_the_arithmetic_is_that_of_the_model(size):
+    config = size.config(size.vocabulary, end=0)
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(config)
+    assert model.num_parameters() == size.parameters()
+    positions = size.context * size.width
+    assert size.flops_per_token() == 6 * (model.num_parameters() - positions) + 12 * size.layers * positions
+    assert f"{size.parameters() / 1e6:.2f} M" in CliRunner().invoke(grow.app, ["--list"]).output
+
+
+def test_the_table_of_the_guide_is_that_of_the_sizes():
+    guide = (ROOT / "docs" / "growing.md").read_text(encoding="utf-8")
+    for size in sizes.SIZES:
+        N = size.parameters()
+        row = (
+            f"| `{size.name}` | {size.machine} | {size.layers} × {size.heads} × {size.width} | {size.context:,} | "
+            f"{N / 1e6:.2f} M | {size.tokens_per_step:,} | {6 * N * size.tokens_per_step:.1e} | {120 * N * N:.1e} | "
+            f"{size.memory() / 1e9:.2f}, {size.memory(half=True) / 1e9:.2f} GB |"
+        )
+        assert row in guide
+
+
+def test_the_largest_size_is_the_published_gpt2():
+    size, published = sizes.size_named("gpt2"), GPT2Config()
+    config = size.config(size.vocabulary, end=published.eos_token_id)
+    assert size.parameters() == 124_439_808
+    ours, theirs = config.to_dict(), published.to_dict()
+    assert {name for name in theirs if ours[name] != theirs[name]} == {"attn_pdrop", "embd_pdrop", "resid_pdrop"}
+    assert 450_000 < size.tokens_per_step < 550_000
+
+
+def test_an_unknown_size_names_those_there_are(diary):
+    assert "there are tiny, laptop, bangla, gpu, gpt2" in refused(diary, "--size", "huge")
+
+
+def test_the_peak_is_measured_and_a_share_of_it_can_be_used():
+    flops = machine.peak_flops("cpu", "float32", seconds=0.1)
+    assert 1e8 < flops < 1e14
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", r"is empty\. Name a file with a text in it"),
+        (b"Dear diary, today", r"has 17 characters\. That is too short"),
+        (b"A line.\n" * 1_000 + b"caf\xe9" * 10, r"is not UTF-8 text \(byte 0xe9"),
+        ("Ein Tag.\n".encode("utf-16") * 1_000, r"is not UTF-8 text"),
+        (b"text\0text\n" * 1_000, r"holds zero bytes, as no text does"),
+    ],
+    ids=["empty", "short", "latin-1", "utf-16", "binary"],
+)
+def test_a_text_that_cannot_be_used_gets_a_sentence_that_says_what_to_do(content, says, tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes(content)
+    out = tmp_path / "model"
+    assert re.search(says, refused(path, "--out", out))
+    assert not out.exists(), "nothing was begun"
+
+
+def test_missing_files_and_folders_get_a_sentence_too(tmp_path):
+    assert "There is no file" in refused(tmp_path / "no.txt")
+    assert "is a folder. Name one text file" in refused(tmp_path)
+
+
+def test_a_text_too_short_for_the_context_says_so(diary, tmp_path):
+    assert "smaller context with --context" in refused(diary, "--context", 4_096, "--out", tmp_path / "model")
+
+
+def test_every_held_back_token_is_predicted_once_and_none_is_learnt_from(material, diary):
+    whole = material.tokenizer(diary.read_text(encoding="utf-8")).input_ids
+    learnt, held = whole[: len(material.tokens)], whole[len(material.tokens) :]
+    assert material.tokens.tolist() == learnt
+    assert len(held) == len(whole) // 10
+    counts = material.targets != grow.IGNORED
+    assert material.targets[counts].tolist() == held[1:]
+    assert material.inputs[counts].tolist() == held[:-1]
+
+
+def test_windows_depend_on_their_number_and_the_seed_alone(material):
+    first, again, other = (material.windows(3, 64, 9, number) for number in (5, 5, 6))
+    assert torch.equal(first[0], again[0])
+    assert not torch.equal(first[0], other[0])
+    assert not torch.equal(first[0], material.windows(3, 64, 10, 5)[0])
+    assert torch.equal(first[0][:, 1:], first[1][:, :-1])
+    text = material.tokens.tolist()
+    assert all(any(row == text[i : i + 64] for i in range(len(text))) for row in first[0].tolist())
+
+
+def test_a_text_longer_than_a_piece_is_read_to_the_letter(tmp_path, monkeypatch):
+    monkeypatch.setattr(texts, "PIECE", 100)
+    path = tmp_path / "long.txt"
+    text = "".join(f"Line {n} · наука {'x' * (n % 150)}\n" for n in range(200))
+    path.write_bytes(("\ufeff" + text.replace("\n", "\r\n")).encode())
+    assert "".join(texts.pieces(path)) == text
+    material = texts.own_text(path, tmp_path, 400, 16)
+    held = material.targets[material.targets != grow.IGNORED].tolist()
+    assert material.tokenizer.decode([*material.tokens.tolist(), int(material.inputs[0, 0]), *held]) == text
+
+
+def test_the_vocabulary_grows_with_the_text():
+    assert [texts.vocabulary_for(n, 50_257) for n in (5_000, 10**6, 10**8, 10**10)] == [320, 2_000, 20_000, 50_257]
+
+
+def test_stories_have_a_floor_and_every_window_begins_with_one(tmp_path):
+    material = texts.stories(tmp_path, 2_000, 256, characters=50_000)
+    held = sample("english", characters=texts.STORIES_VALIDATION, seed=texts.VALIDATION_SEED)
+    count = int((material.targets != grow.IGNORED).sum())
+    assert material.floor == pytest.approx(true_nll(held) / count)
+    assert count == sum(len(material.tokenizer(line).input_ids) + 1 for line in held.splitlines())
+    inputs, _ = material.windows(50, 256, 0, 0)
+    assert (inputs[:, 0] == material.tokenizer.eos_token_id).all()
+    with pytest.raises(texts.BadText, match="needs a context as long"):
+        texts.stories(tmp_path, 2_000, 32, characters=50_000)
+
+
+def test_the_curve_shows_the_floor_where_it_is_known(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(grown.Figure, "savefig", lambda figure, path, **_: (drawn.append(figure), path.touch()))
+    points = [grown.Point(step, 100 * step, 5 / step, 5.5 / step, step, 10.0, 0.5) for step in (1, 2, 3)]
+    for floor in (0.9, None):
+        grown.keep_curve(tmp_path, points, "a title", floor)
+    labels = [figure.axes[0].get_legend_handles_labels()[1] for figure in drawn]
+    assert labels == [["training", "validation", "the floor of this text, 0.900"], ["training", "validation"]]
+
+
+# --- the experiment ---------------------------------------------------------------------------------------------------
+
+SMALL = ["--width", "8", "--width", "12", "--tokens", "2000", "--tokens", "4000", "--rate", "0.05"]
+
+
+@of_growing
+@pytest.mark.slow
+def test_the_experiment_goes_on_where_it_was_and_repeats_to_the_letter(tmp_path):
+    whole, parts = tmp_path / "whole.json", tmp_path / "parts.json"
+    for out, options in ((whole, SMALL), (parts, SMALL[2:]), (parts, SMALL)):  # without the first width; with it
+        result = CliRunner().invoke(scaling.app, [*options, "--out", str(out)])
+        assert result.exit_code == 0, result.output
+    assert whole.read_text() == parts.read_text()
+    shared, runs = scaling.kept_runs(whole)
+    assert len(runs) == 4
+    assert all(run.loss > shared["floor"] for run in runs)
+    shown = CliRunner().invoke(scaling.app, ["--show", "--out", str(whole)])
+    assert f"{runs[-1].loss - shared['floor']:.4f}" in shown.output
+
+
+def test_no_token_of_the_experiment_is_learnt_from_twice(monkeypatch):
+    monkeypatch.setattr(scaling, "LEARNT_FROM", 30_000)
+    monkeypatch.setattr(scaling, "VALIDATION", 5_000)
+    stories = scaling.Stories(20_000)
+    assert len(stories.windows) * scaling.CONTEXT >= 20_000
+    assert (stories.windows[:, 0] == stories.newline).all()
+    text = sample("english", characters=400_000, seed=scaling.TRAIN_SEED)
+    ids = [stories.newline, *(i for row in stories._encoded(text) for i in row)]
+    place = 0
+    for row in stories.windows.tolist():
+        while ids[place : place + len(row)] != row:
+            place += 1
+        place += scaling.CONTEXT
+    held = sample("english", characters=5_000, seed=scaling.VALIDATION_SEED)
+    count = int((stories.targets != grow.IGNORED).sum())
+    assert stories.floor == pytest.approx(true_nll(held) / count)
+
+
+def test_the_kept_experiment_is_whole_and_above_its_floor():
+    shared, runs = scaling.kept_runs(scaling.KEPT)
+    found = scaling.best(runs)
+    sizes_, amounts = ({key[i] for key in found} for i in (0, 1))
+    assert len(sizes_) >= 4
+    assert len(amounts) >= 4
+    assert all(sum(key[0] == size for key in found) >= 3 for size in sizes_)
+    assert all(run.loss > shared["floor"] for run in runs)
+    with torch.device("meta"):
+        models = {run.width: GPT2LMHeadModel(scaling.config(shared["vocabulary"], run.width)) for run in runs}
+    assert all(run.parameters == models[run.width].num_parameters() for run in runs)

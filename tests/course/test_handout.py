@@ -1,0 +1,210 @@
+"""What students get: a start page in step with the notebooks, and a zip in which no solution can be found."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import NOTEBOOKS, ROOT, read
+
+from autograder.spec.course import MARKERS, questions
+from autograder.files import MANIFESTS
+from autograder.handout import FOLDER, NotReady, chapters, leaks, write_start, write_zip
+from autograder.workload import minutes_of
+
+REGION = re.compile(rf"{MARKERS[0]}\n(.*?){MARKERS[1]}", re.DOTALL)
+HIDDEN = re.compile(r"BEGIN HIDDEN TESTS\n(.*?)\n[^\n]*END HIDDEN TESTS", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    place = tmp_path_factory.mktemp("student")
+    write_zip(ROOT, place / "students.zip")
+    with zipfile.ZipFile(place / "students.zip") as archive:
+        archive.extractall(place)
+    return place / FOLDER
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A copy of what is needed to write the zip."""
+    for name in ("course", "solutions"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def squeezed(text):
+    return "".join(text.split())
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """Everything in a folder that can be read, by file; notebooks as the text of their cells."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.suffix == ".ipynb":
+            cells = json.loads(path.read_text("utf-8"))["cells"]
+            found[path.name] = "\n".join("".join(cell["source"]) + json.dumps(cell.get("outputs")) for cell in cells)
+        elif path.is_file() and path.suffix not in (".png", ".pt", ".safetensors"):  # pictures and weights
+            found[path.name] = path.read_text("utf-8")
+    return found
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_no_line_of_a_solution_is_in_the_zip(name, unpacked):
+    """Whole answers nowhere; of the lines in answers, none but those that the notebook itself shows elsewhere."""
+    cells = read("solutions", name).cells
+    regions = [region for cell in cells for region in REGION.findall(cell.source)]
+    assert regions
+    shown = "\n".join(HIDDEN.sub("", REGION.sub("", cell.source)) for cell in cells)
+    everything = texts(unpacked)
+    anywhere = "\n".join(map(squeezed, everything.values()))
+    here = everything[f"{name}.ipynb"]
+    lines = {squeezed(line) for line in here.splitlines()}
+    own = {squeezed(line) for line in shown.splitlines()}
+    for region in regions:
+        if region.strip() and squeezed(region) not in squeezed(shown):
+            assert squeezed(region) not in anywhere or len(squeezed(region)) < 25, region
+        for line in region.splitlines():
+            assert squeezed(line) not in lines - own - {""}, line
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_no_hidden_test_and_no_key_is_in_the_zip(name, unpacked):
+    here = texts(unpacked)[f"{name}.ipynb"]
+    for cell in read("solutions", name).cells:
+        for hidden in HIDDEN.findall(cell.source):
+            assert squeezed(hidden) not in squeezed(here), hidden
+    for question in questions(name):
+        assert re.search(rf"^{question.name} = None", here, re.MULTILINE)
+        assert f'{question.name} = "' not in here
+    for words in (*MARKERS, "HIDDEN TESTS", "autograder"):
+        assert words not in here
+
+
+def test_nothing_is_in_the_zip_but_what_students_need(unpacked):
+    assert {path.name for path in unpacked.iterdir()} == {
+        *NOTEBOOKS,
+        *("START.md", "start", ".jupyter", "environment.yml", "requirements.txt", "constraints.txt"),
+        *("LICENSE", "LICENSE-CONTENT"),
+    }
+    for path in (ROOT / "course").rglob("*"):
+        if path.is_file() and path.parent.name != MANIFESTS:
+            assert (unpacked / path.relative_to(ROOT / "course")).read_bytes() == path.read_bytes()
+
+
+def test_validate_waits_for_a_training(unpacked, monkeypatch):
+    """nbgrader's own 30 s for a cell end in a traceback where a student's GPT trains."""
+    monkeypatch.chdir(unpacked)
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", ".jupyter")
+    program = "from nbgrader.apps import ValidateApp as A; a = A(); a.initialize([]); print(a.config.Execute.timeout)"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(said.stdout) > 600
+
+
+def test_the_same_course_makes_the_same_zip(tmp_path):
+    write_zip(ROOT, tmp_path / "one.zip")
+    write_zip(ROOT, tmp_path / "two.zip")
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda cell: cell.__setitem__("source", 'q5_1 = "C"'), "q5_1 holds an answer"),
+        (lambda cell: cell.__setitem__("source", "# YOUR CODE HERE\n### BEGIN SOLUTION"), "BEGIN SOLUTION"),
+        (lambda cell: cell.__setitem__("outputs", [{"output_type": "stream"}]), "q5_1 has outputs"),
+    ],
+)
+def test_a_notebook_that_somebody_has_worked_in_is_not_handed_out(course, change, says):
+    path = course / "course" / "05-attention" / "05-attention.ipynb"
+    notebook = json.loads(path.read_text("utf-8"))
+    [cell] = [cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == "q5_1"]
+    change(cell)
+    path.write_text(json.dumps(notebook), "utf-8")
+    with pytest.raises(NotReady, match=says):
+        write_zip(course, course / "students.zip")
+    assert not (course / "students.zip").exists()
+    assert not list(leaks(ROOT / "course" / "05-attention" / "05-attention.ipynb"))
+
+
+def test_checkpoints_and_the_solutions_folder_stay_out(course):
+    left = course / "course" / "05-attention" / ".ipynb_checkpoints" / "05-attention-checkpoint.ipynb"
+    left.parent.mkdir()
+    left.write_text("{}")
+    write_zip(course, course / "students.zip")
+    names = zipfile.ZipFile(course / "students.zip").namelist()
+    assert not [name for name in names if "checkpoint" in name or "solutions" in name]
+
+
+def test_a_release_without_its_start_page_is_named(course):
+    (course / "course" / "START.md").unlink()
+    with pytest.raises(NotReady, match=r"START\.md is not in"):
+        write_zip(course, course / "students.zip")
+
+
+# --- the start page ---------------------------------------------------------------------------------------------------
+
+
+def test_the_start_page_lists_every_notebook_with_a_picture_that_has_words():
+    text = (ROOT / "course" / "START.md").read_text("utf-8")
+    found = chapters(ROOT)
+    assert [chapter.name for chapter in found] == list(NOTEBOOKS)
+    for chapter in found:
+        assert f"]({chapter.name}/{chapter.name}.ipynb)" in text
+        assert (ROOT / "course" / "start" / f"{chapter.name}.png").read_bytes().startswith(b"\x89PNG")
+        assert len(chapter.alt) > 20
+        assert 30 <= chapter.minutes <= 300
+    places = re.findall(r'(?:\]\(|src=")([^)"]+)', text)
+    assert len(places) == 2 * len(found)
+    assert all((ROOT / "course" / place).is_file() for place in places)
+
+
+def test_the_start_page_is_in_step_with_the_notebooks(course):
+    write_start(course)
+    assert (course / "course" / "START.md").read_text("utf-8") == (ROOT / "course" / "START.md").read_text("utf-8")
+
+
+def test_minutes_and_what_a_notebook_builds_on_are_those_of_its_opening_cell(course):
+    path = course / "solutions" / "06-masking" / "06-masking.ipynb"
+    notebook = json.loads(path.read_text("utf-8"))
+    opening = "".join(notebook["cells"][0]["source"])
+    changed = re.sub(r"\*\*You need\*\*.*?\.", "**You need** courage; and more.", opening)
+    notebook["cells"][0]["source"] = re.sub(r"about \d+ minutes", "about 77 minutes", changed, count=1)
+    path.write_text(json.dumps(notebook), "utf-8")
+    write_start(course)
+    [row] = [line for line in (course / "course" / "START.md").read_text("utf-8").splitlines() if "6. Masking" in line]
+    assert row.endswith("| 77 | Courage |")
+
+
+def test_minutes_are_those_of_all_sittings():
+    assert minutes_of("**Time:** about 240 minutes, in two sittings; then more") == 240
+    assert minutes_of("**Time:** two sittings of about 120 minutes each") is None  # refused: which is meant?
+    assert minutes_of("**Time** about 90 minutes.") == 90
+    assert minutes_of("**Time:** a while") is None
+
+
+def test_an_opening_cell_without_minutes_is_named(course):
+    path = course / "solutions" / "06-masking" / "06-masking.ipynb"
+    path.write_text(path.read_text("utf-8").replace("**Time", "**Duration"), "utf-8")
+    with pytest.raises(NotReady, match=r"06-masking\.ipynb must have"):
+        write_start(course)
+
+
+def test_jupyter_finds_the_start_page_where_the_environment_says():
+    variables = yaml.safe_load((ROOT / "environment.yml").read_text())["variables"]
+    settings = ROOT / "course" / variables["JUPYTER_CONFIG_PATH"]
+    assert json.loads((settings / "jupyter_lab_config.json").read_text())["LabApp"]["default_url"].endswith("/START.md")
+    page = json.loads((settings / "labconfig" / "page_config.json").read_text())
+    assert page["disabledExtensions"]["@jupyter/nbgrader:formgrader"]
+    overrides = json.loads((settings / "labconfig" / "default_setting_overrides.json").read_text())
+    assert overrides["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+    assert f"JUPYTER_CONFIG_PATH={variables['JUPYTER_CONFIG_PATH']}" in (ROOT / "Makefile").read_text()

@@ -1,0 +1,52 @@
+"""The small models that notebooks 07 and 08 look inside: they are the notebooks' own, and as good as the text says."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from typer.testing import CliRunner
+
+from tools.training.looked_inside import SOLUTIONS, app, given
+
+pytestmark = pytest.mark.slow  # each runs a notebook's cells that make its texts
+CELLS = ("setup", "headlines", "headline-data", "two-layers", "three-ways")
+
+
+def test_the_kept_heads_fit_the_notebooks_model_and_are_near_its_floor():
+    notebook = given("07-multi-head", *CELLS)
+    kept = torch.load(SOLUTIONS / "07-multi-head" / "heads.pt", weights_only=True)
+    assert len(kept["models"]) == 5
+    assert kept["history"].shape == (5, 81, 4)
+    rows = notebook["test_ids"]
+    for state in kept["models"]:
+        model = notebook["HeadsOnly"](notebook["right"])
+        model.load_state_dict(state)
+        with torch.no_grad():
+            loss = F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten()).item()
+        assert 0 < loss - notebook["LINES"]["true floor"] < 0.06
+
+
+def test_the_kept_stream_fits_the_notebooks_stack_and_is_far_below_the_bigram():
+    notebook = given("08-blocks", "setup", "data", "stack")
+    model = notebook["Stack"](norm_first=True, L=12)
+    kept = torch.load(SOLUTIONS / "08-blocks" / "stream.pt", weights_only=True)
+    model.load_state_dict(kept | {"mask": model.mask})
+    with torch.no_grad():
+        loss = model(notebook["batch"](torch.Generator().manual_seed(3), B=32))[0].item()
+    assert notebook["floor"] < loss < notebook["LINES"]["bigram"] / 3
+
+
+@pytest.mark.parametrize("options", [["heads", "--steps", "2", "--models", "2"], ["stream", "--steps", "2"]])
+def test_a_few_steps_write_the_same_weights_twice(tmp_path, options):
+    files = [tmp_path / "one.pt", tmp_path / "two.pt"]
+    for file in files:
+        result = CliRunner().invoke(app, [*options, "--out", str(file)])
+        assert result.exit_code == 0, result.output
+    one, two = (torch.load(file, weights_only=True) for file in files)
+    if options[0] == "heads":
+        assert torch.equal(one["history"], two["history"])
+        one, two = ({str(n): model for n, model in enumerate(kept["models"])} for kept in (one, two))
+        one, two = ({f"{n} {name}": w for n, model in kept.items() for name, w in model.items()} for kept in (one, two))
+    assert one.keys() == two.keys()
+    assert all(torch.equal(weight, two[name]) for name, weight in one.items())

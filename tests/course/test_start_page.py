@@ -1,0 +1,21 @@
+"""What nbgrader's commands need not load, they do not load, and they do not cry wolf."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from conftest import ROOT
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The modules that a fresh Python has loaded after this statement."""
+    program = f"import sys\n{statement}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_torch_waits_until_something_is_marked():
+    modules = loaded_by("import autograder.nbgrader_plugin.preprocessors, autograder.nbgrader_plugin.feedback.exporter, autograder.nbgrader_plugin.gradebook.locking")
+    assert "autograder.nbgrader_plugin.preprocessors" in modules
+    assert not {"torch", "transformers", "matplotlib", "autograder.sandbox.session"} & modules

@@ -1,0 +1,367 @@
+"""The corpus of stories: its probabilities are exact, its languages agree, and the assignments hold what it writes."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+
+import pytest
+from proofs import UNCHANGED
+
+from transformer_exercises.stories import LANGUAGES, next_character_distribution, parallel, prefix_log_prob, sample, true_nll, write
+from transformer_exercises.stories.engine import SLOT, Derivation, Grammar, Role, Say, either, maybe, one_of, say
+from transformer_exercises.stories.languages import word
+from transformer_exercises.stories.lexicon import ANIMALS, BOYS, GIRLS
+from transformer_exercises.stories.plots import STORIES
+
+# A small grammar with everything a large one has: roles with parents, of which some are never said; different weights;
+# words that look alike (two derivations of one text), words of which one begins the other, and an empty word.
+TOYS = [word(name, name, name, weight) for name, weight in (("a bat", 1), ("a bat and a ball", 2), ("a cat", 3))]
+PETS = [word(name, name, name) for name in ("a cat", "a cow", "")]
+SMALL = Grammar(
+    LANGUAGES,
+    {
+        "toy": one_of(TOYS),
+        "pet": one_of(PETS),
+        "hidden": one_of(TOYS, unlike="toy"),
+        "other": Role(lambda hidden: [one for one in TOYS if one is not hidden] + PETS[:1], ("hidden",)),
+    },
+    either(
+        (2, say(*["I had {toy}."] * 3), maybe(0.25, say(*["{Toy}?"] * 3))),
+        (1, say(*["I had {pet}."] * 3), say(*["Now {toy}, {other}."] * 3)),
+        (1, say(*["I had {other}."] * 3)),
+    ),
+)
+
+
+class EveryDraw:
+    """Stands in for `random.Random`: takes the choices it is told and then the first one, and remembers the odds."""
+
+    def __init__(self, told: tuple[int, ...]):
+        self.told, self.made, self.ways, self.probability = told, [], [], 1.0
+
+    def choices(self, population: range, weights: list[float]) -> list[int]:
+        index = self.told[len(self.made)] if len(self.made) < len(self.told) else 0
+        self.made.append(index)
+        self.ways.append(len(population))
+        self.probability *= weights[index] / sum(weights)
+        return [index]
+
+
+def every_story(grammar: Grammar, language: str) -> dict[str, float]:
+    """The probability of every story, by running the teller through every sequence of draws."""
+    stories: Counter[str] = Counter()
+    waiting = [()]
+    while waiting:
+        draws = EveryDraw(waiting.pop())
+        stories[Derivation(grammar, draws).line(language)] += draws.probability
+        for turn in range(len(draws.told), len(draws.made)):
+            waiting += [(*draws.made[:turn], other) for other in range(1, draws.ways[turn])]
+    return dict(stories)
+
+
+def test_brute_force_over_a_small_grammar_gives_the_same_probabilities():
+    stories = every_story(SMALL, "english")
+    assert len(stories) > 20
+    assert math.fsum(stories.values()) == pytest.approx(1, rel=1e-12)
+    for line, probability in stories.items():
+        assert math.exp(SMALL.log_prob(line, "english")) == pytest.approx(probability, rel=1e-12), line
+    for first, second in itertools.product(list(stories)[:4], repeat=2):
+        both = SMALL.log_prob(first + second, "english")
+        assert math.exp(both) == pytest.approx(stories[first] * stories[second], rel=1e-12)
+
+
+def test_brute_force_gives_the_same_probabilities_for_beginnings_and_next_characters():
+    stories = every_story(SMALL, "english")
+    for beginning in {line[:length] for line in stories for length in range(len(line))}:
+        begun = {line: p for line, p in stories.items() if line.startswith(beginning)}
+        total = math.fsum(begun.values())
+        assert math.exp(SMALL.log_prob(beginning, "english")) == pytest.approx(total, rel=1e-12), beginning
+        following: Counter[str] = Counter()
+        for line, probability in begun.items():
+            following[line[len(beginning)]] += probability / total
+        assert SMALL.next_character(beginning, "english") == pytest.approx(dict(following), rel=1e-12), beginning
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_story_is_less_likely_than_the_choices_that_told_it(language: str):
+    source = random.Random(5)
+    ambiguous = 0
+    for _ in range(400):
+        story = STORIES.derive(source)
+        line = story.line(language)
+        exact = STORIES.log_prob(line, language)
+        assert exact >= story.log_prob - 1e-9, line
+        ambiguous += exact > story.log_prob + 1e-9
+    assert ambiguous < 100  # most stories can be told in one way only, so the sum is the teller's own product
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_probabilities_of_the_next_character_add_up_along_stories(language: str):
+    """p(beginning) = Σ p(beginning + character) wherever we look, and p("") = 1: so all texts together have p = 1."""
+    assert prefix_log_prob("", language) == 0
+    source = random.Random(6)
+    for line in sample(language, stories=25, seed=6).splitlines(keepends=True):
+        beginning = line[: source.randrange(len(line))]
+        following = next_character_distribution(beginning, language)
+        assert math.fsum(following.values()) == pytest.approx(1, rel=1e-9)
+        before = prefix_log_prob(beginning, language)
+        for character, probability in following.items():
+            ratio = math.exp(prefix_log_prob(beginning + character, language) - before)
+            assert ratio == pytest.approx(probability, rel=1e-9), (beginning, character)
+
+
+def test_beginnings_of_stories_are_as_frequent_as_their_probabilities():
+    """Monte Carlo on the full grammar. By Hoeffding's inequality a right grammar fails this once in 10⁹ / 200 runs."""
+    lines = sample(stories=3000, seed=7).splitlines(keepends=True)
+    slack = math.sqrt(math.log(2e9) / (2 * len(lines)))
+    beginnings = {line[:length] for line in lines[:20] for length in (1, 2, 4, 6, 8, 10, 12, 16, 20, 30)}
+    for beginning in beginnings:
+        frequency = sum(line.startswith(beginning) for line in lines) / len(lines)
+        assert abs(frequency - math.exp(prefix_log_prob(beginning))) < slack, beginning
+
+
+@pytest.mark.slow
+def test_the_mean_loss_is_the_entropy_whoever_draws_the_stories():
+    """The entropy of a story's choices, counted at the teller's side, against the loss counted at the text's side.
+
+    Both estimate the same number up to ambiguity, which can only make the loss smaller. The samples are independent,
+    so their difference has standard error √(v₁/n + v₂/n); we allow six of them (two in 10⁹, as a normal tail).
+    """
+    teller = random.Random(8)
+    surprises = []
+    for _ in range(1500):
+        story = STORIES.derive(teller)
+        story.line("english")
+        surprises.append(-story.log_prob)
+    losses = [true_nll(line) for line in sample(stories=1500, seed=9).splitlines(keepends=True)]
+    means = [math.fsum(values) / len(values) for values in (surprises, losses)]
+    variances = [
+        math.fsum((value - mean) ** 2 for value in values) / len(values)
+        for values, mean in zip((surprises, losses), means, strict=True)
+    ]
+    error = math.sqrt(sum(variances) / 1500)
+    assert -6 * error < means[0] - means[1] < 6 * error + 0.5  # half a nat for ambiguity
+
+
+def test_impossible_texts_have_infinite_loss():
+    story = sample(stories=1, seed=1)
+    for text in ("\n", story + "\n", " " + story, story.replace(".", ",", 1), story.upper(), "Ada had had", "আডা"):
+        assert true_nll(text) == math.inf, text
+    assert true_nll(story, "bangla") == math.inf
+    with pytest.raises(ValueError, match="nothing can follow"):
+        next_character_distribution("Ada had had ")
+    with pytest.raises(ValueError, match="not in 'french'"):
+        true_nll(story, "french")
+
+
+def test_a_story_with_a_wrong_pronoun_is_impossible():
+    swap = {"she": "he", "he": "she", "his": "her", "him": "her"}
+    for line in sample(stories=300, seed=10).splitlines(keepends=True):
+        for found in re.finditer(r"\b(he|she|his|him|her)\b", line, re.IGNORECASE):
+            old = found.group().lower()
+            for new in ("his", "him") if old == "her" else (swap[old],):
+                other = new.capitalize() if found.group()[0].isupper() else new
+                assert true_nll(line[: found.start()] + other + line[found.end() :]) == math.inf, (line, other)
+
+
+def test_pronouns_agree_with_names():
+    she, he = ({person.forms["english"][""] for person in people} for people in (GIRLS, BOYS))
+    checked = 0
+    for name, pronoun in re.findall(
+        r"\b([A-Z]\w+) (?:lost|could not find|and|gave the picture to) (his|her)\b", sample(characters=150_000, seed=11)
+    ):
+        assert name in (he if pronoun == "his" else she), (name, pronoun)
+        checked += 1
+    assert checked > 20
+
+
+def test_verbs_agree_with_nouns_at_a_distance():
+    forms = [animal.forms["english"] for animal in ANIMALS]
+    one = {form[""] for form in forms if form[""] != form["s"]}
+    several = {form["s"] for form in forms if form[""] != form["s"]}
+    numbers = Counter()
+    for noun, verb in re.findall(
+        r"The (\w+) (?:near|behind|under|in) the \w+ (was|were)", sample(characters=200_000, seed=12)
+    ):
+        assert noun not in (several if verb == "was" else one), (noun, verb)
+        numbers[verb] += 1
+    assert min(numbers["was"], numbers["were"]) > 10
+
+
+def test_what_was_left_is_what_was_there_less_what_was_taken():
+    value = dict(zip(["two", "three", "four", "five", "six", "seven", "eight", "nine"], range(2, 10), strict=True))
+    sums = re.findall(
+        r"(?:had|found|bought) (\w+) .*?(?:gave|ate|took) (\w+) .*?(?:now had|now\?\" asked \w+\.) \"?(\w+)",
+        "\n".join(line for line in sample(characters=300_000, seed=13).splitlines() if " do you have now" in line),
+        re.IGNORECASE,
+    )
+    assert len(sums) > 10
+    for many, part, left in sums:
+        assert value[many] - value[part] == value[left.lower()]
+
+
+def test_sampling_is_the_same_in_every_process():
+    code = (
+        "import hashlib; from transformer_exercises.stories import sample, parallel;"
+        "print(hashlib.sha256((sample('igbo', stories=30, seed=3) + str(parallel(30, 3))).encode()).hexdigest())"
+    )
+    there = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": salt},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for salt in ("1", "2")
+    }
+    here = hashlib.sha256((sample("igbo", stories=30, seed=3) + str(parallel(30, 3))).encode()).hexdigest()
+    assert there == {here}
+
+
+def test_samples_are_whole_stories_and_never_repeat_one():
+    text = write.text("english", "train", 300_000)
+    assert text.endswith("\n")
+    assert 300_000 <= len(text) < 301_000
+    lines = text.splitlines()
+    assert len(set(lines)) == len(lines)
+    assert not set(lines) & set(write.text("english", "validation", 30_000).splitlines())
+    assert sample(stories=4, seed=1).count("\n") == 4
+    with pytest.raises(ValueError, match="either stories"):
+        sample(seed=1)
+
+
+def test_english_needs_few_symbols_and_few_words():
+    text = write.text("english", "train", 300_000)
+    assert text.isascii()
+    assert 50 <= len(set(text)) <= 60
+    assert len(set(re.findall(r"[a-z]+", text.lower()))) < 420
+    stories = text.splitlines()
+    assert 150 < len(text) / len(stories) < 300
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_texts_are_normalised_and_tidy(language: str):
+    text = sample(language, characters=60_000, seed=14)
+    assert unicodedata.is_normalized("NFC", text)
+    assert not re.search(r"  | [.,?!।]|^ | $|[{}\[\]|]|\.\.", text, re.MULTILINE)
+    assert re.search(r"\b(an [^aeiou]|a [aeiou])", text) is None or language != "english"
+    for line in text.splitlines():
+        assert line.count('"') % 2 == 0, line
+        assert line[-1] in ('."?!' if language != "bangla" else '।"?!'), line
+        if language == "bangla":
+            assert not re.search(r"[A-Za-z.]", line), line
+        else:  # a sentence begins with a capital (ọ̀ and its like included)
+            assert not re.search(r"(?:^|[.?] )\"?[a-zàáịọụṅ]", line), line
+
+
+def test_languages_are_told_in_step():
+    english, igbo, bangla = (sample(language, stories=50, seed=15).splitlines() for language in LANGUAGES)
+    for one, two, three in zip(english, igbo, bangla, strict=True):
+        names = {
+            name for name in re.findall(r"\b[A-Z]\w+", one) if name in {p.forms["english"][""] for p in GIRLS + BOYS}
+        }
+        for person in GIRLS + BOYS:
+            if person.forms["english"][""] in names:
+                assert person.forms["igbo"][""] in two
+                assert person.forms["bangla"][""] in three
+
+
+def every_sentence(nodes: tuple = STORIES.story) -> list[Say]:
+    return [
+        one
+        for node in nodes
+        for one in (
+            [node] if isinstance(node, Say) else [s for _, way in node.branches for s in every_sentence(tuple(way))]
+        )
+    ]
+
+
+PRONOUNS = {"he", "him", "his", "it", "its", "them", "was"}
+
+
+def test_sentences_understood_alone_name_whom_they_mean():
+    for sentence in every_sentence():
+        if sentence.alone:
+            named = set()
+            for name, form in SLOT.findall(sentence.patterns[0].lower()):
+                assert form not in PRONOUNS or name in named, sentence.patterns[0]
+                named.add(name)
+
+
+def test_every_pattern_names_the_same_people_and_things_in_every_language():
+    for sentence in every_sentence():
+        english, igbo, bangla = (SLOT.findall(pattern.lower()) for pattern in sentence.patterns)
+        named = {name for name, form in english if form not in PRONOUNS}
+        assert named <= {name for name, _ in igbo}, sentence.patterns
+        assert named <= {name for name, _ in bangla}, sentence.patterns
+
+
+def test_every_form_that_a_pattern_asks_for_exists():
+    """Tell 4,000 stories in every language: a form that the lexicon lacks would be a KeyError."""
+    source = random.Random(17)
+    told = set()
+    for _ in range(4000):
+        story = STORIES.derive(source)
+        for language in LANGUAGES:
+            told |= {sentence for sentence, _ in story.sentences(language)}
+    assert told == set(every_sentence())
+
+
+def test_parallel_sentences_are_distinct_and_in_step():
+    rows = parallel(400, seed=16)
+    assert len({english for english, _, _ in rows}) == len(set(rows)) == 400
+    assert rows[:100] == parallel(100, seed=16)
+    for row in rows:
+        assert all(cell and cell == cell.strip() and "\t" not in cell and "\n" not in cell for cell in row)
+
+
+def test_the_sentence_of_the_course_is_in_the_corpus():
+    story = "One day, Ada saw a small dog and two fat hens near the river. The dog drank the water because it was "
+    following = next_character_distribution(story)
+    assert {"t", "c"} <= set(following)  # thirsty (the dog was) or cold (the water was)
+    assert math.isfinite(true_nll(story + "thirsty. Who was thirsty? The dog was. The hens"))
+    assert math.isfinite(true_nll(story + "cold. What was cold? The water was."))
+    assert true_nll(story + "cold. Who was cold?") == math.inf
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", write.ASSIGNMENTS)
+def test_assignments_hold_what_the_script_writes(number: str, root, proof):
+    if not proof.run_again(root / "autograder" / "corpus", *root.glob(f"solutions/{number}-*/")):
+        pytest.skip(UNCHANGED)
+    for folder in root.glob(f"solutions/{number}-*/"):
+        for name, make in write.ASSIGNMENTS[number].items():
+            assert (folder / name).is_file(), f"{folder.name}/{name} is missing: run python -m transformer_exercises.stories"
+            assert (folder / name).read_bytes() == make().encode(), f"{name} is old: run python -m transformer_exercises.stories"
+
+
+def test_the_script_writes_into_folders_that_exist_and_nowhere_else(tmp_path):
+    (tmp_path / "11-translation").mkdir()
+    (tmp_path / "12-other").mkdir()
+    written = write.write(tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in written] == ["11-translation/stories-parallel.tsv"]
+    rows = written[0].read_text(encoding="utf-8").splitlines()
+    assert rows[0] == "english\tigbo\tbangla"
+    assert len(rows) == 6_001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("language", "characters"), [("english", 300_000), ("igbo", 100_000), ("bangla", 100_000)])
+def test_every_story_of_the_files_is_possible_and_the_floor_is_their_mean(language: str, characters: int):
+    text = write.text(language, "train", characters)
+    losses = [true_nll(line, language) for line in text.splitlines(keepends=True)]
+    assert max(losses) < math.inf
+    floor = write.floor(language, "train", characters)
+    assert floor["characters"] == len(text)
+    assert floor["floor"] == pytest.approx(math.fsum(losses) / len(text), rel=1e-12)
+    assert 0.25 < floor["floor"] / math.log(2) < 0.4  # bits per character

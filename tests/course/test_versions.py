@@ -1,0 +1,201 @@
+"""One set of versions: the lock holds them, and every other list agrees with it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+
+import pytest
+import yaml
+from conftest import ROOT
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface_hub": "huggingface-hub"}
+# What students use without importing it; and what notebooks import that comes with it: ipykernel brings IPython, and
+# matplotlib brings pillow.
+WHERE_NOTEBOOKS_OPEN = {"jupyterlab", "ipykernel", "nbgrader", "setuptools"}
+RUNS_NOTEBOOKS_AS_TESTS = {"nbval"}  # which marking never does
+BROUGHT = {"IPython", "PIL"}
+LINUX = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+MACOS = {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"}
+WINDOWS = {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}
+PLATFORM_EXTRAS = re.compile(r"(nvidia|cuda|triton)\b")  # of a torch built for GPUs: they follow torch's own pin
+
+
+def lines(name: str) -> list[str]:
+    text = (ROOT / name).read_text()
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def lock() -> dict[str, str]:
+    """The pins that hold with the Python that runs this."""
+    pins = map(Requirement, lines("constraints.txt"))
+    held = [pin for pin in pins if pin.marker is None or pin.marker.evaluate()]
+    assert all(specifier.operator == "==" for pin in held for specifier in pin.specifier)
+    return {canonicalize_name(pin.name): str(pin.specifier).removeprefix("==") for pin in held}
+
+
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def named(requirements: list[str]) -> set[str]:
+    return {canonicalize_name(Requirement(text).name) for text in requirements}
+
+
+def students() -> set[str]:
+    return named([line for line in lines("requirements.txt") if not line.startswith("-")])
+
+
+def conda() -> list[str]:
+    return yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+
+
+def imported(source: str) -> Iterator[str]:
+    """The top-level modules, other than Python's own, that a source imports anywhere in it."""
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module]
+        yield from ({name.split(".")[0] for name in names} - set(sys.stdlib_module_names))
+
+
+def distributions(modules: set[str]) -> set[str]:
+    owners = metadata.packages_distributions()
+    return {canonicalize_name(owners[module][0]) for module in modules}
+
+
+def installed(name: str) -> str | None:
+    """The version, without the label of a build such as +cpu."""
+    try:
+        return metadata.version(name).partition("+")[0]
+    except metadata.PackageNotFoundError:  # not needed on this system, with this Python
+        return None
+
+
+def everything_needed(requirements: Iterable[str], system: dict[str, str]) -> set[str]:
+    """What requirements pull in on a system with this Python, and what those pull in, to the last."""
+    wanted = [Requirement(text) for text in requirements]
+    found: dict[str, set[str]] = {}
+    while wanted:
+        requirement = wanted.pop()
+        name, extras = canonicalize_name(requirement.name), {"", *requirement.extras}
+        if PLATFORM_EXTRAS.match(name) or extras <= found.get(name, set()):
+            continue
+        found[name] = found.get(name, set()) | extras
+        needs = map(Requirement, (metadata.requires(name) or ()) if installed(name) else ())
+        wanted += [
+            need
+            for need in needs
+            if need.marker is None or any(need.marker.evaluate(system | {"extra": extra}) for extra in extras)
+        ]
+    return set(found)
+
+
+def all_that_anybody_installs() -> set[str]:
+    """Marking and development need Linux; students have other systems too."""
+    ours = [*project()["dependencies"], *project()["optional-dependencies"]["dev"]]
+    theirs = [everything_needed(students(), system) for system in (LINUX, MACOS, WINDOWS)]
+    return everything_needed(ours, LINUX).union(*theirs)
+
+
+@pytest.mark.parametrize("group", ["dependencies", "dev", "postgres"])
+def test_every_requirement_is_a_range_that_holds_its_pin(group):
+    requirements = project()["dependencies"] if group == "dependencies" else project()["optional-dependencies"][group]
+    for requirement in map(Requirement, requirements):
+        assert "==" not in str(requirement), f"{requirement}: exact versions belong into constraints.txt"
+        assert lock()[canonicalize_name(requirement.name)] in requirement.specifier
+
+
+def test_the_lock_pins_all_that_comes_with_a_requirement():
+    assert all_that_anybody_installs() - set(lock()) == set()
+
+
+def test_the_lock_pins_nothing_that_is_not_needed():
+    assert set(lock()) - all_that_anybody_installs() == set()
+
+
+def test_all_that_the_lock_pins_runs_on_the_oldest_python_that_the_package_allows():
+    oldest = project()["requires-python"].removeprefix(">=") + ".0"
+    limits = {name: metadata.metadata(name).get("Requires-Python") or "" for name in lock() if installed(name)}
+    assert {name: limit for name, limit in limits.items() if oldest not in SpecifierSet(limit)} == {}
+
+
+def test_the_lock_names_no_build_of_torch():
+    assert lock()["torch"] == lock()["torch"].partition("+")[0]  # "+cpu" is found on some machines and indexes only
+
+
+def test_what_is_installed_here_is_what_the_lock_says():
+    assert {name: installed(name) for name in lock() if installed(name)} == {
+        name: pin for name, pin in lock().items() if installed(name)
+    }
+    assert all(map(installed, named(project()["dependencies"])))
+
+
+def test_pip_installs_for_students_what_the_lock_says():
+    assert "-c constraints.txt" in lines("requirements.txt")
+    assert students() <= set(lock())
+    ran = students() - RUNS_NOTEBOOKS_AS_TESTS
+    assert ran <= named(project()["dependencies"]), "marking runs what students ran"
+
+
+def test_conda_installs_for_students_what_pip_does():
+    listed = dict(item.split("=", 1) for item in conda() if not item.startswith("python>"))
+    assert {CONDA_NAMES.get(name, name): version for name, version in listed.items()} == {
+        name: lock()[name] for name in students()
+    }
+
+
+def test_the_conda_environment_allows_the_pythons_that_the_package_does():
+    python = next(item for item in conda() if item.startswith("python>"))
+    assert python.removeprefix("python").split(",")[0] == project()["requires-python"]
+
+
+def test_students_install_what_their_notebooks_import_and_nothing_that_only_marking_needs():
+    cells = [
+        "".join(cell["source"])
+        for path in ROOT.glob("course/*/*.ipynb")
+        for cell in json.loads(path.read_text())["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    modules = {module for cell in cells for module in imported(cell)}
+    assert "torch" in modules
+    beside = {path.stem for path in ROOT.glob("course/*/*.py")}
+    assert distributions(modules - BROUGHT - beside) == students() - WHERE_NOTEBOOKS_OPEN - RUNS_NOTEBOOKS_AS_TESTS
+
+
+@pytest.mark.slow
+def test_solutions_run_as_tests_with_nothing_but_what_students_install():
+    brought = everything_needed(students(), LINUX) | {project()["name"]}
+    owners = metadata.packages_distributions().items()
+    others = [module for module, names in owners if not brought & set(map(canonicalize_name, names))]
+    assert {"nh3", "distributed"} <= set(others)
+    program = (
+        f"import sys; sys.modules |= dict.fromkeys({others!r}); from autograder.spec.course import exercises;"
+        "import autograder.authoring, autograder.judge.in_notebook; exercises('05-attention')"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+def test_what_the_package_imports_is_required_by_name():
+    files = [*(ROOT / "autograder").rglob("*.py"), ROOT / "nbgrader_config.py"]
+    modules = {module for path in files for module in imported(path.read_text())} - {"autograder"}
+    assert "nbgrader" in modules
+    missing = distributions(modules) - named(project()["dependencies"])
+    assert missing <= named(project()["optional-dependencies"]["dev"])  # what only trainings and tests import
+
+
+@pytest.mark.parametrize("module", ["autograder", "autograder.cli"])
+def test_importing_the_package_or_its_command_line_loads_nothing_heavy(module):
+    heavy = {"torch", "transformers", "tokenizers", "numpy", "matplotlib", "nbgrader", "sqlalchemy", "IPython"}
+    program = f"import sys, {module}; print({heavy!r} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,245 @@
+"""Bans hold by what is computed: ways around them earn nothing and are named; to mention a banned word is no use."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+from circumventions import BY_HAND_IN_NUMPY, HARMLESS, WAYS
+from conftest import read
+from submissions import LIMITS
+
+from autograder.judge.bans import banned, watching
+from autograder.judge.mark import Verdict, mark
+from autograder.judge.run_check import answering
+from autograder.judge.source_rules import evasions
+from autograder.judge.student import Student
+from autograder.sandbox.session import Session
+from autograder.spec.course import exercise, exercises
+from autograder.untrusted.wire import Packet
+
+SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn"
+IN_THE_CAGE = {
+    "softmax": ("a pickle", "in a thread", "a transform of distributions", "a library's function of numbers"),
+    "cross_entropy": ("while noting is off", "written anew in torch"),
+    "LayerNorm": ("compiled", "a library's layer as a base", "its middle, written anew in torch"),
+}
+SCIPY = {"softmax": "from scipy.special import softmax", "LayerNorm": "from scipy.stats import zscore"}
+
+
+def judged(name: str, source: str) -> Verdict:
+    return mark(name, answering(exercise(name), source), [source])
+
+
+def caged(template, name: str, source: str) -> Verdict:
+    with Session(template, limits=LIMITS) as session:
+        for cell in (SETUP, source):
+            assert session.run(cell).ending == "ok"
+        with session.questions() as ask:
+            return mark(name, Student(ask), [source], own_parts=True)
+
+
+def test_every_ban_has_ways_around_it_and_right_answers_that_only_look_like_one():
+    names = {one.name for one in exercises() if one.ban}
+    assert names == WAYS.keys() == HARMLESS.keys()
+    assert all(len(ways) >= 30 for ways in WAYS.values())
+    assert all(len(right) >= 5 for right in HARMLESS.values())
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("kind", ["solutions", "course"])
+def test_the_box_in_the_notebook_says_what_is_banned_in_the_words_of_the_remark(name, kind):
+    asked = exercise(name)
+    boxes = [cell.source for cell in read(kind, asked.notebook).cells if f"> **`{name}(" in cell.source]
+    assert len(boxes) == 1
+    box = " ".join(line.removeprefix("> ") for line in boxes[0].split("\n"))
+    assert asked.ban.without in box
+    assert asked.ban.fine in box
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "way"), [(name, way) for name, ways in WAYS.items() for way in ways if way != "scipy"]
+)
+def test_a_way_around_a_ban_earns_nothing_and_is_named(name, way):
+    source, word = WAYS[name][way]
+    verdict = judged(name, source)
+    assert any(line.passed for line in verdict.lines), "no way around: it answers nothing right"
+    assert verdict.earned == 0
+    assert exercise(name).ban.sentence in verdict.remark
+    assert word in verdict.remark
+
+
+@pytest.mark.parametrize(("name", "way"), [(name, way) for name, ways in IN_THE_CAGE.items() for way in ways])
+def test_a_way_around_a_ban_earns_nothing_in_the_cage(template, name, way):
+    source, word = WAYS[name][way]
+    verdict = caged(template, name, source)
+    assert any(line.passed for line in verdict.lines)
+    assert verdict.earned == 0
+    assert word in verdict.remark
+
+
+@pytest.mark.parametrize(("name", "right"), [(name, right) for name, answers in HARMLESS.items() for right in answers])
+def test_a_right_answer_that_only_mentions_what_is_banned_gets_full_marks(name, right):
+    verdict = judged(name, HARMLESS[name][right])
+    assert verdict.full, verdict
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_right_answers_of_the_room_keep_to_the_ban(name):
+    for alternative in exercise(name).alternatives:
+        verdict = judged(name, alternative.source)
+        assert verdict.full, (alternative.name, verdict)
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_right_answers_keep_to_the_ban_in_the_cage(template, name):
+    verdict = caged(template, name, HARMLESS[name]["in words"])
+    assert verdict.full, verdict
+
+
+def test_an_answer_in_numpy_breaks_no_ban_and_loses_the_gradient_only():
+    verdict = judged("softmax", BY_HAND_IN_NUMPY)
+    assert not verdict.remark
+    assert 0 < verdict.earned < verdict.points
+
+
+@pytest.mark.parametrize("name", SCIPY)
+def test_scipy_earns_nothing(name):
+    """Where it is installed: it does not come with the course."""
+    pytest.importorskip("scipy")
+    source, word = WAYS[name]["scipy"]
+    assert judged(name, source).earned == 0
+    assert word in judged(name, source).remark
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """Installed as a library is, with names that give nothing away; it works out everything in NumPy or by hand."""
+    folder = tmp_path / "site-packages" / "smoothly"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(
+        "import numpy as np\n"
+        "def spread(x, axis=-1):\n    e = np.exp(x - x.max(axis=axis, keepdims=True))\n"
+        "    return [e / e.sum(axis=axis, keepdims=True)]\n"
+        "def even(x, eps):\n    c = x - x.mean(-1, keepdim=True)\n"
+        "    return c / (c.square().mean(-1, keepdim=True) + eps).sqrt()\n"
+        "def called(function, x):\n    return function(x)\n"
+    )
+    monkeypatch.syspath_prepend(str(folder.parent))
+    yield folder
+    sys.modules.pop("smoothly", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "gave"),
+    [
+        (
+            "softmax",
+            "def softmax(scores, dim=-1):\n    return torch.as_tensor(smoothly.spread(scores.numpy(), dim)[0])",
+        ),
+        (
+            "LayerNorm",
+            HARMLESS["LayerNorm"]["in words"].partition("    def forward")[0]
+            + "    def forward(self, x):\n        return self.weight * smoothly.even(x, self.eps) + self.bias",
+        ),
+    ],
+)
+def test_what_a_library_works_out_is_none_of_the_students_by_whatever_name(library, name, gave):
+    verdict = judged(name, "import smoothly\n" + gave)
+    assert verdict.earned == 0
+    assert "`smoothly." in verdict.remark
+
+
+def test_a_library_that_only_calls_the_students_function_is_no_help(library):
+    source = (
+        "import smoothly\ndef own(scores):\n    e = (scores - scores.amax(-1, keepdim=True)).exp()\n"
+        "    return e / e.sum(-1, keepdim=True)\ndef softmax(scores, dim=-1):\n"
+        "    return smoothly.called(own, scores.movedim(dim, -1)).movedim(-1, dim)"
+    )
+    assert judged("softmax", source).full
+
+
+def test_a_fallback_for_the_hard_cases_is_seen_too():
+    """Operations are noted in every call: one that only a single check leads to counts."""
+    by_hand = "e = (scores - scores.amax(dim, keepdim=True)).exp()\n    return e / e.sum(dim, keepdim=True)"
+    hard = "    if (scores == -math.inf).any() and scores.requires_grad:\n        return scores.softmax(dim)\n    "
+    verdict = judged("softmax", "import math\ndef softmax(scores, dim=-1):\n" + hard + by_hand)
+    assert verdict.earned == 0
+    assert "`softmax`" in verdict.remark
+
+
+def test_only_what_is_called_counts_not_what_is_built():
+    used = {("called", "torch.nn.modules.normalization.LayerNorm.__init__"), ("ran", "aten::sqrt")}
+    ban = exercise("LayerNorm").ban
+    assert banned(ban, used) == []
+    assert banned(ban, used | {("ran", "aten::native_layer_norm")}) == ["native_layer_norm"]
+    assert banned(ban, used | {("called", "elsewhere.SomeRMSNorm.forward")}) == ["elsewhere.SomeRMSNorm.forward"]
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "relative"),
+    [
+        ("softmax", "aten::_softmax", True),
+        ("softmax", "aten::_sparse_log_softmax", True),
+        ("softmax", "aten::_native_multi_head_attention", True),
+        ("softmax", "aten::logsumexp", False),
+        ("cross_entropy", "aten::nll_loss2d_forward", True),
+        ("cross_entropy", "aten::linear_cross_entropy", True),
+        ("cross_entropy", "aten::_log_softmax", False),
+        ("cross_entropy", "aten::binary_cross_entropy_with_logits", False),
+        ("LayerNorm", "aten::_fused_rms_norm", True),
+        ("LayerNorm", "aten::cudnn_batch_norm", True),
+        ("LayerNorm", "aten::linalg_vector_norm", False),
+        ("RMSNorm", "aten::_fused_rms_norm", True),
+        ("RMSNorm", "aten::linalg_vector_norm", False),
+        ("grouped_query_attention", "aten::_scaled_dot_product_flash_attention_for_cpu", True),
+        ("grouped_query_attention", "aten::_softmax", False),
+    ],
+)
+def test_relatives_are_known_by_what_torch_calls_them(name, operation, relative):
+    assert bool(banned(exercise(name).ban, {("ran", operation)})) is relative
+
+
+def test_a_reply_without_a_record_is_not_taken_for_an_innocent_one():
+    answer = answering(exercise("softmax"), exercise("softmax").source).pass_on
+
+    def silent(question):
+        reply = answer(question)
+        return Packet({"dict": [part for part in reply.tree["dict"] if part[0] != "used"]}, reply.blobs)
+
+    verdict = mark("softmax", Student(silent))
+    assert verdict.earned == 0
+    assert "without a record" in verdict.remark
+
+
+def test_watching_leaves_the_answers_as_they_are():
+    answer, scores = answering(exercise("softmax"), exercise("softmax").source), torch.arange(6.0).view(2, 3)
+    unwatched = answer.call("softmax", [scores])
+    with watching(answer) as used:
+        watched = answer.call("softmax", [scores])
+    assert watched.keys() == unwatched.keys()
+    assert watched["value"].equal(unwatched["value"])
+    assert ("ran", "aten::exp") in used
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("def softmax(x):\n    return eval('x')", ["eval"]),
+        ("def softmax(x):\n    return getattr(torch, x)", ["getattr"]),
+        ("def softmax(x):\n    return x.__dict__", ["__dict__"]),
+        ("import gc\ngc.get_objects()", ["get_objects"]),
+        ("from autograder.untrusted import watch", ["autograder"]),
+        ("name = 'autograder.untrusted.call_tracing'", ["autograder"]),
+        ("def softmax(x):\n    vars = compile = x\n    return vars", []),
+        ("def softmax(x):\n    return x.eval()", []),
+        ("def softmax(x):\n    '''As the autograder wants it.'''\n    return x", []),
+        ("class softmax:\n    def f(self, name):\n        return getattr(self, name)", []),
+        ("def compile(x):\n    return x\ndef softmax(x):\n    return compile(x)", []),
+        ("@torch.compile\ndef softmax(x):\n    return x", []),
+    ],
+)
+def test_ways_to_hide_are_known_from_words_that_only_look_like_one(cell, words):
+    assert evasions("softmax", [cell], stop=()) == words

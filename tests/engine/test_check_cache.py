@@ -1,0 +1,157 @@
+"""What was judged once is not judged again, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from autograder.judge import check_cache
+from autograder.judge.check_cache import Memory, digest
+from autograder.judge.run_check import answering, ask
+from autograder.judge.student import Student
+from autograder.spec.course import exercise
+from autograder.spec.exercise import ValuesDiffer, Wrong
+from autograder.untrusted.wire import Packet, encode
+
+NAME = "scaled_dot_product_attention"
+RIGHT = exercise(NAME)
+[CHECK] = [check for check in RIGHT.checks if check.weight == max(each.weight for each in RIGHT.checks)][:1]
+UNSCALED = next(mistake for mistake in RIGHT.mistakes if mistake.name == "no_scale").source
+
+
+class Counted(Student):
+    """A student in this process who remembers what was asked."""
+
+    def __init__(self, source: str) -> None:
+        answer = answering(RIGHT, source).pass_on
+        self.heard: list[bytes] = []
+
+        def line(packet: Packet) -> Packet:
+            self.heard.append(digest(packet))
+            return answer(packet)
+
+        super().__init__(line)
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    """How often a check ran in earnest."""
+    runs = []
+
+    def counted(*args):
+        runs.append(args[1].title)
+        return ask(*args)
+
+    monkeypatch.setattr(check_cache, "ask", counted)
+    return runs
+
+
+def test_the_same_answers_are_judged_once(counting):
+    memory = Memory()
+    first, second = Counted(RIGHT.source), Counted(RIGHT.source)
+    memory.ask(RIGHT, CHECK, first)
+    memory.ask(RIGHT, CHECK, second)
+    assert counting == [CHECK.title]
+    assert first.heard == second.heard
+    assert str(first.record) == str(second.record)
+    assert first.asked == second.asked
+    assert NAME in second.asked
+
+
+def test_the_same_wrong_answers_get_the_same_sentence(counting):
+    memory = Memory()
+    sentences = []
+    for _ in range(3):
+        with pytest.raises(Wrong) as found:
+            memory.ask(RIGHT, CHECK, Counted(UNSCALED))
+        sentences.append(str(found.value))
+    assert counting == [CHECK.title]
+    assert len(set(sentences)) == 1
+
+
+def test_another_answer_is_judged_in_earnest_and_nothing_is_asked_twice(counting):
+    memory = Memory()
+    memory.ask(RIGHT, CHECK, Counted(RIGHT.source))
+    other, alone = Counted(UNSCALED), Counted(UNSCALED)
+    for student, asking in ((other, memory.ask), (alone, ask)):
+        with pytest.raises(Wrong):
+            asking(RIGHT, CHECK, student)
+    assert len(counting) == 2
+    assert other.heard == alone.heard
+    assert str(other.record) == str(alone.record)
+    memory.ask(RIGHT, CHECK, Counted(RIGHT.source))  # the right one is still known
+    assert len(counting) == 2
+
+
+def test_a_check_of_the_same_title_is_another_check():
+    memory = Memory()
+    memory.ask(RIGHT, CHECK, Counted(RIGHT.source))
+
+    def never_content(student):
+        raise Wrong("never")
+
+    with pytest.raises(Wrong, match="never"):
+        memory.ask(RIGHT, replace(CHECK, ask=never_content), Counted(RIGHT.source))
+
+
+def test_a_check_that_stopped_is_run_again(counting, caplog):
+    def stops(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        raise ZeroDivisionError
+
+    memory, check = Memory(), replace(CHECK, ask=stops)
+    for _ in range(2):
+        with pytest.raises(Wrong, match="could not be compared"):
+            memory.ask(RIGHT, check, Counted(RIGHT.source))
+    assert len(counting) == 2
+    assert len(caplog.records) == 2
+
+
+def test_what_is_kept_is_bounded():
+    small = Memory(most=200_000)
+    for number in range(60):
+        source = RIGHT.source + f"\n_answer = {NAME}\ndef {NAME}(*a, **k):\n    return _answer(*a, **k), {number}\n"
+        with pytest.raises(Wrong):
+            small.ask(RIGHT, CHECK, Counted(source))
+        assert small.size < 400_000
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (True, 1),
+        (1, 1.0),
+        (torch.tensor(0.0), torch.tensor(-0.0)),
+        (torch.tensor([1, 2]), torch.tensor([1, 2], dtype=torch.int32)),
+        (torch.ones(2, 3), torch.ones(3, 2)),
+        (torch.ones(2, requires_grad=True), torch.ones(2)),
+        ([1], (1,)),
+        ("1", 1),
+    ],
+)
+def test_messages_that_differ_are_told_apart(one, other):
+    assert digest(encode(one)) != digest(encode(other))
+    assert digest(encode(one)) == digest(encode(one))
+
+
+def test_a_message_too_deep_to_be_written_is_like_no_other():
+    tree: list = []
+    for _ in range(100_000):
+        tree = [tree]
+    assert digest(Packet(tree)) != digest(Packet(tree))
+
+
+def test_where_values_differ_it_is_known_what_else_was_found():
+    def asks(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        for wrong in (ValuesDiffer("differs"), Wrong("changed"), Wrong("more")):
+            with student.case():
+                raise wrong
+
+    memory, check = Memory(), replace(CHECK, ask=asks)
+    for _ in range(2):  # asked, and looked up
+        with pytest.raises(ValuesDiffer, match=r"^differs$") as found:
+            memory.ask(RIGHT, check, Counted(RIGHT.source))
+        assert str(found.value.besides) == "changed"

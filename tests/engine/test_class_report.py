@@ -1,0 +1,822 @@
+"""The class report: what it says of a class is so, on the page, in the terminal and in the export."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import functools
+import html.parser
+import itertools
+import json
+import re
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT, read, with_hidden_tests
+from nbgrader.api import Gradebook
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.judge.diagnosis.diagnose import Diagnosis, Line
+from autograder.judge.mark import Verdict, mark_choice, zero
+from autograder.judge.wording import MIME
+from autograder.nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, rows, write_csv, write_parquet
+from autograder.nbgrader_plugin.intake.repair import KEY, grade_id
+from autograder.nbgrader_plugin.marking.notebook_marker import write_verdict, zero_everywhere
+from autograder.nbgrader_plugin.marking.notices import RESTARTED
+from autograder.nbgrader_plugin.marking.tampering import Noticed, keep
+from autograder.nbgrader_plugin.preprocessors import _about_this_submission
+from autograder.nbgrader_plugin.report.data import collect_class, sections
+from autograder.nbgrader_plugin.report.html_page import page
+from autograder.nbgrader_plugin.report.marks import NoClass, gradebook_url, read_marks
+from autograder.nbgrader_plugin.report.similar_answers import similar_pairs
+from autograder.nbgrader_plugin.report.summary import (
+    distribution,
+    duration,
+    misconceptions,
+    progress,
+    rates,
+    time_spent,
+)
+from autograder.nbgrader_plugin.report.terminal import collect
+from autograder.spec.course import exercise, question_or_exercise
+
+NAME = "06-masking"
+POINTS = 36.0
+WRITTEN = "written_no_mask"
+MARKED = ["shift_targets", "q8_1", "causal_mask", "q8_2", "padding_mask", "attention_mask", "masked_softmax", "q8_3"]
+MARKED += ["sees_the_future", "sliding_window_mask", "document_mask"]
+DIAGONAL = exercise("causal_mask").sentences["diagonal_blocked"]
+UNANSWERED = "This exercise has not been answered yet."
+HOSTILE = '<script>alert("x")</script>[bold red]\x1b[31m\ud800\u202e{{ 7 * 7 }}&amp;'
+
+
+def right(name):
+    declared = question_or_exercise(name)
+    if not hasattr(declared, "checks"):
+        return mark_choice(declared, declared.key)
+    return Verdict(name, declared.points, declared.points, [Line(c.title, c.weight, True) for c in declared.checks])
+
+
+def wrong(name, mistake="", sentence="", fails=None):
+    """A verdict that loses the checks of these numbers (all, if none is given), with a mistake named for them."""
+    verdict = copy.deepcopy(right(name))
+    fails = range(len(verdict.lines)) if fails is None else fails
+    for number in fails:
+        verdict.lines[number].passed = False
+        verdict.lines[number].message = f"Line {number} is wrong."
+    kept = sum(line.weight for line in verdict.lines if line.passed)
+    verdict.earned = verdict.points * kept / sum(line.weight for line in verdict.lines)
+    if mistake:
+        verdict.diagnoses = [Diagnosis(mistake, sentence, [verdict.lines[number].title for number in fails])]
+    return verdict
+
+
+@dataclass
+class Student:
+    """What one student of a made-up class handed in and got; everything is right where nothing else is said."""
+
+    verdicts: dict = field(default_factory=dict)
+    answers: dict = field(default_factory=dict)
+    written: float | None = None  # a person's mark
+    waits: bool = False
+    penalty: float = 0.0
+    name: tuple = (None, None)
+    change: object = None  # what else is done to the marked notebook
+
+
+@functools.cache
+def _release():
+    return [cell for cell in read("course", NAME).cells if grade_id(cell)]
+
+
+@functools.cache
+def _empty_gradebook():
+    """The file of a gradebook that knows the assignment and nobody; nbgrader takes seconds to make one."""
+    with tempfile.TemporaryDirectory() as folder, Gradebook(f"sqlite:///{folder}/g.db", "transformers") as gradebook:
+        gradebook.add_assignment(NAME)
+        gradebook.add_notebook(NAME, NAME)
+        for cell in _release():
+            graded = cell.metadata.nbgrader
+            if graded.grade:
+                gradebook.add_grade_cell(graded.grade_id, NAME, NAME, max_score=graded.points, cell_type=cell.cell_type)
+        gradebook.db.commit()
+        return (Path(folder) / "g.db").read_bytes()
+
+
+def make_class(folder, students, absent=()):
+    """A classroom as nbgrader leaves it after marking: a gradebook and the marked notebooks."""
+    folder.mkdir(exist_ok=True)
+    (folder / "gradebook.db").write_bytes(_empty_gradebook())
+    release = _release()
+    with Gradebook(f"sqlite:///{folder}/gradebook.db", "transformers") as gradebook:
+        for student in absent:
+            gradebook.add_student(student)
+        for student, made in students.items():
+            notebook = _marked(release, student, made)
+            gradebook.add_student(student, first_name=made.name[0], last_name=made.name[1])
+            submission = gradebook.add_submission(NAME, student)
+            submission.notebooks[0].late_submission_penalty = made.penalty
+            for grade in submission.notebooks[0].grades:
+                verdict = made.verdicts.get(grade.name.removeprefix("test_"), None)
+                best = next(c.metadata.nbgrader.points for c in release if grade_id(c) == grade.name)
+                grade.auto_score = best if verdict is None else verdict.earned
+                grade.needs_manual_grade = False
+                if grade.name == WRITTEN:
+                    grade.auto_score, grade.manual_score = (None if made.waits else 0.0), made.written
+                    grade.needs_manual_grade = made.waits
+            target = folder / "autograded" / student / NAME / f"{NAME}.ipynb"
+            target.parent.mkdir(parents=True)
+            target.write_text(json.dumps(notebook))
+        gradebook.db.commit()
+    return folder
+
+
+def _marked(release, student, made):
+    notebook = nbformat.v4.new_notebook(cells=copy.deepcopy(release))
+    for cell in notebook.cells:
+        name = grade_id(cell)
+        if name in made.answers:
+            cell.source = made.answers[name]
+        if name.startswith("test_"):
+            exercise_name = name.removeprefix("test_")
+            write_verdict(cell, made.verdicts.get(exercise_name) or right(exercise_name))
+    if made.change:
+        made.change(notebook)
+    return notebook
+
+
+def blocked(source="def causal_mask(T, device=None):\n    return torch.ones(T, T).triu(0).bool()\n"):
+    return Student({"causal_mask": wrong("causal_mask", "diagonal_blocked", DIAGONAL)}, {"causal_mask": source})
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Four students and one who is absent."""
+    students = {
+        "ada": Student(written=2.0, name=("Ada", "Lovelace")),
+        "ben": blocked(),
+        "cleo": blocked("def causal_mask(T, device=None):\n    # cleo was here\n    return ones(T).triu() # Cleo\n"),
+        "dan": Student({name: zero(name, UNANSWERED) for name in MARKED}, waits=True, penalty=1.0),
+    }
+    return make_class(tmp_path / "term", students, ["eve"])
+
+
+def collected(folder, *names):
+    return collect_class(folder, names, f"sqlite:///{folder}/gradebook.db")
+
+
+def the_only(folder):
+    [assignment] = collected(folder).assignments
+    return assignment
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["report", *map(str, arguments)])
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def test_marks_are_nbgraders_with_what_waits_and_what_was_taken_off(small):
+    sheets = {sheet.student: sheet for sheet in the_only(small).sheets}
+    assert (sheets["ada"].total, sheets["ada"].points, sheets["ada"].waiting) == (POINTS - 1, POINTS, 0.0)
+    assert sheets["ben"].total == POINTS - 5
+    assert (sheets["dan"].raw, sheets["dan"].total, sheets["dan"].waiting, sheets["dan"].penalty) == (0, 0, 3.0, 1.0)
+    with Gradebook(f"sqlite:///{small}/gradebook.db", "transformers") as gradebook:
+        for student, sheet in sheets.items():
+            theirs = gradebook.find_submission(NAME, student)
+            assert (sheet.raw, sheet.points) == (theirs.score, theirs.max_score)
+            assert sheet.penalty == theirs.late_submission_penalty
+
+
+def test_a_penalty_for_handing_in_late_is_taken_off_and_never_below_zero(tmp_path):
+    students = {"s01": Student(penalty=2.0, written=3.0), "s02": Student(penalty=99.0)}
+    assignment = the_only(make_class(tmp_path / "term", students))
+    assert [(sheet.raw, sheet.total) for sheet in assignment.sheets] == [(POINTS, POINTS - 2), (POINTS - 3, 0.0)]
+    assert distribution(assignment).shares == ((POINTS - 2) / POINTS, 0.0)
+
+
+def test_reading_the_gradebook_leaves_it_as_it_was(small):
+    before = (small / "gradebook.db").read_bytes()
+    collected(small)
+    assert (small / "gradebook.db").read_bytes() == before
+
+
+def test_the_distribution_counts_everybody_once(small):
+    spread = distribution(the_only(small))
+    assert spread.bins == [1, 0, 0, 0, 0, 0, 0, 0, 2, 1]
+    assert spread.median == pytest.approx((POINTS - 5) / POINTS)
+
+
+def test_pass_rates_are_of_those_who_answered(small):
+    matrix = {row.exercise: row for row in rates(the_only(small))}
+    assert list(matrix) == MARKED, "in the order of the notebook"
+    row = matrix["causal_mask"]
+    assert (row.handed_in, row.answered) == (4, 3)
+    assert [(check.title, check.passed, check.asked) for check in row.checks] == [
+        (check.title, 1, 3) for check in exercise("causal_mask").checks
+    ]
+    assert [(check.passed, check.asked) for check in matrix["q8_1"].checks] == [(3, 3)]
+
+
+def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_path):
+    def holds(*names):
+        return Student({name: wrong(name, "nothing_returned", f"No return in {name}.") for name in names})
+
+    students = {"s01": holds("causal_mask", "padding_mask"), "s02": holds("padding_mask"), "s03": blocked()}
+    first, second = misconceptions(collected(make_class(tmp_path / "term", students)))
+    assert (first.name, first.students) == ("nothing_returned", 2)
+    assert [(place.exercise, place.students) for place in first.places] == [("padding_mask", 2), ("causal_mask", 1)]
+    assert first.places[1].sentence == "No return in causal_mask."
+    assert (second.name, second.students) == ("diagonal_blocked", 1)
+    assert second.places[0].section == "4. The triangle › Exercise: causal mask"
+
+
+def test_a_wrong_letter_is_a_misconception_with_its_explanation(tmp_path):
+    question = question_or_exercise("q8_1")
+    letter = min(set(question.explanations) - {question.key})
+    folder = make_class(tmp_path / "term", {"s01": Student({"q8_1": mark_choice(question, letter)})})
+    [found] = misconceptions(collected(folder))
+    assert found.name == f"q8_1: {letter}"
+    assert found.places[0].sentence == question.explanations[letter]
+
+
+def test_every_exercise_of_the_course_has_a_section_to_revisit():
+    for path in ROOT.glob("course/*/*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        found = sections(notebook.cells)
+        assert found
+        assert all(found.values()), path
+
+
+def test_a_heading_in_a_code_block_is_no_section():
+    cell = nbformat.v4.new_code_cell("", metadata={"nbgrader": {"grade_id": "f", "solution": True}})
+    text = "# Title\n## 1. Of $d_k$\n```\n# a comment\n## another\n```\n"
+    assert sections([nbformat.v4.new_markdown_cell(text), cell]) == {"f": "1. Of d_k"}
+
+
+def test_the_old_door_tells_marks_names_and_reasons(small):
+    found = {(result.student, result.exercise): result for result in collect(small, NAME, url(small))}
+    assert found["ben", "causal_mask"].named == ["diagonal_blocked"]
+    assert found["ben", "causal_mask"].reasons == [DIAGONAL]
+    assert found["dan", "causal_mask"].reasons == [UNANSWERED]
+    assert ("ada", WRITTEN) not in found
+
+
+def url(folder):
+    return f"sqlite:///{folder}/gradebook.db"
+
+
+# --- who needs a person -----------------------------------------------------------------------------------------------
+
+
+def test_absent_unmarked_and_unreadable_students_are_told_apart(small):
+    (small / "submitted" / "fay" / NAME).mkdir(parents=True)
+    (small / "submitted" / "ada" / NAME).mkdir(parents=True)
+    (small / "autograded" / "ben" / NAME / f"{NAME}.ipynb").write_text('{"cells": [')
+    shutil.rmtree(small / "autograded" / "cleo")
+    assignment = the_only(small)
+    assert (assignment.absent, assignment.unmarked, assignment.unreadable) == (["eve"], ["fay"], ["ben", "cleo"])
+    assert {sheet.student: sheet.total for sheet in assignment.sheets}["ben"] == POINTS - 5, (
+        "its mark stands all the same"
+    )
+    assert "ben" in page(collected(small))
+
+
+def test_what_did_not_run_is_listed(tmp_path):
+    def dies(notebook):
+        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "causal_mask"]
+        cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"[{RESTARTED}]\n")]
+
+    def raises(notebook):
+        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "padding_mask"]
+        cell.outputs = [nbformat.v4.new_output("error", ename="NameError", evalue="no x", traceback=[])]
+
+    def says(notebook):
+        notebook.cells[1].outputs = [nbformat.v4.new_output("stream", name="stdout", text="[I printed this]\n")]
+
+    def unreadable(notebook):
+        zero_everywhere(notebook, "The file is empty.")
+        notebook.cells.insert(0, _about_this_submission(["The file is empty."], failed=True))
+
+    def mended(notebook):
+        notebook.cells.insert(0, _about_this_submission(["A cell was copied."], failed=False))
+
+    changes = {"s01": dies, "s02": raises, "s03": says, "s04": unreadable, "s05": mended}
+    troubles = the_only(make_class(tmp_path / "term", {s: Student(change=c) for s, c in changes.items()})).troubles
+    assert [(one.student, one.where, one.what) for one in troubles] == [
+        ("s01", "causal_mask", RESTARTED),
+        ("s02", "padding_mask", "NameError: no x"),
+        ("s04", "the whole notebook", "The file is empty."),
+    ]
+
+
+def test_unanswered_exercises_did_not_fail_to_run(small):
+    assert the_only(small).troubles == []
+
+
+def test_signs_of_tampering_come_with_their_line(tmp_path):
+    sign = Noticed(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
+    folder = make_class(tmp_path / "term", {"s01": Student(change=lambda notebook: keep(notebook, [sign]))})
+    assert the_only(folder).signs == [("s01", sign)]
+    assert "import gc  # &lt;b&gt;" in page(collected(folder))
+    assert "import gc" in run(NAME, "--classroom", folder, "--db-url", url(folder)).output
+
+
+# --- similar solutions ------------------------------------------------------------------------------------------------
+
+SHORT = "def causal_mask(T, device=None):\n    return torch.triu(torch.ones(T, T, dtype=torch.bool), 1)\n"
+OWN = '''def sees_the_future(attend, T=6, C=8):
+    """{doc}"""
+    {tensor} = torch.linspace(-1, 1, T * C).reshape(1, T, C)
+    {plain} = attend({tensor}.clone())
+    {leaks} = []
+    for {place} in range(T - 1, 0, -1):  # {doc}
+        for {scale} in (10.0, -10.0, 0.5):
+            {other} = torch.cat([{tensor}[:, :{place}], {scale} * {tensor}[:, {place}:].flip(1)], dim=1)
+            {gap} = (attend({other})[:, :{place}] - {plain}[:, :{place}]).abs()
+            {leaks}.append(float({gap}.max()) > 1e-6)
+    return any({leaks})
+'''
+SLOTS = ("doc", "tensor", "plain", "leaks", "place", "scale", "other", "gap")
+ONE = OWN.format(**{slot: slot for slot in SLOTS})
+RENAMED = OWN.format(**{slot: f"{slot[0]}{number}" for number, slot in enumerate(SLOTS)})
+
+
+def honest(count):
+    """Students with answers to the long exercise that have little in common; the short one is the same for all."""
+    bodies = [
+        "return bool(torch.autograd.functional.jacobian(attend, torch.randn(1, T, C))[0].abs().sum() > {n})",
+        "a, b = torch.randn(2, 1, T, C)\n    return not all((attend(a) == attend(b)[:, :t]).all() for t in [{n}])",
+        "x = torch.zeros(1, T, C)\n    while x.sum() < {n}:\n        x[0, int(x.sum()) % T] += 1\n    return x.std()",
+        "seen = {{}}\n    for row in range({n}):\n        seen[row] = attend(torch.eye(T, C) * row)\n    return seen",
+    ]
+    return {
+        f"h{n:02}": "def sees_the_future(attend, T=6, C=8):\n    "
+        + bodies[n % 4].format(n=n)
+        + f"\n    # {n}\n"
+        + extra(n)
+        for n in range(count)
+    }
+
+
+def extra(number):
+    """A helper of each student's own, of a shape of its own."""
+    words = ["+", "-", "*", "//", "%", "**", "|", "&", "^", "<<"]
+    terms = " ".join(
+        f"{words[(number * 7 + i * i) % 10]} {'abs(x)' if (number + i) % 3 else '(x, 1)[0]'}" for i in range(12)
+    )
+    return f"\n\ndef helper_{number}(x):\n    return x {terms}\n"
+
+
+def class_with(tmp_path, answers):
+    students = {who: Student(answers={"causal_mask": SHORT, "sees_the_future": text}) for who, text in answers.items()}
+    return the_only(make_class(tmp_path / "term", students))
+
+
+def test_a_copy_with_other_names_and_comments_stands_out(tmp_path):
+    assignment = class_with(tmp_path, honest(12) | {"zoe": ONE, "yan": RENAMED})
+    [pair] = similar_pairs(assignment)
+    assert (pair.students, list(pair.exercises), pair.alike) == (("yan", "zoe"), ["sees_the_future"], 1.0)
+
+
+def test_short_answers_that_everybody_gives_do_not_stand_out(tmp_path):
+    assert similar_pairs(class_with(tmp_path, honest(12))) == []
+
+
+def test_what_half_the_class_writes_does_not_stand_out(tmp_path):
+    assert similar_pairs(class_with(tmp_path, honest(6) | {f"c{n}": ONE for n in range(6)})) == []
+
+
+def test_catalogued_answers_are_nobodys_copy(tmp_path):
+    known = max((a.source for a in exercise("sees_the_future").alternatives), key=len)
+    assert similar_pairs(class_with(tmp_path, honest(12) | {"zoe": known, "yan": known})) == []
+
+
+def test_where_few_answered_nothing_can_stand_out(tmp_path):
+    assert similar_pairs(class_with(tmp_path, {"zoe": ONE, "yan": RENAMED})) == []
+
+
+def test_answers_that_are_no_python_are_compared_all_the_same(tmp_path):
+    broken = ONE.replace("any(", "any((")
+    [pair] = similar_pairs(class_with(tmp_path, honest(12) | {"zoe": broken, "yan": broken}))
+    assert pair.students == ("yan", "zoe")
+
+
+# --- anonymity and hostility ------------------------------------------------------------------------------------------
+
+
+def test_examples_name_nobody(small):
+    data = collected(small)
+    [found] = misconceptions(data)
+    assert found.example == "def causal_mask(T, device=None):\n    return ones(T).triu()"
+    assert not re.search("ada|lovelace|ben|cleo|dan|eve", found.example, re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    zebedee_mask = torch.ones(T, T)",
+        "    who = 'ZEBEDEE van Dijk'",
+        "    dijk = 'Dijk'; zebedees = 1",
+        '    """by zebedee"""',
+    ],
+)
+def test_names_inside_of_code_are_hidden_in_examples(tmp_path, line):
+    student = blocked(f"def causal_mask(T, device=None):\n{line}\n    return torch.ones(T, T).triu(0).bool()\n")
+    student.name = ("Zebedee", "van Dijk")
+    [found] = misconceptions(collected(make_class(tmp_path / "term", {"zebedee": student})))
+    assert not re.search("zebedee|dijk", found.example, re.IGNORECASE)
+    assert "return torch.ones(T, T).triu(0).bool()" in found.example
+
+
+def test_a_student_who_is_called_like_a_function_does_not_spoil_examples(tmp_path):
+    student = blocked()
+    student.name = ("Torch", "Mask")
+    [found] = misconceptions(collected(make_class(tmp_path / "term", {"ones": student})))
+    assert "torch.ones(T, T).triu(0)" in found.example
+
+
+def test_the_anonymous_page_names_nobody(tmp_path):
+    students = {"zebedee-1": blocked(), "zebedee-2": Student(name=("Xanthippe", "Quux"), waits=True)}
+    folder = make_class(tmp_path / "term", students, ["zebedee-3"])
+    write_history(folder, marking("zebedee-1", 3), marking("zebedee-1", 9))
+    data = collected(folder)
+    assert re.search("zebedee|xanthippe", page(data), re.IGNORECASE)
+    assert not re.search("zebedee|xanthippe|quux", page(data, anonymous=True), re.IGNORECASE)
+
+
+def test_long_examples_are_shortened(tmp_path):
+    lines = "\n".join(f"    x{n} = {'1 + ' * 100}1" for n in range(200))
+    folder = make_class(tmp_path / "term", {"s01": blocked(f"def causal_mask(T, device=None):\n{lines}\n")})
+    [found] = misconceptions(collected(folder))
+    assert len(found.example.splitlines()) <= 14
+    assert max(map(len, found.example.splitlines())) <= 110
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """Names, code, errors and messages that hold markup, terminal codes, half characters."""
+    name = HOSTILE.replace("\ud800", "")  # what a database can hold
+    student = blocked(f"def causal_mask(T, device=None):\n    return '{HOSTILE}'\n")
+    student.verdicts["causal_mask"].lines[0].message = HOSTILE
+    student.verdicts["causal_mask"].remark = HOSTILE
+    student.verdicts["causal_mask"].diagnoses[0].sentence = HOSTILE
+    student.name = (name, "=HYPERLINK(1)")
+    student.change = lambda notebook: keep(notebook, [Noticed(1, HOSTILE, HOSTILE, HOSTILE)])
+    return make_class(tmp_path / "hostile", {"=x<i>[red]": student, "s02": Student()})
+
+
+class Elements(html.parser.HTMLParser):
+    """Counts elements; every one that is opened is closed."""
+
+    VOID = ("meta", "br", "link", "img")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.attributes = [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_hostile_text_stays_text_on_the_page(hostile, small):
+    text = page(collected(hostile))
+    assert text.encode("utf-8")
+    elements = Elements(text)
+    assert set(elements.seen) <= set(Elements(page(collected(small))).seen)
+    assert "&lt;script&gt;alert(" in text
+    assert "{{ 7 * 7 }}" in text
+    assert not set("\x1b\u202e") & set(text)
+
+
+def test_hostile_text_stays_text_in_the_terminal(hostile):
+    done = run("--classroom", hostile, "--db-url", url(hostile))
+    assert done.exit_code == 0, done.output
+    assert "[bold red]" in done.output
+    assert not set("\x1b\u202e\ud800") & set(done.output)
+
+
+def test_hostile_text_is_no_formula_in_the_table(hostile, tmp_path):
+    write_csv(collected(hostile), tmp_path / "all.csv")
+    with (tmp_path / "all.csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert {row["student"] for row in table} == {"'=x<i>[red]", "s02"}
+    assert not [cell for row in table for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_needs_nothing_else_and_asks_for_nothing(small):
+    text = page(collected(small))
+    assert "//" not in text
+    assert "@import" not in text
+    assert "url(" not in text
+    elements = Elements(text)
+    assert not {"script", "link", "img", "iframe", "object"} & set(elements.seen)
+    links = [value for _, name, value in elements.attributes if name in ("href", "src", "xlink:href")]
+    ids = {value for _, name, value in elements.attributes if name == "id"}
+    assert links
+    assert all(link.startswith("#") and link[1:] in ids for link in links)
+
+
+def test_the_page_can_be_read_by_ear(small):
+    write_history(small, marking("ada", 3), marking("ada", 9))
+    text = page(collected(small))
+    elements = Elements(text)
+    assert ("html", "lang", "en") in elements.attributes
+    levels = [int(tag[1]) for tag in elements.seen if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    assert elements.seen.count("table") == elements.seen.count("caption")
+    scopes = [pair for pair in elements.attributes if pair[0] == "th" and pair[1] == "scope"]
+    assert len(scopes) == elements.seen.count("th")
+    labels = [pair for pair in elements.attributes if pair[0] == "svg" and pair[1] == "aria-label"]
+    assert len(labels) == elements.seen.count("svg") == 2
+    assert "1 with 0 to 10 %; 2 with 80 to 90 %; 1 with 90 to 100 %; median 86 %" in labels[0][2]
+
+
+def test_the_page_says_what_the_numbers_are(small):
+    text = page(collected(small), made=datetime(2026, 1, 2, 3, 4))
+    for expected in ("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"):
+        assert expected in text
+    assert "Revisit: 4. The triangle › Exercise: causal mask" in text
+    assert "No history of markings was kept" in text
+
+
+# --- over time --------------------------------------------------------------------------------------------------------
+
+
+def marking(student, earned, at="2026-01-02T10:00:00+00:00", seconds=1.5, assignment=NAME):
+    return {"at": at, "student": student, "assignment": assignment, "seconds": seconds, "earned": earned, "points": 10}
+
+
+def write_history(folder, *lines):
+    (folder / "marked").mkdir(exist_ok=True)
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    (folder / "marked" / "history.jsonl").write_text("\n".join(texts))
+
+
+def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed_over(small):
+    write_history(
+        small,
+        marking("ben", 9, at="2026-01-03T10:00:00+00:00"),
+        "not JSON",
+        marking("ben", 3),
+        "[]",
+        "7",
+        '{"at": "yesterday"}',
+        marking("cleo", 5, seconds=4),
+        marking("cleo", float("nan")),
+        marking("ada", 8, assignment="05-attention"),
+        json.dumps(marking("ada", 8))[:-9],
+    )
+    data = collected(small)
+    [assignment] = data.assignments
+    [again] = progress(data, assignment)
+    assert (again.student, again.shares) == ("ben", (0.3, 0.9))
+    assert again.gain == pytest.approx(0.6)
+    spent = time_spent(data, assignment)
+    assert (spent.markings, spent.seconds, spent.median, spent.longest) == (3, 7.0, 1.5, 4.0)
+    text = page(data)
+    assert "+60" in text
+    assert "7.0 s" in text
+
+
+def test_an_empty_history_is_said_to_hold_nothing(small):
+    write_history(small)
+    assert "The history holds no marking of these assignments." in page(collected(small))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(4.21, "4.2 s"), (59.99, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
+)
+def test_durations_read_well(seconds, words):
+    assert duration(seconds) == words
+
+
+# --- the export -------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_path):
+    data = collected(small)
+    checks = sum(len(getattr(question_or_exercise(name), "checks", [None])) for name in MARKED)
+    assert len(list(rows(data))) == 4 * (checks + 1)
+    assert write_csv(data, tmp_path / "all.csv") == 4 * (checks + 1)
+    with (tmp_path / "all.csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert list(table[0]) == list(COLUMNS)
+    keys = [(row["student"], row["exercise"], row["check"]) for row in table]
+    assert len(set(keys)) == len(keys)
+    [ben] = [row for row in table if row["student"] == "ben" and row["check"] == "True exactly above the diagonal"]
+    assert {column: ben[column] for column in ("passed", "message", "mistakes", "points", "exercise_earned")} == {
+        "passed": "false",
+        "message": "Line 0 is wrong.",
+        "mistakes": "diagonal_blocked",
+        "points": "1.5",
+        "exercise_earned": "0",
+    }
+    total = sum(float(row["points"]) for row in table if row["student"] == "ben")
+    assert total == pytest.approx(POINTS)
+    [dan] = [row for row in table if row["student"] == "dan" and row["exercise"] == WRITTEN]
+    assert (dan["kind"], dan["passed"], dan["needs_person"]) == ("written", "", "true")
+
+
+def test_parquet_has_the_same_rows_and_types(small, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    data = collected(small)
+    count = write_parquet(data, tmp_path / "all.parquet")
+    table = parquet.read_table(tmp_path / "all.parquet")
+    assert table.num_rows == count
+    assert table.to_pylist() == list(rows(data))
+
+
+def test_without_pyarrow_it_is_said_what_to_install(small, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(NoParquet, match="pip install pyarrow"):
+        write_parquet(collected(small), tmp_path / "all.parquet")
+    done = run("--classroom", small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
+    assert done.exit_code == 2
+    assert "pip install pyarrow" in done.output
+
+
+# --- missing pieces ---------------------------------------------------------------------------------------------------
+
+
+def test_a_class_in_which_nothing_was_marked_is_refused_with_a_sentence(tmp_path):
+    folder = make_class(tmp_path / "term", {}, ["ada"])
+    with pytest.raises(NoClass, match="nothing has been marked in"):
+        collected(folder)
+    with pytest.raises(NoClass, match=f"nothing has been marked for {NAME}"):
+        collected(folder, NAME)
+
+
+def test_an_unknown_notebook_is_refused_with_those_there_are(small):
+    with pytest.raises(NoClass, match="there is no notebook '06-maskin'; there are 01-language-modelling, "):
+        collected(small, "06-maskin")
+
+
+def test_without_a_gradebook_nothing_is_made(tmp_path):
+    done = run("--classroom", tmp_path / "nowhere")
+    assert done.exit_code == 2
+    assert "there is no folder" in " ".join(done.output.split())
+    with pytest.raises(NoClass, match="there is no gradebook at"):
+        collected(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_is_no_gradebook_is_refused(tmp_path):
+    (tmp_path / "gradebook.db").write_bytes(b"")
+    with pytest.raises(NoClass, match="holds no gradebook"):
+        read_marks(url(tmp_path))
+    (tmp_path / "gradebook.db").write_text("no database at all, but some text that is longer than a header")
+    with pytest.raises(NoClass, match="cannot be opened"):
+        read_marks(url(tmp_path))
+    assert (tmp_path / "gradebook.db").stat().st_size < 100
+
+
+@pytest.mark.parametrize(
+    "verdict", [7, {}, {"exercise": "causal_mask"}, {"lines": [1]}, {"diagnoses": [{}]}, {"lines": [{"weight": "a"}]}]
+)
+def test_a_marked_notebook_that_was_edited_spoils_no_report(tmp_path, verdict):
+    def edit(notebook):
+        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "test_causal_mask"]
+        whole = cell.outputs[0]["data"][MIME]
+        broken = whole | verdict if isinstance(verdict, dict) and len(verdict) == 1 else verdict
+        cell.outputs[0]["data"][MIME] = {} if broken == whole else broken
+
+    data = collected(make_class(tmp_path / "term", {"s01": Student(change=edit), "s02": Student()}))
+    assert {sheet.student: sheet.total for sheet in data.assignments[0].sheets} == {
+        "s01": POINTS - 3,
+        "s02": POINTS - 3,
+    }
+    assert "causal_mask" in page(data)
+
+
+def test_the_table_follows_the_notebook(small):
+    assert list(dict.fromkeys(row["exercise"] for row in rows(collected(small)))) == [*MARKED, WRITTEN]
+
+
+def test_passwords_of_databases_are_not_told(tmp_path):
+    with pytest.raises(NoClass) as refused:
+        read_marks("postgresql+nodriver://me:secret@localhost:1/grades")
+    assert "secret" not in str(refused.value)
+    with pytest.raises(NoClass, match="is no database's URL"):
+        read_marks("grades")
+
+
+def test_the_database_is_the_one_that_the_configuration_names(tmp_path):
+    (tmp_path / "term").mkdir()
+    assert gradebook_url(tmp_path / "term") == f"sqlite:///{tmp_path}/term/gradebook.db?timeout=60"
+    assert gradebook_url(ROOT / "classroom") == f"sqlite:///{ROOT}/classroom/gradebook.db?timeout=60"
+
+
+def test_an_assignment_that_is_no_notebook_of_the_course_has_its_marks(tmp_path):
+    folder = make_class(tmp_path / "term", {"ada": Student()})
+    with Gradebook(url(folder), "transformers") as gradebook:
+        gradebook.add_assignment("extra")
+        gradebook.add_notebook("extra", "extra")
+        gradebook.add_grade_cell("task", "extra", "extra", max_score=4, cell_type="code")
+        gradebook.find_submission_grades = gradebook.add_submission("extra", "ada").notebooks[0].grades
+        gradebook.find_submission_grades[0].auto_score = 3.0
+        gradebook.db.commit()
+    data = collected(folder)
+    assert [assignment.name for assignment in data.assignments] == [NAME, "extra"]
+    assert data.assignments[1].sheets[0].total == 3.0
+    assert "75 %" in page(data)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_and_writes(small, tmp_path):
+    write_history(small, marking("ben", 3), marking("ben", 9))
+    done = run(
+        *("--classroom", small, "--html", tmp_path / "report.html", "--csv", tmp_path / "all.csv"),
+    )
+    assert done.exit_code == 0, done.output
+    words = " ".join(done.output.split())
+    for expected in (
+        "Ada Lovelace (ada)",
+        "not handed in: eve",
+        "who passed which check",
+        "diagonal blocked: 2 students",
+        "return ones(T).triu()",
+        "30 % → 90 %",
+        "2 markings took 3.0 s together",
+        "median 86 %",
+    ):
+        assert expected in words, expected
+    assert "<h1>Class report</h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert (tmp_path / "all.csv").is_file()
+
+
+def test_a_file_that_cannot_be_written_is_a_sentence(small, tmp_path):
+    done = run("--classroom", small, "--html", tmp_path / "no" / "report.html")
+    assert done.exit_code == 2
+    assert "cannot be written" in " ".join(done.output.split())
+
+
+def test_anonymity_without_a_page_is_refused(small):
+    assert run("--classroom", small, "--anonymous").exit_code == 2
+
+
+@pytest.mark.slow  # marks a notebook
+def test_a_notebook_that_the_judge_has_marked_is_reported_as_marked(tmp_path, template, short):
+    from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
+    from autograder.sample_class import filled_in
+
+    answers = {name: exercise(name).source for name in ("softmax", "simple_attention")}
+    answers["simple_attention"] = exercise("simple_attention").mistakes[0].source
+    notebook = with_hidden_tests(filled_in(short, answers))
+    verdicts = NotebookMarker(notebook, template).run()
+    folder = tmp_path / "term"
+    (folder / "autograded" / "ada" / "05-attention").mkdir(parents=True)
+    with Gradebook(url(folder), "transformers") as gradebook:
+        gradebook.add_assignment("05-attention")
+        gradebook.add_notebook("05-attention", "05-attention")
+        for name, verdict in verdicts.items():
+            gradebook.add_grade_cell(name, "05-attention", "05-attention", max_score=verdict.points, cell_type="code")
+        gradebook.add_student("ada")
+        for grade in gradebook.add_submission("05-attention", "ada").notebooks[0].grades:
+            grade.auto_score = verdicts[grade.name].earned
+        gradebook.db.commit()
+    nbformat.write(notebook, folder / "autograded" / "ada" / "05-attention" / "05-attention.ipynb")
+    data = collected(folder)
+    found = {answer.exercise: answer for answer in data.assignments[0].answers}
+    assert found["softmax"].earned == exercise("softmax").points
+    assert all(line.passed for line in found["softmax"].lines)
+    assert found["SelfAttention"].remark == UNANSWERED
+    assert [one.name for one in misconceptions(data)] == [exercise("simple_attention").mistakes[0].name]
+    assert KEY not in notebook.metadata
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv"])
+def test_marks_are_not_written_where_git_would_publish_them(small, option):
+    place = ROOT / "report-of-a-test"
+    done = run("--classroom", small, option, place)
+    assert done.exit_code == 2
+    assert "would be published" in " ".join(done.output.replace("│", " ").split())
+    assert not place.exists()

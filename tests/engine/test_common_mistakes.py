@@ -1,0 +1,245 @@
+"""What can go wrong everywhere goes wrong as its name says, in functions and classes, and each version is made once."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from autograder.spec.common_mistakes import SLIPS, Slip
+
+BY_NAME = {slip.name: slip for slip in SLIPS}
+DOUBLED = 'def doubled(x):\n    """Twice x."""\n    return x * 2\n'
+CLASS = """
+class Doubled(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x):
+        return x * 2
+"""
+GUARDED = """
+def root(x):
+    'The square root.'
+    if x < 0:
+        raise ValueError("x is negative")
+    return math.sqrt(x)
+"""
+EARLY = "def early(x):\n    if x.numel() == 0:\n        return x.clone()\n    return x + 1\n"
+PAIR = "def pair(x):\n    return x + 1, x / 3\n"
+NO_RETURN = "def silent(x):\n    x = x + 1\n"
+INNER = "def outer(x):\n    def inner(y):\n        return y / 3\n    return inner(x) + 1\n"
+
+
+def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> tuple[str, ...]:
+    tree = ast.parse(source)
+    [name] = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    return BY_NAME[slip].versions(source, name, takes, gives)
+
+
+def callables(versions: tuple[str, ...]) -> list:
+    """Each version, ready to be called."""
+    found = []
+    for source in versions:
+        namespace = {"torch": torch, "nn": nn, "math": math}
+        exec(source, namespace)
+        [name] = [node.name for node in ast.parse(source).body]
+        one = namespace[name]
+        found.append(one() if isinstance(one, type) else one)
+    assert found
+    return found
+
+
+def x(*shape: int, **options) -> torch.Tensor:
+    return torch.arange(1.0, math.prod(shape) + 1, **options).reshape(shape)
+
+
+# --- each slip --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
+def test_nothing_returned_gives_none(source, capsys):
+    assert [f(x(2)) for f in callables(made("nothing_returned", source))] == [None, None]
+    assert "2., 4." in capsys.readouterr().out  # one of them prints
+
+
+def test_nothing_returned_leaves_early_returns_alone():
+    for f in callables(made("nothing_returned", EARLY)):
+        assert f(x(2)) is None
+        assert f(x(0)).numel() == 0
+
+
+@pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
+def test_gradient_cut_off_leaves_values_and_no_gradient(source):
+    for f in callables(made("gradient_cut_off", source)):
+        result = f(x(3, requires_grad=True))
+        assert torch.equal(result, 2 * x(3))
+        assert not result.requires_grad
+
+
+@pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
+def test_input_changed_gives_the_right_result_and_changes_the_input(source):
+    for f in callables(made("input_changed", source)):
+        mine = x(3)
+        assert torch.equal(f(mine), 2 * x(3))
+        assert not torch.equal(mine, x(3))
+
+
+def test_input_changed_fits_what_the_exercise_takes():
+    lists = callables(made("input_changed", "def f(words):\n    return len(words)\n", takes="list", gives="number"))
+    assert len(lists) == 3
+    for f in lists:
+        words = ["c", "a", "b"]
+        assert f(words) == 3
+        assert words != ["c", "a", "b"]
+    [f] = callables(made("input_changed", "def f(words):\n    return len(words)\n", takes="dict", gives="number"))
+    words = {"a": 1}
+    assert f(words) == 1
+    assert words == {}
+    assert made("input_changed", "def f(n):\n    return n + 1\n", takes="number") == ()
+
+
+def test_input_changed_changes_it_on_every_way_out():
+    for f in callables(made("input_changed", "def f(x):\n    if len(x) > 2:\n        return 1\n    return 0\n")):
+        for size in (1, 4):
+            mine = x(size)
+            assert f(mine) == (size > 2)
+            assert not torch.equal(mine, x(size))
+
+
+@pytest.mark.parametrize(
+    ("slip", "given", "got"),
+    [
+        ("single_precision", torch.float64, torch.float32),
+        ("double_precision", torch.float32, torch.float64),
+        ("single_precision_inside", torch.float64, torch.float64),
+    ],
+)
+def test_precisions_come_out_as_the_slips_say(slip, given, got):
+    thirds = "def thirds(x):\n    return x / 3\n"
+    [f] = callables(made(slip, thirds))
+    result = f(x(3, dtype=given))
+    assert result.dtype == got
+    if slip == "single_precision_inside":
+        assert torch.equal(result, (x(3, dtype=given) / 3).float().double())
+        assert not torch.equal(result, x(3, dtype=given) / 3)
+
+
+def test_squeezed_drops_dimensions_of_one():
+    [f] = callables(made("squeezed", DOUBLED))
+    assert f(x(1, 3, 1)).shape == (3,)
+
+
+def test_rounded_has_fewer_digits():
+    thirds = "def thirds(x):\n    return x / 3\n"
+    assert len({tuple(f(x(2)).tolist()) for f in callables(made("rounded", thirds))}) == 4
+    assert [f(1) for f in callables(made("rounded", thirds, takes="number", gives="number"))] == [0.33, 0.333, 0.3]
+
+
+def test_numbers_lists_arrays_and_texts_come_instead_of_what_is_asked_for():
+    total = "def total(x):\n    return x.sum()\n"
+    assert [f(x(3)) for f in callables(made("python_number", total, gives="scalar"))] == [6.0]
+    assert [f(x(2)) for f in callables(made("list_returned", DOUBLED))] == [[2.0, 4.0]]
+    assert {type(f(x(2))).__name__ for f in callables(made("array_returned", DOUBLED))} == {"ndarray"}
+    texts = [f(1.5) for f in callables(made("text_returned", DOUBLED, takes="number", gives="number"))]
+    assert texts == ["3.0", "3.00", "3.0000"]
+
+
+def test_global_generator_moves_torchs_random_numbers():
+    for f in callables(made("global_generator", DOUBLED)):
+        before = torch.get_rng_state()
+        assert torch.equal(f(x(2)), 2 * x(2))
+        assert not torch.equal(torch.get_rng_state(), before)
+
+
+def test_errors_of_another_type_keep_their_text():
+    found = callables(made("error_of_another_type", GUARDED, takes="number", gives="number"))
+    kinds = set()
+    for f in found:
+        with pytest.raises(Exception, match="x is negative") as caught:
+            f(-1)
+        kinds.add(caught.type)
+        assert f(4) == 2
+    assert len(kinds) == len(found) == 6
+    assert ValueError not in kinds
+
+
+def test_errors_are_returned(capsys):
+    returned, text, both = callables(made("error_returned", GUARDED, takes="number", gives="number"))
+    assert isinstance(returned(-1), ValueError)
+    assert text(-1) == "x is negative"
+    assert both(-1) is None
+    assert capsys.readouterr().out == "x is negative\n"
+
+
+def test_bad_input_is_accepted():
+    silent, printing = callables(made("bad_input_accepted", GUARDED.replace("math.sqrt(x)", "x + 1"), takes="number"))
+    assert silent(-3) == printing(-3) == -2
+
+
+# --- which versions, and how many -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slip", ["error_of_another_type", "error_returned", "bad_input_accepted"])
+def test_where_nothing_is_raised_there_is_no_slip_about_errors(slip):
+    assert made(slip, DOUBLED) == ()
+    assert made(slip, GUARDED.replace("ValueError", "IndexError")) == ()
+
+
+def test_where_nothing_is_returned_no_slip_is_about_results():
+    for slip in ("nothing_returned", "single_precision", "squeezed", "rounded", "list_returned", "input_changed"):
+        assert made(slip, NO_RETURN) == ()
+
+
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.name)
+@pytest.mark.parametrize("gives", ["tensor", "scalar", "number", "list", "dict", ""])
+def test_no_version_is_made_twice_or_is_the_reference(slip, gives):
+    for source in (DOUBLED, CLASS, GUARDED, EARLY, PAIR, INNER):
+        name = ast.parse(source).body[0].name
+        for takes in ("tensor", "list", "dict", "number"):
+            found = [ast.dump(ast.parse(version)) for version in slip.versions(source, name, takes, gives)]
+            assert len({*found, ast.dump(ast.parse(source))}) == len(found) + 1
+
+
+def test_edits_that_do_the_same_are_one_version():
+    slip = Slip("twice", "Said twice.", BY_NAME["nothing_returned"].always * 2)
+    assert len(slip.versions(DOUBLED, "doubled", "tensor", "tensor")) == 2
+
+
+def test_of_a_pair_each_part_goes_wrong():
+    [f] = callables(made("single_precision", PAIR))
+    assert [part.dtype for part in f(x(2, dtype=torch.float64))] == [torch.float32, torch.float32]
+
+
+def test_every_way_out_goes_wrong():
+    [f] = callables(made("double_precision", EARLY))
+    assert f(x(2)).dtype == f(x(0)).dtype == torch.float64
+
+
+def test_helpers_inside_a_function_keep_their_results():
+    [f] = callables(made("squeezed", INNER))
+    [version] = made("squeezed", INNER)
+    assert version.count("squeeze") == 1
+    assert f(x(1, 2)).shape == (2,)
+
+
+def test_only_the_function_that_answers_goes_wrong():
+    source = "def helper(x):\n    return x + 1\n\ndef answer(x):\n    return helper(x)\n"
+    [version] = BY_NAME["squeezed"].versions(source, "answer", "tensor", "tensor")
+    assert ast.unparse(ast.parse(source).body[0]) in version
+    assert BY_NAME["squeezed"].versions(source, "another", "tensor", "tensor") == ()
+
+
+def test_a_scalar_is_a_tensor_too_and_a_number_is_none():
+    total = "def total(x):\n    return x.sum()\n"
+    assert made("single_precision", total, gives="scalar") == made("single_precision", total, gives="tensor")
+    assert made("python_number", total, gives="tensor") == ()
+    assert made("single_precision", total, gives="number") == ()
+
+
+def test_every_slip_has_a_name_of_its_own_and_a_sentence():
+    assert len(BY_NAME) == len(SLIPS)
+    assert all(slip.sentence.endswith((".", "?")) and len(slip.sentence) > 30 for slip in SLIPS)

@@ -1,0 +1,561 @@
+"""Whatever a stranger hands in: no error but the announced ones, bounded cost, and everybody else keeps their mark.
+
+A few examples here, always the same ones; `make fuzz` draws new ones for as long as one likes.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import logging
+import os
+import re
+import socket
+import stat
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import damage
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from conftest import with_hidden_tests
+from damage import Damaged, bounded
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from nbconvert.exporters import HTMLExporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
+from submissions import ANSWERS, LIMITS, POINTS, earned
+from test_pages import page, whole
+from test_wire_fuzz import BLOBS, TREES
+from traitlets.config import Config
+
+from autograder.judge.cell_effects import Effects
+from autograder.judge.mark import mark
+from autograder.judge.parsing import parse_cell, too_much
+from autograder.judge.run_check import namespace_with
+from autograder.judge.source_rules import defined_in, evasions, needed_by, uses
+from autograder.judge.student import Student, in_process
+from autograder.nbgrader_plugin.feedback import mathml, rendering
+from autograder.nbgrader_plugin.intake import repair, sanitize, student_folder, unpack
+from autograder.nbgrader_plugin.intake.lms_collect import is_copy, parse
+from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.nbgrader_plugin.marking import tampering
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _cleaned, write_verdict
+from autograder.spec.course import course, exercises, question_or_exercise
+from autograder.untrusted.wire import Packet
+
+FEW, SOME, MANY = settings(max_examples=3), settings(max_examples=25), settings(max_examples=60)
+
+pytestmark = pytest.mark.slow
+
+
+# --- what is handed in ------------------------------------------------------------------------------------------------
+
+
+def loaded(name: str, content: bytes) -> nbformat.NotebookNode:
+    """A submission as the grader reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"{name}.ipynb")
+        path.write_bytes(content)
+        return repair.load(path, damage.released(name))
+
+
+@SOME
+@given(damage.notebooks())
+def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged: Damaged):
+    with bounded(len(damaged.content)):
+        mended = loaded(damaged.name, damaged.content)
+    nbformat.validate(mended)
+    assert json.dumps(mended, ensure_ascii=False).encode()  # it can be written
+    found = [grade_id(cell) for cell in mended.cells if grade_id(cell)]
+    wanted = {grade_id(cell): cell for cell in damage.released(damaged.name).cells if grade_id(cell)}
+    assert sorted(found) == sorted(wanted)
+    for cell in mended.cells:
+        if grade_id(cell):
+            released = wanted[grade_id(cell)]
+            assert cell.metadata.nbgrader == released.metadata.nbgrader
+            assert cell.cell_type == released.cell_type
+            assert cell.metadata.nbgrader.solution or cell.source == released.source
+
+
+@SOME
+@given(damage.notebooks())
+def test_what_was_not_damaged_is_kept(damaged: Damaged):
+    mended = loaded(damaged.name, damaged.content)
+    if "problem" in mended.metadata[repair.KEY]:
+        return
+    found = {grade_id(cell): cell.source for cell in mended.cells}
+    if damaged.whole:
+        for name, source in damage.answers(damaged.name).items():
+            assert name in damaged.touched or found[name] == source, damaged.done
+
+
+@SOME
+@given(damage.notebooks())
+def test_mending_twice_is_mending_once(damaged: Damaged):
+    once = loaded(damaged.name, damaged.content)
+    if "problem" in once.metadata[repair.KEY]:
+        return
+    twice = loaded(damaged.name, json.dumps(once).encode())
+    assert [dict(cell) for cell in twice.cells] == [dict(cell) for cell in once.cells]
+    assert twice.metadata[repair.KEY]["notes"] == []
+
+
+NAMES = st.text(
+    st.sampled_from([*"ab.-_ ()[]{}*?~'\"\\$%;|&<>#éÅ中", "\n", "\t", "\x1b", "\x7f", "\u202e", "\udcff", "1"]),
+    min_size=1,
+    max_size=12,
+) | st.sampled_from(["timestamp.txt", "05-attention.ipynb", "CON", "a" * 250, ".", "..", "-rf", "~", "[bold]x[/bold]"])
+THINGS = ["file", "file", "notebook", "link", "hard link", "pipe", "socket", "folder", "time", "hole"]
+
+
+@SOME
+@given(
+    st.lists(
+        st.tuples(st.lists(NAMES, min_size=1, max_size=3), st.sampled_from(THINGS), st.binary(max_size=20)), max_size=8
+    )
+)
+def test_whatever_lies_in_a_folder_only_files_are_taken(things):
+    with tempfile.TemporaryDirectory() as top:
+        secret = Path(top, "secret")
+        secret.write_text("the solutions")
+        folder = Path(top, "ada", "05-attention")
+        folder.mkdir(parents=True)
+        for names, kind, content in things:
+            put(folder, names, kind, content, secret)
+        with bounded(0):
+            found = student_folder.look("ada", folder)
+            student_folder.copy(found, Path(top, "goal"))
+        for path in [*Path(top, "goal").rglob("*")]:
+            about = path.lstat()
+            assert stat.S_ISDIR(about.st_mode) or (
+                stat.S_ISREG(about.st_mode) and b"solutions" not in path.read_bytes()
+            )
+        for sentence in found.troubles:
+            assert sentence.isprintable()
+            assert sentence.encode()
+        assert not found.whole
+        assert secret.read_text() == "the solutions"
+
+
+def put(folder: Path, names: list[str], kind: str, content: bytes, secret: Path) -> None:
+    """Make something in a folder, if the file system lets one."""
+    try:
+        path = folder.joinpath(*(name.lstrip("/") for name in names if name not in (".", "..")))
+        if path == folder or path.exists():
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        match kind:
+            case "file":
+                path.write_bytes(content)
+            case "notebook":
+                path.with_suffix(".ipynb").write_bytes(content)
+            case "time":
+                (folder / "timestamp.txt").unlink(missing_ok=True)  # it may be a link
+                (folder / "timestamp.txt").write_bytes(content)
+            case "link":
+                path.symlink_to(secret)
+            case "hard link":
+                os.link(secret, path)
+            case "pipe":
+                os.mkfifo(path)
+            case "socket":
+                with socket.socket(socket.AF_UNIX) as made:
+                    made.bind(str(path))
+            case "folder":
+                path.mkdir()
+            case "hole":
+                with path.open("wb") as file:
+                    file.truncate(2**30)
+    except (OSError, ValueError, UnicodeError):
+        pass
+
+
+MEMBERS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                "../../out",
+                "/tmp/zq-out",
+                "a/../../out",
+                "C:\\out",
+                "..\\..\\out",
+                "a/b",
+                "a/",
+                "a",
+                "./a",
+                "",
+                "05-attention.ipynb",
+            ]
+        )
+        | NAMES,
+        st.sampled_from(["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]),
+        st.binary(max_size=50),
+    ),
+    max_size=6,
+)
+
+
+def packed(kind: str, members: list, depth: int = 0) -> bytes:
+    out = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, what, content in members:
+                info = zipfile.ZipInfo(name.encode("utf-8", "replace").decode() or "x")
+                info.create_system = 3
+                info.external_attr = ((stat.S_IFLNK if "link" in what else stat.S_IFREG) | 0o777) << 16
+                if what == "bomb":
+                    info.compress_type, content = zipfile.ZIP_DEFLATED, b"\0" * 2**22
+                if what == "archive" and depth < 2:
+                    info.filename, content = f"{info.filename}.zip", packed("zip", members, depth + 1)
+                archive.writestr(info, content)
+    else:
+        with tarfile.open(fileobj=out, mode="w:gz") as archive:
+            for name, what, content in members:
+                info = tarfile.TarInfo(name.encode("utf-8", "replace").decode().replace("\0", "") or "x")
+                info.type = {"link": tarfile.SYMTYPE, "hard link": tarfile.LNKTYPE, "device": tarfile.CHRTYPE}.get(
+                    what, tarfile.REGTYPE
+                )
+                info.linkname, info.size = "/etc/passwd", len(content) if info.type == tarfile.REGTYPE else 0
+                archive.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+@SOME
+@given(st.sampled_from(["zip", "tar.gz"]), MEMBERS, st.data())
+def test_whatever_was_packed_is_unpacked_below_its_folder_or_passed_over(kind, members, data):
+    content = bytearray(packed(kind, members))
+    for _ in range(data.draw(st.sampled_from([0, 0, 1, 3]))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    with tempfile.TemporaryDirectory() as top:
+        archive, goal = Path(top, "archive"), Path(top, "deep", "deeper", "extracted")
+        for folder in (archive, goal):
+            folder.mkdir(parents=True)
+        (archive / f"bello_4711_1_x.{kind}").write_bytes(content)
+        (archive / "ngozi_4714_2_05-attention.ipynb").write_bytes(b"hers")
+        outer = io.BytesIO()
+        with zipfile.ZipFile(outer, "w") as download:
+            download.writestr(f"ada_1_2_x.{kind}", bytes(content))
+            download.writestr("kim_3_4_05-attention.ipynb", b"theirs")
+        (archive / "submissions.zip").write_bytes(outer.getvalue())
+        extractor = unpack.CarefulExtractor(max_bytes=2**21, max_files=4)
+        extractor.log = logging.getLogger("quiet")
+        with bounded(len(content), seconds=3):
+            extractor.extract(str(archive), str(goal))
+        assert (goal / "ngozi_4714_2_05-attention.ipynb").read_bytes() == b"hers"
+        assert (goal / "submissions" / "kim_3_4_05-attention.ipynb").read_bytes() == b"theirs"
+        assert {path.name for path in Path(top).iterdir()} == {"archive", "deep"}
+        assert {path.name for path in Path(top, "deep").iterdir()} == {"deeper"}
+        for path in goal.rglob("*"):
+            assert stat.S_ISDIR(path.lstat().st_mode) or stat.S_ISREG(path.lstat().st_mode)
+            found = parse(path, goal) if path.is_file() else None
+            assert found is None or isinstance(is_copy(found.file, "05-attention.ipynb"), bool)
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------
+
+
+@MANY
+@given(damage.sources())
+def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
+    course(), uses("softmax", [ANSWERS["softmax"]])  # reads the rooms, once in a process
+    source = source.encode("utf-8", "replace").decode()  # as it comes out of mending
+    with bounded(len(source)):
+        tree, unread = parse_cell(source), too_much(source)
+        assert unread is None or tree is None
+        cells = [source, ANSWERS["softmax"], "probe = softmax(zq)"]
+        effects = Effects(cells)
+        for one in cells:
+            assert effects.changed_by(one) >= defined_in(one)
+            assert all(isinstance(name, str) for name in needed_by(one))
+        uses("softmax", cells)
+        evasions("softmax", cells, stop=())
+        tampering.notice(whole([new_code_cell(source)]))
+
+
+@MANY
+@given(damage.sources())
+def test_what_a_cell_defines_is_the_same_beside_any_other(source: str):
+    """What one cell holds changes nothing of what is found in the others."""
+    alone = defined_in(ANSWERS["softmax"]), needed_by(ANSWERS["softmax"]), uses("softmax", [ANSWERS["softmax"]])
+    source = source.encode("utf-8", "replace").decode()
+    Effects([source]).changed_by(source)
+    assert (defined_in(ANSWERS["softmax"]), needed_by(ANSWERS["softmax"])) == alone[:2]
+    if "softmax" not in source and not defined_in(source):
+        assert uses("softmax", [source, ANSWERS["softmax"]]) == alone[2]
+
+
+# --- replies ----------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def asked() -> list[str]:
+    """Exercises that are asked quickly: their notebooks have no trainings."""
+    return [one.name for name in ("05-attention", "06-masking", "07-multi-head") for one in exercises(name)]
+
+
+@SOME
+@given(st.data())
+def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
+    """A process that lies in some of its answers, among right ones."""
+    declared = question_or_exercise(data.draw(st.sampled_from(asked())))
+    honest = in_process(namespace_with(declared, declared.source)).pass_on
+    lies = data.draw(
+        st.dictionaries(st.integers(0, 12), st.tuples(TREES, BLOBS, st.booleans()), min_size=1, max_size=6)
+    )
+    count = iter(range(10**6))
+
+    def reply(question: Packet) -> Packet:
+        right = honest(question)
+        lie = lies.get(next(count))
+        if lie is None:
+            return right
+        tree, blobs, whole_reply = lie
+        return Packet(tree if whole_reply else _forged(right.tree, tree, data), [*right.blobs, *blobs])
+
+    with bounded(0, seconds=20, memory=2**29):
+        verdict = mark(declared.name, Student(reply), list(damage.answers(declared.notebook).values()))
+    assert 0 <= verdict.earned <= declared.points
+    cell = new_code_cell("x", metadata={"nbgrader": {"grade_id": "test_x", "points": declared.points}})
+    write_verdict(cell, verdict)
+    nbformat.validate(whole([cell]))
+    assert json.dumps(cell, ensure_ascii=False).encode()
+
+
+def _forged(right: Any, tree: Any, data: st.DataObject) -> Any:
+    """A right reply with something else in the place of one of its parts."""
+    parts = right.get("dict") if isinstance(right, dict) else None
+    if not parts:
+        return tree
+    place = data.draw(st.integers(0, len(parts) - 1))
+    return {"dict": [[key, tree] if at == place else [key, value] for at, (key, value) in enumerate(parts)]}
+
+
+# --- what is shown ----------------------------------------------------------------------------------------------------
+
+OURS = {"header", "main", "footer", "section"}
+ALLOWED = sanitize.TAGS | mathml.TAGS | OURS | {"html", "head", "body"}
+ATTRIBUTES = {"tabindex", "rel", "role", "scope", "aria-labelledby", "aria-hidden", "encoding", "xmlns"}
+ATTRIBUTES |= set().union(*sanitize.ATTRIBUTES.values()) | mathml.ATTRIBUTES
+OURS_ALONE = r"(?![a-z][a-z0-9+.-]*:|//|\\)"  # no scheme, no host: somewhere beside the page
+ADDRESS = re.compile(rf"(https?:|mailto:|{OURS_ALONE})", re.IGNORECASE)
+LOADED = re.compile(rf"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]*|{OURS_ALONE}.*", re.IGNORECASE)
+
+
+def forbidden(markup: str) -> list[str]:
+    """Everything in markup, as two readers of HTML see it, that is not on the lists."""
+    found = []
+    for reader in ("html.parser", "lxml"):
+        for element in BeautifulSoup(markup, reader).find_all(True):
+            if element.name not in ALLOWED:
+                found.append(f"<{element.name}>")
+            for name, value in element.attrs.items():
+                text = " ".join(value) if isinstance(value, list) else value
+                if name not in ATTRIBUTES:
+                    found.append(f"{element.name}.{name}")
+                squeezed = re.sub(r"[\x00-\x20]", "", text)
+                if name == "href" and not ADDRESS.match(squeezed):
+                    found.append(f"href={text[:80]}")
+                if name == "src" and not LOADED.fullmatch(squeezed):
+                    found.append(f"src={text[:80]}")
+                if name == "style" and re.search(r"position|url|expression|\(", text, re.IGNORECASE):
+                    found.append(f"style={text[:80]}")
+    return found
+
+
+def cells_with(text: str, output: Any) -> list[nbformat.NotebookNode]:
+    """A text everywhere in a notebook, as it comes out of mending and marking, between two honest cells."""
+    graded = {"grade_id": "a", "grade": False, "solution": True, "comment": text}
+    outputs = [clean for one in (*shown_as(text), output) for clean in _cleaned(one, 1)]
+    attached = new_markdown_cell(sanitize.markdown(text))
+    data = output.get("data") if isinstance(output, dict) else None
+    attached.attachments = (
+        {"p.png": {k: v for k, v in data.items() if isinstance(v, str)}} if isinstance(data, dict) else {}
+    )
+    return [
+        new_markdown_cell("before *it*"),
+        attached,
+        new_code_cell(sanitize.printable(text), outputs=outputs),
+        new_code_cell("1", metadata={"nbgrader": graded}),
+        new_raw_cell(sanitize.printable(text)),
+        new_markdown_cell("after <b>it</b>"),
+        new_code_cell("y = 2 < 3\n"),
+    ]
+
+
+def shown_as(text: str) -> list[dict]:
+    kinds = ("text/html", "text/markdown", "text/latex", "image/svg+xml", "image/png", "text/plain")
+    about = {"image/png": {"alt": text}}
+    outputs: list[dict] = [{"output_type": "display_data", "data": {kind: text}, "metadata": about} for kind in kinds]
+    outputs.append({"output_type": "stream", "name": "stdout", "text": text})
+    outputs.append({"output_type": "error", "ename": text, "evalue": text, "traceback": [text]})
+    return outputs
+
+
+@SOME
+@given(damage.markup(), damage.OUTPUTS)
+def test_whatever_a_notebook_shows_a_feedback_page_holds_nothing_off_the_list(text, output):
+    cells = cells_with(text, output)
+    with bounded(12 * len(text), seconds=2):
+        made = page(whole(cells))
+    assert made.encode()
+    body = made[made.index("<main") : made.index("</main>\n<footer>")]
+    assert forbidden(body) == []
+    soup = BeautifulSoup(made, "html.parser")
+    assert [element.name for element in soup.body.find_all(True, recursive=False)] == ["header", "main", "footer"]
+    shown = soup.select_one(".notebook").find_all(class_="cell", recursive=False)
+    assert shown[-1].select_one("pre.code").get_text() == "y = 2 < 3"
+    assert shown[-2].b.get_text() == "it"
+    assert shown[0].em.get_text() == "it"
+
+
+FORMGRADER = Config()
+FORMGRADER.HTMLExporter.filters = {"markdown2html": "autograder.nbgrader_plugin.formgrader.server.markdown2html"}
+
+
+@functools.cache
+def formgraders() -> HTMLExporter:
+    return HTMLExporter(config=FORMGRADER)
+
+
+@SOME
+@given(damage.markup())
+def test_whatever_a_text_cell_holds_formgrader_shows_nothing_off_the_list(text):
+    """Its exporter is nbconvert's, with our filter for text cells."""
+    cell = new_markdown_cell(sanitize.markdown(text))
+    with bounded(len(text), seconds=2):
+        made = formgraders().from_notebook_node(whole([cell]))[0]
+    body = made[made.index('<div class="jp-RenderedHTMLCommon') : made.rindex("</main>")]
+    assert [f for f in forbidden(body) if "data-mime-type" not in f] == []
+
+
+@MANY
+@given(damage.markup())
+def test_cleaning_twice_is_cleaning_once(text):
+    with bounded(len(text)):
+        once = sanitize.html(text)
+    assert forbidden(once) == []
+    assert sanitize.html(once) == once
+    bundled = sanitize.bundle({"text/html": text, "text/markdown": text, "text/latex": text})
+    again = sanitize.bundle(bundled)
+    if "is not shown" in again["text/html"]:  # cleaning may make it longer than what is shown
+        again["text/html"] = bundled["text/html"]
+    assert again == bundled
+
+
+@MANY
+@given(damage.formulas(), st.booleans())
+def test_a_formula_is_set_or_shown_as_it_was_written(latex, block):
+    mathml.mathml.cache_clear()
+    with bounded(len(latex), seconds=0.5):
+        made = mathml.mathml(latex, block)
+    assert forbidden(made) == []
+    assert made.startswith(("<math", "<code>"))
+    [whole_formula] = BeautifulSoup(made, "html.parser").find_all(True, recursive=False)
+    assert whole_formula.name in ("math", "code")
+
+
+@MANY
+@given(damage.sources())
+def test_any_source_is_shown_as_it_is(source):
+    source = sanitize.printable(source)
+    with bounded(len(source)):
+        made = rendering.code(source)
+    assert forbidden(made) == []
+    lines = BeautifulSoup(made, "html.parser").get_text().strip().splitlines()
+    assert "".join("".join(lines).split()) == "".join(source.split())
+
+
+@MANY
+@given(damage.OUTPUTS)
+def test_any_output_is_one_of_a_notebook_or_none(output):
+    for clean in _cleaned(output, 1):
+        nbformat.validate(whole([new_code_cell("1", outputs=[clean])]))
+        assert json.dumps(clean, ensure_ascii=False).encode()
+
+
+# --- a whole notebook -------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def short() -> nbformat.NotebookNode:
+    """Notebook 05 without its experiments."""
+    notebook = damage.read("course", "05-attention")
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
+    return notebook
+
+
+@functools.cache
+def template():
+    from autograder.sandbox.session import Template
+
+    return Template(preload=course().preload)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ended():
+    yield
+    if template.cache_info().currsize:
+        template().close()
+        template.cache_clear()
+
+
+def marks(submitted: nbformat.NotebookNode) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "05-attention.ipynb")
+        path.write_text(json.dumps(submitted), "utf-8")
+        notebook = with_hidden_tests(repair.load(path, short()))
+    assert "problem" not in notebook.metadata[repair.KEY]
+    tampering.keep(notebook, tampering.notice(notebook))
+    verdicts = NotebookMarker(notebook, template(), limits=LIMITS).run()
+    nbformat.validate(notebook)
+    assert page(notebook).encode()
+    return earned({verdict.exercise: verdict for verdict in verdicts.values()})
+
+
+def answered() -> nbformat.NotebookNode:
+    return damage.filled_in(short(), ANSWERS)
+
+
+@FEW
+@given(damage.harmless_sources(), st.sampled_from(sorted(ANSWERS)))
+def test_a_cell_costs_itself_and_the_next_student_nothing(source, before):
+    """Such a cell stands among right answers; another student's right answers are marked after them."""
+    notebook = answered()
+    [index] = [i for i, cell in enumerate(notebook.cells) if grade_id(cell) == before]
+    notebook.cells.insert(index, new_code_cell(source))
+    assert marks(notebook) == POINTS
+    assert marks(answered()) == POINTS
+
+
+@FEW
+@given(st.data())
+def test_an_answer_that_is_damaged_costs_its_exercise(data):
+    """The others are marked with working versions of it."""
+    name = data.draw(st.sampled_from(sorted(name for name in ANSWERS if not name.startswith("q"))))
+    source = (
+        damage.mutated(data.draw, ANSWERS[name], st.sampled_from(damage.HARMLESS)).encode("utf-8", "replace").decode()
+    )
+    assume(defined_in(source) <= {name})
+    notebook = answered()
+    [cell] = [cell for cell in notebook.cells if grade_id(cell) == name]
+    cell.source = source
+    found = marks(notebook)
+    assert found | {name: 0.0} == POINTS | {name: 0.0}
+    assert 0 <= found[name] <= POINTS[name]
+
+
+@FEW
+@given(damage.notebooks())
+def test_whatever_is_handed_in_every_exercise_has_a_mark(damaged: Damaged):
+    mended = with_hidden_tests(loaded("05-attention", damaged.content))
+    mended.cells = [cell for cell in mended.cells if grade_id(cell)]
+    verdicts = NotebookMarker(mended, template(), limits=LIMITS).run()
+    assert {verdict.exercise for verdict in verdicts.values()} == set(POINTS)
+    assert all(0 <= verdict.earned <= verdict.points for verdict in verdicts.values())
+    assert marks(answered()) == POINTS

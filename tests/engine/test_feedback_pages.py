@@ -1,0 +1,719 @@
+"""Feedback pages: what stands at the top, how the notebook is shown, and that nothing of a student's runs or loads."""
+
+from __future__ import annotations
+
+import functools
+import re
+import time
+from itertools import pairwise
+
+import pytest
+from bs4 import BeautifulSoup
+from conftest import NOTEBOOKS, ROOT, read
+from nbconvert.exporters import HTMLExporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from traitlets.config import Config
+
+from autograder.judge.diagnosis.diagnose import Diagnosis, Line
+from autograder.judge.mark import Verdict, mark_choice, zero
+from autograder.judge.wording import prose
+from autograder.nbgrader_plugin.feedback import rendering, sections
+from autograder.nbgrader_plugin.feedback.exporter import POLICY, FeedbackExporter
+from autograder.nbgrader_plugin.feedback.mathml import TAGS, mathml
+from autograder.nbgrader_plugin.intake import sanitize
+from autograder.nbgrader_plugin.intake.repair import GIVEN, KEY, grade_id
+from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned, write_verdict
+from autograder.nbgrader_plugin.marking.notices import FAILED, PASSED_OVER, RESTARTED
+from autograder.nbgrader_plugin.preprocessors import HideTests
+from autograder.nbgrader_plugin.release import released_notebook
+from autograder.nbgrader_plugin.release.student_version import CLAIMED
+from autograder.spec.course import exercises, question_or_exercise, questions
+from autograder.spec.exercise import UNANSWERED
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+ODD = [
+    "</div>",
+    "a </p> b",
+    "<div>\n\n*open*",
+    "<b>open",
+    "<!-- open",
+    "closed -->",
+    '<a title="open',
+    "<script>open",
+    "</script></body></html>",
+    "<table><tr><td>",
+    "</td></tr></table>",
+    "<![CDATA[ open",
+    "]]> <textarea>",
+    "</textarea>",
+    "<style>open </main>",
+    "</br> x </img>",
+    "",
+    " ",
+    "just *text* with `code` & an ampersand, &nbsp; &amp;amp; &lt;b&gt; &#39; &copy; é 中 \x0c",
+    "# A heading\n\n- a list\n- of two\n\n| a | b |\n|---|---|\n| $x < y$ | $$\\frac{a}{b}$$ |",
+    "<details><summary>More</summary>\n\nhidden\n</details>",
+    "![](picture.png) <img src=x> <img alt='' src=y> ![text](files/z.png)",
+    '<a href="files/notes.txt">notes</a>',
+    '<div class="jp-Notebook"><div class="jp-OutputArea-output">x</div></div>',
+    "<x-end></x-end> <x-piece></x-piece>",
+    "<br><br/><hr> a  <br>  b",
+    "<pre>\n\n  kept  \n</pre>   \n\n<p>text",
+    "```python\nfor x in y:\n    print('<b>')\n```",
+    "<!-- closed --> <!DOCTYPE html> <?php ?>",
+    "<p class='a  b' CLASS=c data-x=\"'\">x</p>",
+]
+
+
+SETTINGS = Config()  # as nbgrader_config.py sets them
+SETTINGS.FeedbackExporter.template_name = "feedback_page"
+SETTINGS.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "grading")]
+SETTINGS.Exporter.default_preprocessors = []
+ABOUT = {"notebook": "n", "assignment": "05-attention", "student": "ada", "score": 1, "max_score": 2, "late_penalty": 0}
+
+
+NOTHING = released_notebook.Released()
+
+
+class Exporter(FeedbackExporter):
+    """One that knows what was handed out without a course's folder."""
+
+    handed_out = NOTHING
+
+    def _released(self, about):
+        return self.handed_out
+
+
+@functools.cache
+def exporter():
+    """One for all pages, as nbgrader has: it compiles its template once."""
+    made = Exporter(config=SETTINGS)
+    made.register_preprocessor(HideTests, enabled=True)
+    return made
+
+
+def page(notebook, handed_out=NOTHING, **about):
+    exporter().handed_out = handed_out
+    return exporter().from_notebook_node(notebook, {"nbgrader": ABOUT | about})[0]
+
+
+def whole(cells):
+    return new_notebook(cells=cells, metadata={"language_info": {"name": "python", "pygments_lexer": "ipython3"}})
+
+
+def text_of(markup):
+    return " ".join(BeautifulSoup(markup, "html.parser").get_text(" ").split())
+
+
+def everywhere(text):
+    """A notebook that shows a text in every way there is, among the cells of others."""
+    outputs = [
+        new_output("display_data", data={"text/html": text, "text/plain": text}),
+        new_output("display_data", data={"text/html": text}, metadata={"text/html": {"isolated": True}}),
+        new_output("display_data", data={"text/markdown": text}),
+        new_output("display_data", data={"text/latex": text}),
+        new_output("display_data", data={"image/svg+xml": text}),
+        new_output("display_data", data={"image/png": PIXEL}, metadata={"image/png": {"alt": text}}),
+        new_output("stream", text=text + "\n\x1b[31mred\x1b[0m"),
+        new_output("error", ename=text, evalue=text, traceback=[text]),
+        new_output("execute_result", data={"text/plain": text}, execution_count=1),
+    ]
+    graded = {"grade_id": "a", "grade": False, "solution": True, "comment": text}
+    cells = [new_markdown_cell("before *it*"), new_code_cell("x = 1  # before\n"), new_markdown_cell(text)]
+    cells += [
+        new_code_cell(text, outputs=outputs),
+        new_code_cell(text, metadata={"nbgrader": graded}),
+        new_raw_cell(text),
+    ]
+    return whole([*cells, new_markdown_cell("after <b>it</b>"), new_code_cell("y = 2 < 3\n")])
+
+
+# --- the top ----------------------------------------------------------------------------------------------------------
+
+NAME = "05-attention"
+SLIP = "The largest score is not subtracted first: `exp` overflows."
+
+
+def marked(verdicts, written="", comment=None):
+    """A notebook of 05, as marking leaves it: all right but for these verdicts."""
+    notebook = read("course", NAME)
+    answers = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
+    for cell in notebook.cells:
+        graded = cell.metadata.get("nbgrader", {})
+        name = grade_id(cell)
+        if graded.get("solution"):
+            if cell.cell_type == "markdown":
+                cell.source, graded["waits"] = written or cell.source, bool(written)
+                graded["score"], graded["points"] = 0.0, 3.0
+            elif name in verdicts and verdicts[name].remark == UNANSWERED:
+                pass
+            else:
+                cell.source = answers[name]
+            graded["comment"] = comment
+        elif graded.get("grade"):
+            name = name.removeprefix("test_")
+            declared = question_or_exercise(name)
+            verdict = verdicts.get(name) or Verdict(name, declared.points, declared.points)
+            write_verdict(cell, verdict)
+            graded["score"], graded["points"] = verdict.earned, verdict.points
+        elif cell.cell_type == "code":
+            cell.metadata.tags = [GIVEN]
+            cell.outputs = [new_output("stream", text=f"[{PASSED_OVER}]\n")]
+    return notebook
+
+
+HANDED_OUT = released_notebook.read(ROOT / "course" / NAME / f"{NAME}.ipynb")
+MISTAKEN = {
+    "softmax": Verdict(
+        "softmax",
+        4.0,
+        2.25,
+        [Line("values", 2.0, True), Line("stable", 1.0, False, "58 % are NaN")],
+        [Diagnosis("no_shift", SLIP, ["stable"])],
+    ),
+    "simple_attention": Verdict("simple_attention", 3.0, 0.0, [Line("values", 3.0, False, "24 of 24 differ, `x`.")]),
+    "SelfAttention": zero("SelfAttention", UNANSWERED),
+    "q5_2": mark_choice(question_or_exercise("q5_2"), min(set("ABCD") - {question_or_exercise("q5_2").key})),
+}
+
+
+@pytest.fixture(scope="module")
+def mistaken():
+    notebook = marked(MISTAKEN, written="Because $\\sqrt{d_k}$.")
+    return BeautifulSoup(
+        page(notebook, HANDED_OUT, student_name="Ada Lovelace", score=17.5, max_score=31), "html.parser"
+    )
+
+
+def rows(soup):
+    return {row.th.get_text(): row for row in soup.select("table.marks tbody tr")}
+
+
+def test_the_top_says_who_what_and_how_much(mistaken):
+    assert [heading.get_text() for heading in mistaken.select("h1")] == ["5. Attention: every word looks at the others"]
+    assert "Ada Lovelace (ada)" in mistaken.header.get_text()
+    assert mistaken.select_one("h2").get_text() == "Your mark: 17.5 of 31 points"
+
+
+def test_each_exercise_has_a_row_by_its_name_in_the_order_of_the_notebook(mistaken):
+    assert list(rows(mistaken)) == [str(sections.in_line(spot.title)) for spot in HANDED_OUT.spots.values()]
+    assert "Exercise: scaled dot-product attention" in rows(mistaken)
+    assert rows(mistaken)["Exercise: softmax"].td.get_text().startswith("2.25 of 4")
+
+
+def test_a_row_gives_the_named_mistake_in_its_own_words_and_the_section_to_reread(mistaken):
+    row = rows(mistaken)["Exercise: softmax"]
+    assert SLIP.replace("`", "") in row.get_text()
+    assert "58 % are NaN" not in row.get_text()  # the rubric below says it
+    section = row.select_one(".reread a")
+    assert section.get_text() == "2. A weighted sum"
+    assert mistaken.find(id=section["href"][1:]).get_text() == "2. A weighted sum"
+    assert mistaken.find(id=row.th.a["href"][1:]).select_one("pre.code").get_text().startswith("def softmax")
+
+
+def test_without_a_named_mistake_the_first_line_that_failed_is_said(mistaken):
+    assert "values: 24 of 24 differ, x." in text_of(str(rows(mistaken)["Exercise: simple attention"])).replace(
+        " .", "."
+    )
+
+
+def test_a_wrong_letter_shows_its_own_explanation(mistaken):
+    [line] = MISTAKEN["q5_2"].lines
+    assert line.message.replace("`", "")[:40] in rows(mistaken)["Question 5.2"].get_text()
+
+
+def test_what_waits_for_a_person_is_no_loss(mistaken):
+    row = rows(mistaken)["Written answer: scaling"]
+    assert row["class"] == ["waits"]
+    assert "Read by a person" in row.get_text()
+    assert mistaken.find(id="answer-written_scaling").find("math") is not None
+
+
+def test_what_to_do_next_begins_with_the_first_mistake_and_names_what_is_not_answered(mistaken):
+    first, then, unanswered, last = mistaken.select("[aria-labelledby=next] li")
+    assert first.a.get_text() == "Exercise: softmax"
+    assert "1.75 points" in first.get_text()
+    assert [link.get_text() for link in then.select("a")] == ["Exercise: simple attention", "Question 5.2"]
+    assert [link.get_text() for link in unanswered.select("a")] == ["Exercise: self-attention"]
+    assert "Restart Kernel and Run All Cells" in last.get_text()
+
+
+def test_whoever_has_all_right_learns_what_comes_next():
+    notebook = marked({}, written="Because.")
+    assert "Next in the course: 06-masking" in text_of(page(notebook, HANDED_OUT)).replace(" .", ".")
+
+
+def test_lines_that_were_not_judged_and_fields_that_come_later_are_tolerated():
+    verdict = Verdict("softmax", 4.0, 2.0, [Line("values", 2.0, False, "They differ.")])
+    notebook = marked({"softmax": verdict})
+    [cell] = [cell for cell in notebook.cells if grade_id(cell) == "test_softmax"]
+    [data] = [o.data for o in cell.outputs if "data" in o and len(o.data) > 1]
+    [kind] = [kind for kind in data if "autograder" in kind]
+    data[kind] |= {"reckoning": "It costs half a point.", "later": 1}
+    data[kind]["lines"].insert(0, {"title": "x", "weight": 1.0, "passed": False, "judged": False, "message": "no"})
+    soup = BeautifulSoup(page(notebook, HANDED_OUT), "html.parser")
+    assert "values: They differ." in text_of(str(rows(soup)["Exercise: softmax"]))
+
+
+def test_what_was_not_run_is_said_once_with_its_reason():
+    notebook = marked({})
+    stopped = new_output("stream", text=f"[{RESTARTED}]\n")
+    failed = new_output("error", ename="NameError", evalue="name 'x' is not defined", traceback=["x"])
+    [answer] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
+    answer.outputs = [stopped]
+    notebook.cells.append(new_code_cell("x", outputs=[failed]))
+    made = page(notebook, HANDED_OUT)
+    assert PASSED_OVER not in made
+    soup = BeautifulSoup(made, "html.parser")
+    first, second, own = soup.select("[aria-labelledby=not-run] li")
+    assert first.a["href"] == "#answer-softmax"
+    assert RESTARTED in first.get_text()
+    assert "NameError" in second.get_text()
+    assert soup.find(id=second.a["href"][1:]).select_one("pre.code").get_text() == "x"
+    assert re.match(r"\d+ of the course’s own cells", own.get_text())
+
+
+def test_a_notice_on_the_whole_submission_stands_at_the_top():
+    notebook = marked({})
+    notice = new_markdown_cell(
+        "### About this submission\n\n- The notebook was named “x.ipynb”.", metadata={KEY: "notice"}
+    )
+    notebook.cells.insert(0, notice)
+    soup = BeautifulSoup(page(notebook, HANDED_OUT), "html.parser")
+    assert "“x.ipynb”" in soup.select_one("[aria-labelledby=mark]").get_text()
+    assert "“x.ipynb”" not in soup.select_one(".notebook").get_text()
+
+
+def test_whoever_handed_in_nothing_readable_is_told_what_to_do_and_nothing_else():
+    notebook = marked({}, written="Because.")
+    notice = new_markdown_cell(f"### {FAILED}\n\n- The file is empty.", metadata={KEY: "notice"})
+    notebook.cells.insert(0, notice)
+    soup = BeautifulSoup(page(notebook, HANDED_OUT), "html.parser")
+    assert [heading.get_text() for heading in soup.select("h2, h3")][1:] == [FAILED, "What to do next"]
+    assert not soup.select("table, pre")
+
+
+def test_a_comment_stands_beside_its_answer_but_not_nbgraders_own():
+    said = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT)
+    assert "Well done, <em>Ada</em>." in said
+    assert "Your instructor says" not in page(marked({}, comment="No response."), HANDED_OUT)
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("over the *other* tokens", "over the <em>other</em> tokens"),
+        ("*minus* the `a *b* c` of *all*:", "<em>minus</em> the <code>a *b* c</code> of <em>all</em>:"),
+        ("2*x*3, f(*args), **bold**, 2 * x * 3", "2*x*3, f(*args), **bold**, 2 * x * 3"),
+        ("<b> *<b>*", "&lt;b&gt; *&lt;b&gt;*"),
+        ("one ` and *two*", "one ` and *two*"),
+    ],
+)
+def test_what_is_said_of_a_mistake_has_its_code_and_its_emphasis(said, written):
+    assert prose(said) == written
+
+
+def test_a_late_penalty_has_a_row():
+    assert "Handed in late" in page(marked({}), HANDED_OUT, late_penalty=0.75)
+    assert "Handed in late" not in page(marked({}), HANDED_OUT)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_answer_of_the_course_has_a_title_and_a_section_that_can_be_linked(name):
+    handed_out = released_notebook.read(ROOT / "course" / name / f"{name}.ipynb")
+    made = page(read("course", name), handed_out, assignment=name)
+    found = {heading.get_text(): heading.get("id") for heading in BeautifulSoup(made, "html.parser").select("h3")}
+    assert re.match(r"\d+\. .", handed_out.title)
+    assert handed_out.spots
+    for spot in handed_out.spots.values():
+        assert spot.title.startswith(("Exercise: ", "Question ", "Written answer: ")), spot
+        section = BeautifulSoup(str(sections.in_line(spot.section)), "html.parser").get_text()
+        assert found[section], spot
+
+
+# --- the notebook -----------------------------------------------------------------------------------------------------
+
+
+def test_every_link_within_a_page_leads_somewhere(mistaken):
+    names = [element["id"] for element in mistaken.select("[id]")]
+    assert len(names) == len(set(names))
+    places = [link["href"][1:] for link in mistaken.select("a[href^='#']")]
+    assert len(places) > 20
+    assert set(places) <= set(names)
+
+
+def test_what_came_with_the_notebook_is_folded_and_what_is_the_students_is_open(mistaken):
+    softmax = mistaken.find(id="answer-softmax")
+    assert softmax.find_parent("details") is None
+    for folded in ("axes.spines.top", "One sentence runs all through"):
+        places = [t.parent for t in mistaken.select_one(".notebook").find_all(string=re.compile(folded))]
+        assert places
+        assert all(place.find_parent("details") for place in places)
+
+
+def test_a_course_s_text_that_a_student_changed_is_open():
+    notebook = marked({})
+    [cell] = [cell for cell in notebook.cells if cell.source.startswith("## 2.")]
+    cell.source += "\n\nMy note."
+    soup = BeautifulSoup(page(notebook, HANDED_OUT), "html.parser")
+    [note] = soup.find_all(string=re.compile("My note"))
+    assert note.find_parent("details") is None
+    assert "Your own text" in note.find_parent(class_="cell").get_text()
+
+
+def test_headings_are_in_order_whatever_a_student_writes():
+    cells = [
+        new_markdown_cell("##### deep\n\n# high\n\n<h1>raw</h1>\n\n<h6>deep</h6>"),
+        new_markdown_cell("</h3><h1>open"),
+    ]
+    output = new_output("display_data", data={"text/html": "<h1>mine</h1><h5>x</h5>"})
+    made = BeautifulSoup(page(whole([*cells, new_code_cell("1", outputs=[output])])), "html.parser")
+    levels = [int(heading.name[1]) for heading in made.select("h1, h2, h3, h4, h5, h6")]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_a_page_says_its_language_and_has_its_landmarks_once(mistaken):
+    assert mistaken.html["lang"] == "en"
+    assert [len(mistaken.select(mark)) for mark in ("header", "main", "footer")] == [1, 1, 1]
+    labels = [section["aria-labelledby"] for section in mistaken.select("section")]
+    assert all(mistaken.find(id=label).name == "h2" for label in labels)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_their_ground(scheme):
+    """4.5 to 1 (WCAG AA), for all colours that words have, on both grounds."""
+    style = (ROOT / "autograder/nbgrader_plugin/feedback/feedback_page/style.css").read_text()
+    blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[:2]
+    found = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", blocks[scheme == "dark"]))
+    words = set(found) - {"paper", "panel", "line", "bar"}
+    assert len(words) == 10
+    weak = {
+        (word, ground) for word in words for ground in ("paper", "panel") if _contrast(found[word], found[ground]) < 4.5
+    }
+    assert not weak
+
+
+def _contrast(one, other):
+    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour):
+    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_descriptions_of_pictures_reach_the_page():
+    about = {"image/png": {"alt": 'A "curve" <that> rises.', "width": 9, "height": 7}}
+    shown = {"output_type": "display_data", "data": {"image/png": PIXEL}, "metadata": about}
+    drawn = new_output("display_data", data={"image/png": PIXEL})
+    cell = new_code_cell("1", outputs=[sanitised_output(shown), drawn])
+    first, second = BeautifulSoup(page(whole([cell])), "html.parser").select("img")
+    assert first["alt"] == 'A "curve" <that> rises.'
+    assert (first["width"], first["height"]) == ("9", "7")
+    assert second["alt"] == rendering.NO_WORDS
+
+
+# --- formulas ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_formula_of_the_course_is_set(name, monkeypatch):
+    found = []
+    monkeypatch.setattr(rendering, "mathml", lambda *formula: found.append(mathml(*formula)) or found[-1])
+    for cell in read("solutions", name).cells:
+        if cell.cell_type == "markdown":
+            soup = BeautifulSoup(rendering._markdown(cell.source, {}), "html.parser")
+            for code in soup.select("code, pre"):
+                code.extract()
+            assert "$" not in soup.get_text(), cell.source
+    assert found or name == "02-tokenisation"
+    for markup in found:
+        assert markup.startswith("<math"), markup
+        assert "\\" not in BeautifulSoup(markup, "html.parser").get_text(), markup
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        r"\href{javascript:alert(1)}{x}",
+        r"\text{<script>alert(1)</script>}",
+        r"\text{&lt;script&gt;alert(1)&lt;/script&gt;}",
+        r"\style{position:fixed}{x}",
+        r"\class{panel}{x}",
+        r"\color{red;position:fixed}{x}",
+        r"\hspace{1em;position:fixed} x",
+        r"</math><img src=x onerror=alert(1)>",
+        "{" * 300,
+        r"\frac" * 500,
+        r"\left(" * 300,
+        "_{" * 200 + "}" * 200,
+        "x" * 100_000,
+        "",
+    ],
+)
+def test_a_formula_runs_nothing_and_costs_nothing(latex):
+    started = time.process_time()
+    soup = BeautifulSoup(mathml(latex), "html.parser")
+    assert time.process_time() - started < 5  # a formula a millisecond; it was minutes
+    for element in soup.find_all(True):
+        assert element.name in TAGS | {"code"}
+        assert not {"href", "class", "style", "src"} & element.attrs.keys()
+        assert not [name for name in element.attrs if name.startswith("on")]
+
+
+def test_a_formula_that_cannot_be_set_is_shown_as_it_was_written():
+    assert mathml(r"\nosuch{x}") == r"<code>\nosuch{x}</code>"
+
+
+def test_a_formula_in_an_attribute_stays_text():
+    formula = r"$\text{ onerror=alert(1) }$"
+    made = rendering.markdown(f"![a {formula} b](x.png) [c](https://example.org '{formula}')\n\n# {formula}")
+    [picture] = BeautifulSoup(made, "html.parser").select("img")
+    assert set(picture.attrs) == {"src", "alt"}
+    assert "onerror" in picture["alt"]
+
+
+# --- nothing runs -----------------------------------------------------------------------------------------------------
+
+EVIL = {
+    "a script": "<script>alert(1)</script>",
+    "a handler": "<img src=x onerror=alert(1)>",
+    "a handler on a detail": "<details open ontoggle=alert(1)>x</details>",
+    "a link that runs": "<a href='javascript:alert(1)'>x</a>",
+    "a link that hides what it runs": "<a href=' java&#10;script:alert(1)'>x</a>",
+    "a link in Markdown": "[x](javascript:alert(1))",
+    "a link to a page of data": "<a href='data:text/html,<script>alert(1)</script>'>x</a>",
+    "a frame": "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "an object": "<object data='https://evil.example/x'></object><embed src='https://evil.example/x'>",
+    "a form": "<form action='https://evil.example/'><input type=password name=p><button>ok</button></form>",
+    "a style sheet": "<style>body { display: none }</style><link rel=stylesheet href='https://evil.example/x.css'>",
+    "a style that loads": "<p style='background: url(https://evil.example/x)'>x</p>",
+    "a style that covers": "<div style='position: fixed; top: 0; left: 0; width: 100%; z-index: 9'>28 of 28</div>",
+    "a class of the page": "<div class='panel panel-default nbgrader_cell'>28 of 28</div>",
+    "a name of the page": "<a name='top' id='notebook'>x</a>",
+    "a redirection": "<meta http-equiv=refresh content='0; url=https://evil.example/'><base href='https://evil.example/'>",
+    "a picture from elsewhere": "<img src='https://evil.example/x.png'>",
+    "a picture from elsewhere in Markdown": "![](https://evil.example/x.png)",
+    "a picture from elsewhere, by its host": "<img src='//evil.example/x.png'>",
+    "SVG": "<svg onload=alert(1)><script>alert(1)</script></svg>",
+    "MathML": "<math><mtext></mtext><mglyph><style><img src=x onerror=alert(1)></style></mglyph></math>",
+    "a template": "<template><script>alert(1)</script></template>",
+    "no script": "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "MathJax's settings": "<script type='text/x-mathjax-config'>alert(1)</script>",
+    "a comment": "<!--><img src=x onerror=alert(1)>-->",
+    "a marquee": "<marquee onstart=alert(1)>x</marquee><video><source onerror=alert(1)></video>",
+    "an attribute that is none": "<p a='b' \"'onmouseover=alert(1) x>x</p>",
+}
+
+
+empty_page = functools.cache(lambda: page(whole([])))
+
+
+def shown(cells):
+    """What a page shows of cells, without the page around them."""
+    empty, full = empty_page(), page(whole(cells))
+    start = empty.index("<main")
+    assert full[: full.index("<main")] == empty[:start]
+    return full[full.index("<main") :]
+
+
+def dangers(markup):
+    """Elements and attributes, of what a browser would make of this, that are not on a list of our own."""
+    found = []
+    for element in BeautifulSoup(markup, "html.parser").find_all(True):
+        if element.name in ("script", "style", "iframe", "object", "embed", "form", "svg", "base", "link", "meta"):
+            found.append(element.name)
+        for name, value in element.attrs.items():
+            text = " ".join(value) if isinstance(value, list) else value
+            if name.startswith("on") or "javascript" in text or "evil.example" in text or "position" in text:
+                found.append(f"{name}={text}")
+            if name == "src" and not text.startswith("data:image/") and ":" in text:
+                found.append(text)
+    return found
+
+
+@pytest.mark.parametrize("text", EVIL.values(), ids=EVIL)
+def test_nothing_of_a_students_runs_or_loads_anything(text):
+    output = new_output("display_data", data={"text/html": text, "text/plain": "x"})
+    markdown = new_output("display_data", data={"text/markdown": text, "text/plain": "x"})
+    comment = {"nbgrader": {"grade_id": "a", "solution": True, "comment": text}}
+    for cell in (
+        new_markdown_cell(text),
+        new_code_cell("1", outputs=[output]),
+        new_code_cell("1", outputs=[markdown]),
+        new_code_cell(text, metadata=comment),
+    ):
+        markup = shown([cell])
+        assert dangers(markup) == []
+        assert 'class="panel' not in markup
+        assert markup.count('id="notebook"') == 1
+        assert 'name="top"' not in markup
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"application/javascript": "alert(1)"},
+        {"image/svg+xml": "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"},
+        {"image/png": '" onerror="alert(1)'},
+        {"text/latex": "$</script><script>alert(1)</script>$"},
+        {"application/vnd.jupyter.widget-view+json": {"model_id": "</script><script>alert(1)</script>"}},
+        {"text/vnd.mermaid": "</pre><script>alert(1)</script>"},
+        {"application/vnd.plotly.v1+json": {"data": "<script>alert(1)</script>"}},
+        {"text/html": ["<script>", "alert(1)", "</script>"]},
+    ],
+)
+def test_no_kind_of_output_runs(data):
+    output = new_output("display_data", metadata={"image/png": {"width": "1 onerror=alert(1)"}, "isolated": True})
+    output.data = data
+    output.metadata["text/html"] = {"isolated": True}
+    assert dangers(shown([new_code_cell("1", outputs=[output])])) == []
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_what_a_student_opens_or_closes_stays_in_its_cell(text):
+    """The page around it is the same, element by element."""
+    made = BeautifulSoup(page(everywhere(text)), "html.parser")
+    assert [element.name for element in made.body.find_all(True, recursive=False)] == ["header", "main", "footer"]
+    cells = made.select_one(".notebook").find_all(class_="cell", recursive=False)
+    assert len(cells) == 6 + bool(text.strip()) * 2
+    assert cells[-1].select_one("pre.code").get_text() == "y = 2 < 3"
+    assert cells[-2].em is None
+    assert cells[-2].b.get_text() == "it"
+
+
+def test_what_honest_students_show_is_there():
+    table = (
+        '<div>\n<style scoped>td { color: red }</style><table border="1" class="dataframe">\n'
+        '<thead><tr style="text-align: right;"><th></th><th>loss</th></tr></thead>'
+        "<tbody><tr><th>0</th><td>2.5</td></tr></tbody></table></div>"
+    )
+    outputs = [
+        new_output("display_data", data={"text/html": table, "text/plain": "t"}),
+        new_output("display_data", data={"image/png": PIXEL + "\n"}, metadata={"image/png": {"width": 9, "height": 7}}),
+        new_output("display_data", data={"image/svg+xml": "<svg xmlns='http://www.w3.org/2000/svg'/>"}),
+        new_output("display_data", data={"text/latex": "$x < y$"}),
+        new_output("stream", text="\x1b[31mred\x1b[0m <b>"),
+    ]
+    text = "Some *words*, $a < b$, a [link](https://pytorch.org), <details><summary>More</summary>\n\nhidden</details>"
+    markup = shown([new_code_cell("1", outputs=outputs), new_markdown_cell(text)])
+    for piece in (
+        *('class="dataframe"', "text-align:right", "<td>2.5</td>", PIXEL, 'width="9"', "data:image/svg+xml;base64,"),
+        *("<mi>x</mi><mo>&lt;</mo><mi>y</mi>", "ansi-red", "&lt;b&gt;", "<em>words</em>", "<mi>a</mi><mo>&lt;</mo>"),
+        *('href="https://pytorch.org"', "<summary>More"),
+    ):
+        assert piece in markup, piece
+
+
+def test_a_page_has_no_script_and_loads_nothing():
+    made = page(marked(MISTAKEN), HANDED_OUT)
+    assert f'content="{POLICY}"' in made.replace("&#39;", "'")
+    assert "script-src" not in POLICY
+    assert "default-src 'none'" in POLICY
+    soup = BeautifulSoup(made, "html.parser")
+    assert not soup.select("script, link, iframe, object, embed")
+    assert not [picture["src"][:40] for picture in soup.select("img") if not picture["src"].startswith("data:")]
+    assert "url(" not in soup.style.get_text()
+    assert "@import" not in soup.style.get_text()
+
+
+def test_formgrader_cleans_text_cells_too():
+    settings = Config()
+    settings.HTMLExporter.filters = {"markdown2html": "autograder.nbgrader_plugin.formgrader.server.markdown2html"}
+    for text in EVIL.values():
+        made = HTMLExporter(config=settings).from_notebook_node(whole([new_markdown_cell(text)]))[0]
+        body = made[made.index("<main") : made.index("</main>")]
+        assert dangers(body) == []
+    code = "```python\nfor x in y:\n    pass\n```"
+    made = HTMLExporter(config=settings).from_notebook_node(whole([new_markdown_cell(code)]))[0]
+    assert '<span class="k">for</span>' in made
+
+
+@pytest.mark.parametrize("text", ["", "a\ud800b", "a\x00b", "\x85", "\x9b31m"])
+def test_odd_characters_leave_nobody_without_a_page(text):
+    outputs = [
+        new_output("stream", text=text),
+        new_output("display_data", data={"text/html": text, "text/latex": text}),
+    ]
+    cell = new_code_cell("1", outputs=[sanitised_output(output) for output in outputs])
+    assert shown([cell]).encode()
+
+
+def sanitised_output(output):
+    [clean] = _cleaned(output, 1)
+    return clean
+
+
+def test_pictures_attached_to_a_cell_are_its_own():
+    twins = [new_markdown_cell("![p](attachment:p.png)") for _ in range(2)]
+    for twin, data in zip(twins, (PIXEL, PIXEL[::-1]), strict=True):
+        twin.attachments = {"p.png": {"image/png": data}}
+    made = page(whole(twins))
+    assert PIXEL in made
+    assert PIXEL[::-1] in made
+
+
+def test_a_picture_that_is_not_attached_leaves_nobody_without_a_page():
+    assert 'alt="p"' in shown([new_markdown_cell("![p](attachment:gone.png)")])
+
+
+def test_what_nobody_reads_in_feedback_is_left_out():
+    notebook = marked(MISTAKEN)
+    made = page(notebook, HANDED_OUT)
+    for words in ("look_around", CLAIMED.strip()):
+        assert any(words in cell.source for cell in notebook.cells)
+        assert words not in made
+
+
+def test_the_tests_that_came_with_the_notebook_are_shown_where_marks_are_missing():
+    made = page(marked(MISTAKEN), HANDED_OUT)
+    right, wrong = "Test of scaled_dot_product_attention", "Test of softmax"
+    assert right not in made
+    assert wrong in made
+
+
+def test_the_same_notebook_gives_the_same_page():
+    assert page(marked(MISTAKEN), HANDED_OUT) == page(marked(MISTAKEN), HANDED_OUT)
+
+
+def test_a_page_costs_less_than_half_a_second_and_less_than_250_kilobytes(undisturbed):
+    notebook = marked(MISTAKEN)
+    rendering._remembered_code.cache_clear()
+    rendering._remembered_markdown.cache_clear()
+    costs = []
+    for _ in range(2):
+        started = time.process_time()
+        made = page(notebook, HANDED_OUT)
+        costs.append(time.process_time() - started)
+    assert costs[0] < 2  # nothing is remembered yet
+    assert costs[1] < 0.5
+    assert len(made) < 250_000
+
+
+COSTLY = {
+    "environments": "\\begin{a}",
+    "formulas": "$\\frac{a}{b}$ ",
+    "nested divisions": "<div>",
+    "brackets": "[",
+    "links": "[a](",
+    "emphasis": "***a",
+    "tables": "a|b\n-|-\n",
+    "headings": "=\n",
+    "quotations": "> ",
+    "lists": "- ",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
+def test_a_text_made_to_cost_is_cheap(unit):
+    """As it comes out of mending: 200,000 characters in one cell at most."""
+    cell = new_markdown_cell(sanitize.markdown(unit * (200_000 // len(unit))))
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
+    started = time.process_time()
+    shown([cell, new_code_cell("1", outputs=[sanitised_output(output)])])
+    assert time.process_time() - started < 10

@@ -1,0 +1,423 @@
+"""What students hand in runs nothing and asks for nothing in Formgrader's pages, and Formgrader itself works as before.
+
+A server as an instructor starts it, on a gradebook with a student who tried everything; a real browser looks at it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import NOTEBOOKS, ROOT, read
+from nbgrader.api import Gradebook
+from nbgrader.server_extensions.formgrader.handlers import template_path
+from playwright.sync_api import expect
+from proofs import ATTENTION, MARKING
+from test_browser import BROWSER, browser, kept, page  # noqa: F401 (fixtures)
+from test_browser import pytestmark as where_there_is_a_browser
+from test_pages import EVIL, PIXEL
+
+from autograder.nbgrader_plugin.formgrader.server import FILES_POLICY, HEADER, ON_CLICK
+from autograder.nbgrader_plugin.formgrader.written_answers import TABLE, measures
+from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.nbgrader_plugin.intake.sanitize import html
+from autograder.sample_class import filled_in
+from autograder.spec.course import exercises
+
+pytestmark = [
+    *where_there_is_a_browser,
+    pytest.mark.depends_on(
+        *MARKING,
+        *ATTENTION,
+        "../tests/engine/test_feedback_pages.py",
+        "../tests/journeys/test_browser.py",
+        together=True,
+    ),
+]
+NAME = "05-attention"
+DOES = "window.hacked = 1; fetch('/hacked')"
+RUNNING = [
+    f"<script>{DOES}</script>",
+    f"<script src='evil.js'></script><script src='/hacked.js'></script><script nonce=''>{DOES}</script>",
+    f'<img src="nowhere.png" onerror="{DOES}"><body onload="{DOES}"><details open ontoggle="{DOES}">x</details>',
+    f'<svg onload="{DOES}"><script>{DOES}</script><image href="/hacked.png"/></svg>',
+    '<iframe srcdoc="<script>parent.hacked = 1</script>"></iframe><iframe src="/hacked"></iframe>',
+    '<iframe src="javascript:parent.hacked = 1"></iframe><object data="/hacked"></object><embed src="/hacked">',
+    f'<a id="link" href="javascript:{DOES}">x</a><input autofocus onfocus="{DOES}">',
+    "<link rel=stylesheet href='/hacked.css'><style>@import '/hacked.css'; p { background: url(/hacked.png) }</style>",
+    "<img src='/hacked.png'><img src='https://evil.example/hacked.png'><video src='/hacked' poster='/hacked.png'>",
+    "<form id=form action='https://evil.example/hacked'><button>ok</button></form><base href='/hacked/'>",
+    f"<script type='text/x-mathjax-config'>{DOES}</script><math href='javascript:{DOES}'>x</math>",
+]
+AWAY = "<meta http-equiv=refresh content='0; url=/hacked'>"
+CONFIGURATION = "import pathlib\npathlib.Path('hacked').touch()\nc = get_config()\n"
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory):
+    """A course's folder with a gradebook, in which two were marked: as it came in, and with nothing cleaned."""
+    place = tmp_path_factory.mktemp("course")
+    (place / "autograder").symlink_to(ROOT / "autograder")
+    shutil.copy(ROOT / "nbgrader_config.py", place)
+    for kind in ("solutions", "course"):
+        shutil.copytree(ROOT / kind / NAME, place / kind / NAME)
+    for student in ("eve", "raw"):
+        folder = place / "classroom" / "submitted" / student / NAME
+        folder.mkdir(parents=True)
+        nbformat.write(submission(), folder / f"{NAME}.ipynb")
+        (folder / "evil.html").write_text(f"<title>calm</title><script>document.title = 'hacked'; {DOES}</script>")
+        (folder / "evil.js").write_text(DOES)
+        (folder / "nbgrader_config.py").write_text(CONFIGURATION)
+    command = [sys.executable, "-m", "nbgrader", "autograde", NAME]
+    done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    marked = place / "classroom" / "autograded" / "raw" / NAME / f"{NAME}.ipynb"
+    notebook = nbformat.read(marked, as_version=4)
+    for evil in RUNNING:  # as if nothing cleaned them
+        output = nbformat.v4.new_output("display_data", data={"text/html": evil})
+        script = nbformat.v4.new_output("display_data", data={"application/javascript": DOES})
+        notebook.cells.append(nbformat.v4.new_code_cell("1", outputs=[output, script]))
+    nbformat.write(notebook, marked)
+    return place
+
+
+def environment(place):
+    kept = {key: value for key, value in os.environ.items() if key != "COURSE_CLASSROOM"}
+    home = place / "home"
+    home.mkdir(exist_ok=True)
+    path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
+    return kept | {"PYTHONPATH": str(place), "HOME": str(home), "PATH": path}
+
+
+def submission():
+    notebook = filled_in(read("course", NAME), {one.name: one.source for one in exercises(NAME)})
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
+    notebook.metadata.pop("name")
+    middle = [cell for cell in notebook.cells if cell.cell_type == "code" and not grade_id(cell).startswith("test_")][3]
+    middle.source += "\nimport time; time.sleep(2)"  # how far marking is stands still here: a page asks each 0.3 s
+    for evil in [*RUNNING, *EVIL.values(), AWAY]:
+        notebook.cells.append(nbformat.v4.new_markdown_cell(evil))
+        shown = f"from IPython.display import HTML, SVG, Javascript, Markdown, display\ndisplay(HTML({evil!r}))"
+        notebook.cells.append(nbformat.v4.new_code_cell(f"{shown}\ndisplay(Markdown({evil!r}), Javascript({DOES!r}))"))
+    notebook.cells.append(nbformat.v4.new_markdown_cell(f"$\\sqrt{{d_k}}$ ![p](data:image/png;base64,{PIXEL})"))
+    [written] = [cell for cell in notebook.cells if grade_id(cell) == "written_scaling"]
+    written.source = "Because of the variance. " + RUNNING[2]
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def server(classroom):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["jupyter", "lab", "--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
+    with (classroom / "log").open("w") as log:
+        running = subprocess.Popen(command, cwd=classroom, env=environment(classroom), stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{address}/api").close()
+                break
+            time.sleep(0.2)
+        yield address
+    finally:
+        running.terminate()
+        running.wait(30)
+
+
+@contextlib.contextmanager
+def gradebook(classroom):
+    with Gradebook(f"sqlite:///{classroom}/classroom/gradebook.db", "transformers") as found:
+        yield found
+
+
+def sheet(classroom, student):
+    with gradebook(classroom) as book:
+        return book.find_submission_notebook(NAME, NAME, student).id
+
+
+def answer(server, path):
+    """What the server answers, without a browser: status, headers."""
+    connection = http.client.HTTPConnection(server.removeprefix("http://"), timeout=60)
+    connection.request("GET", path)
+    reply = connection.getresponse()
+    reply.read()
+    return reply.status, dict(reply.getheaders())
+
+
+@pytest.fixture
+def asked(page):  # noqa: F811
+    """All that the page asks the network for: what its policy keeps it from asking fails as "csp" and is no request."""
+    found: list[str] = []
+    page.on("requestfinished", lambda request: found.append(request.url))
+    page.on(
+        "requestfailed", lambda request: request.failure == "csp" or found.append(f"{request.url} {request.failure}")
+    )
+    return found
+
+
+def astray(server, asked):
+    """What was asked for that neither Formgrader's pages nor a picture beside the notebook is."""
+    fine = (f"{server}/formgrader/", "data:", "blob:")
+    return [url for url in asked if not url.startswith(fine) or "hacked" in url]
+
+
+def test_every_page_has_the_policy_and_each_its_own_word(server, classroom):
+    pages = ["manage_assignments", "gradebook", f"gradebook/{NAME}", "manage_students", "no/such/page"]
+    found = {
+        answer(server, f"/formgrader/{name}")[1][HEADER] for name in [*pages, f"submissions/{sheet(classroom, 'eve')}/"]
+    }
+    assert len(found) == len(pages) + 1
+    for one in found:
+        assert one.startswith("default-src 'none'; script-src 'nonce-")
+        assert "'unsafe-inline'" not in one.partition("style-src")[0]
+        assert "'self'" not in one.partition("connect-src")[0]
+    assert "nonce" not in answer(server, "/lab")[1].get(HEADER, "")  # the rest of the server is as it was
+
+
+@pytest.mark.parametrize("student", ["eve", "raw"])
+def test_a_submission_runs_nothing_and_asks_for_nothing(server, classroom, page, asked, student):  # noqa: F811
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, student)}/")
+    expect(page.locator(".nbgrader_cell").first).to_be_visible()
+    for link in page.locator("#link").all():
+        link.evaluate("link => link.click()")
+    for form in page.locator("#form").all():
+        form.evaluate("form => form.submit()")
+    page.wait_for_timeout(2000)
+    assert page.evaluate("window.hacked") is None
+    assert astray(server, asked) == []
+    where = page.url.partition("?")[0]  # Formgrader itself notes behind it which answer has the focus
+    assert where == f"{server}/formgrader/submissions/{sheet(classroom, student)}/"
+    if student == "eve":
+        assert page.locator("math msqrt").count() > 0, "formulas are set"
+        assert (
+            "Because of the variance"
+            in page.locator(".nbgrader_cell", has=page.locator("#written_scaling")).inner_text()
+        )
+
+
+def test_formgrader_lists_and_saves_a_mark_and_a_comment(server, classroom, page, asked):  # noqa: F811
+    page.goto(f"{server}/formgrader/gradebook/{NAME}/{NAME}")
+    expect(page.locator("#main-table tr")).to_have_count(2)
+    page.locator("#toggle_names").click()
+    expect(page.locator("#toggle_names")).to_have_text("Hide All Names")
+    # what is typed before the marks are there is overwritten by them
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'eve')}/", wait_until="networkidle")
+    assert page.evaluate("document.activeElement.classList.contains('tabbable')"), "the keyboard goes on from a field"
+    page.locator("span.name-hidden").first.click()
+    expect(page.locator("span.name-shown").first).to_be_visible()
+    page.locator("#written_scaling").fill("2")
+    page.locator("#written_scaling-comment").fill("Good. *Why*?")
+    page.locator("#written_scaling").focus()
+    page.locator("#softmax-comment").focus()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        page.wait_for_timeout(500)
+        with gradebook(classroom) as book:
+            grade = book.find_grade("written_scaling", NAME, NAME, "eve")
+            comment = book.find_comment("written_scaling", NAME, NAME, "eve")
+            if grade.manual_score == 2 and comment.manual_comment == "Good. *Why*?":
+                break
+    else:
+        raise AssertionError("neither mark nor comment were saved")
+    page.reload()
+    expect(page.locator("#written_scaling")).to_have_value("2")
+    assert astray(server, asked) == []
+
+
+def test_the_policy_names_every_button_of_nbgraders_templates():
+    used = {
+        what
+        for path in Path(template_path).rglob("*")
+        if path.is_file()
+        for what in re.findall(r'\son[a-z]+="([^"]*)"', path.read_text("utf-8"), re.IGNORECASE)
+    }
+    assert used == set(ON_CLICK)
+
+
+@pytest.mark.parametrize("where", ["manage_students", "manage_assignments"])
+def test_the_buttons_that_add_something_open_their_forms(server, page, where):  # noqa: F811
+    page.goto(f"{server}/formgrader/{where}")
+    page.get_by_role("link", name="Add new").click()
+    expect(page.locator(".modal.in")).to_be_visible()
+    assert not page.errors
+
+
+@pytest.mark.parametrize("where", ["manage_students", f"manage_submissions/{NAME}"])
+def test_who_has_no_name_is_listed_by_id_and_others_by_name(server, classroom, page, asked, where):  # noqa: F811
+    with gradebook(classroom) as book:
+        book.update_or_create_student("raw", first_name="Ngozi", last_name="Okafor")
+    page.goto(f"{server}/formgrader/{where}")
+    rows = page.locator("#main-table tr")
+    expect(rows).to_have_count(2)
+    assert sorted(row.locator("a").first.inner_text() for row in rows.all()) == ["Okafor, Ngozi", "eve"]
+    assert "None, None" not in page.locator("#main-table").inner_text()
+    kept(page, f"formgrader-{where.partition('/')[0]}")
+    assert astray(server, asked) == []
+    assert not page.errors
+
+
+def test_beside_a_written_answer_stand_the_rubric_and_answers_at_three_levels(server, classroom, page, asked):  # noqa: F811
+    page.set_viewport_size({"width": 1300, "height": 1000})
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'eve')}/")
+    answer = page.locator(".nbgrader_cell", has=page.locator("#written_scaling"))
+    answer.scroll_into_view_if_needed()
+    beside = answer.locator(".beside")
+    expect(beside).to_contain_text("Rubric")
+    expect(beside).to_contain_text("states the variance as a function of")
+    assert page.locator(".beside").count() == 1, "beside no other cell"
+    assert [one.inner_text() for one in beside.locator("summary").all()] == [f"{n} of 3 points" for n in (3, 2, 1)]
+    for one in beside.locator("details").all():
+        one.locator("summary").evaluate("summary => summary.click()")  # by mouse, a page that settles may be missed
+        expect(one.locator("p").first).to_be_visible()
+    expect(beside).to_contain_text("Each has variance 1 if the entries")
+    assert beside.locator("math").count() > 5, "formulas are set"
+    own = answer.locator(".text_cell_render").bounding_box()
+    assert beside.bounding_box()["x"] >= own["x"] + own["width"], "beside it, not below"
+    beside.locator("details").nth(1).scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    kept(page, "formgrader-written")
+    assert astray(server, asked) == []
+    assert not [error for error in page.errors if "mathjax" in error.lower()]
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'raw')}/")
+    expect(page.locator(".beside")).to_have_count(1)
+
+
+def watched(page):  # noqa: F811
+    """Notes what the list of submissions says of their state from now on; what it said."""
+    page.evaluate("""() => {
+        window.states = new Set();
+        new MutationObserver(() => document.querySelectorAll(".status div").forEach(one => states.add(one.innerText)))
+            .observe(document.querySelector("#main-table"), {childList: true, subtree: true});
+    }""")
+    return lambda: page.evaluate("[...states]")
+
+
+def test_who_opens_the_list_later_sees_what_is_marked_and_what_waits(server, classroom, page):  # noqa: F811
+    address = f"{server}/formgrader/manage_submissions/{NAME}"
+    page.goto(address)
+    rows = {
+        student: page.locator("#main-table tr", has=page.locator(".student-id", has_text=student))
+        for student in ("eve", "raw")
+    }
+    for row in rows.values():
+        row.locator(".autograde a").click()
+    expect(rows["raw"].locator(".status")).to_contain_text("waits for 1 before it")
+    kept(page, "formgrader-marks")
+    page.goto(address)
+    states = watched(page)
+    for row in rows.values():
+        expect(row.locator(".status")).to_contain_text(re.compile("getting ready|marking|waits"))
+    for row in rows.values():
+        expect(row.locator(".status .label")).to_be_visible(timeout=300_000)
+        expect(row.locator(".score")).to_contain_text(" / ")
+    assert any(state.startswith("marking: ") for state in states()), states()
+    assert not page.errors
+
+
+def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom, page):  # noqa: F811
+    with gradebook(classroom) as book:
+        grade = book.find_grade("written_scaling", NAME, NAME, "raw")
+        grade.manual_score, grade.needs_manual_grade = 1.5, False
+        book.find_comment("written_scaling", NAME, NAME, "raw").manual_comment = "The gradients?"
+        book.find_grade("test_softmax", NAME, NAME, "raw").manual_score = 4
+        book.db.commit()
+    marked = classroom / "classroom" / "autograded" / "raw" / NAME / f"{NAME}.ipynb"
+    before = marked.stat().st_mtime_ns
+    page.goto(f"{server}/formgrader/manage_submissions/{NAME}")
+    row = page.locator("#main-table tr", has=page.locator(".student-id", has_text="raw"))
+    status = row.locator(".status")
+    states = watched(page)  # from the beginning: a warm clerk marks in a second or two
+    row.locator(".autograde a").click()
+    expect(status).to_contain_text("getting ready")
+    answers = answer(server, f"/formgrader/api/marking/{NAME}")
+    assert answers[0] == 200, "the server answers meanwhile"
+    expect(page.locator("#success-modal")).to_be_visible(timeout=300_000)
+    kept(page, "formgrader-marked-again")
+    expect(status).to_have_text("graded")  # nothing asks for a person, so it is not "needs manual grading"
+    assert any(re.fullmatch(r"marking: [1-9]\d* of 12 answers", state) for state in states()), states()
+    assert marked.stat().st_mtime_ns > before
+    with gradebook(classroom) as book:
+        assert book.find_grade("written_scaling", NAME, NAME, "raw").score == 1.5
+        assert not book.find_grade("written_scaling", NAME, NAME, "raw").needs_manual_grade, "its words are the same"
+        assert book.find_comment("written_scaling", NAME, NAME, "raw").manual_comment == "The gradients?"
+        assert book.find_grade("test_softmax", NAME, NAME, "raw").score == 4
+    page.goto(f"{server}/formgrader/submissions/{sheet(classroom, 'raw')}/")
+    expect(page.locator("#written_scaling")).to_have_value("1.5")
+    expect(page.locator("#written_scaling-comment")).to_have_value("The gradients?")
+
+
+@pytest.mark.depends_on(*MARKING, "../course", "../solutions")
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_levels(name):
+    found = measures(ROOT / "solutions" / name / f"{name}.ipynb")
+    assert set(found) == {grade_id(cell) for cell in read("course", name).cells if "written_" in (grade_id(cell) or "")}
+    for question, measure in found.items():
+        worth = [float(points) for points in re.findall(r"^- (\d+) point", measure.rubric, re.MULTILINE)]
+        assert sum(worth) == measure.points, question
+        assert [sample.points for sample in measure.samples] == [3, 2, 1], question
+        assert measure.samples[0].answer, question
+        for sample in measure.samples[1:]:
+            given = [
+                {"½": 0.5}.get(one) or float(one) for one in re.findall(r"(?:^|[.]\s+)(1|½|0)\s+for\s", sample.why)
+            ]
+            assert len(given) == len(worth), f"{question}: one for each line of the rubric"
+            assert sum(given) == sample.points, question
+            assert 50 <= len(sample.answer.split()) <= 150, question
+
+
+def test_no_sample_answer_is_handed_out():
+    released = "".join(path.read_text("utf-8") for path in (ROOT / "course").rglob("*.ipynb"))
+    for rows in tomllib.loads((ROOT / "autograder" / "exercises" / TABLE).read_text("utf-8")).values():
+        for row in rows:
+            first = row["answer"].strip().splitlines()[0]
+            assert len(first) > 40
+            assert first not in released
+
+
+def test_a_file_that_was_handed_in_runs_nothing_where_the_server_shows_it(server, classroom, page, asked):  # noqa: F811
+    where = f"/formgrader/submissions/{sheet(classroom, 'eve')}/evil.html"
+    status, headers = answer(server, where)
+    assert (status, headers[HEADER]) == (200, FILES_POLICY)
+    page.goto(server + where)
+    page.wait_for_timeout(1000)
+    assert page.title() == "calm"
+    assert astray(server, asked) == []
+
+
+def test_no_link_makes_formgrader_run_a_students_configuration(server, classroom):
+    asked = f"/formgrader?path=classroom/submitted/eve/{NAME}"
+    assert answer(server, asked)[0] == 403
+    assert not (classroom / "hacked").exists()
+    assert answer(server, "/formgrader?path=.")[0] == 302
+    assert answer(server, "/formgrader")[0] == 302
+    assert asked not in html(f"<img src='{asked}'><a href='{asked}'>x</a><img src='../../../formgrader?path=x'>")
+
+
+@pytest.mark.parametrize(
+    "address", ["/x", "\\x", "//x", "../x", "a/%2e%2e/../x", "%2E%2e/x", " /x", "a\t/../x", ".\t./x"]
+)
+def test_an_address_leads_to_no_other_part_of_a_server(address):
+    assert "src" not in html(f'<img src="{address}">')
+    assert "href" not in html(f'<a href="{address}">x</a>')
+
+
+@pytest.mark.parametrize(
+    "address", ["plot.png", "files/plot%201.png", "a..b/x.png", "./x.png", "#top", "https://x.org/../"]
+)
+def test_an_address_beside_the_notebook_is_kept(address):
+    assert f'href="{address}"' in html(f'<a href="{address}">x</a>')
+    assert address.startswith(("#", "https:")) or f'src="{address}"' in html(f'<img src="{address}">')

@@ -1,0 +1,420 @@
+"""`autograder grade` leaves a classroom as nbgrader would, whatever happens to it on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from class_copies import BEST, FULL, NAME, copy_of_the_course, files, gradebook, notebook, processes_of, put, run, start
+from nbgrader.api import Gradebook
+from proofs import ATTENTION, MARKING
+
+from autograder.spec.course import exercise
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grade")]
+
+in_every_way = pytest.mark.depends_on(*MARKING, *ATTENTION)  # of what can disturb a run; a minute or half of one each
+
+LATE = """
+from nbgrader.plugins import BasePlugin
+class Late(BasePlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return 0.25 * (total_seconds_late // 3600)
+"""
+WRONG = BEST | {"softmax": exercise("softmax").mistakes[0].source}
+SUBMISSIONS = {
+    "perfect": notebook(),
+    "her-twin": notebook(),
+    "mistaken": notebook(WRONG),
+    "blank": notebook({}),
+    "dies": notebook(BEST | {"softmax": "import os\nos._exit(1)"}),
+    "prints": notebook(BEST | {"softmax": BEST["softmax"] + "\nprint(softmax(torch.ones(2, 2)))\n1 / 0"}),
+    "not-json": b"this is my homework",
+    "José 张 o'Neil": notebook(),
+}
+
+
+def hand_in(classroom: Path) -> Path:
+    for student, content in SUBMISSIONS.items():
+        put(classroom, student, content)
+    put(classroom, "renamed", notebook(), "my homework.ipynb")
+    put(classroom, "no-notebook", b"I could not export it", "homework.txt")
+    put(classroom, "with-data", notebook(), when="2026-01-01 10:00:00 UTC")
+    put(classroom, "with-data", b"1,2\n", "data/mine.csv")
+    put(classroom, "late", notebook(WRONG), when="2026-01-02 15:30:00 UTC")
+    return classroom
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    root = copy_of_the_course(
+        tmp_path_factory.mktemp("elsewhere") / "a course", "c.AssignLatePenalties.plugin_class = 'late.Late'\n"
+    )
+    (root / "late.py").write_text(LATE)
+    run(root, root / "release", "nbgrader", "generate_assignment", NAME)
+    run(root, root / "release", "nbgrader", "db", "assignment", "add", NAME, "--duedate=2026-01-02 12:00:00 UTC")
+    return root
+
+
+def classroom_in(place: Path, course: Path) -> Path:
+    """A classroom to which the assignment is known, and nobody has handed in anything."""
+    place.mkdir(exist_ok=True)
+    shutil.copy(course / "release" / "gradebook.db", place)
+    return place
+
+
+@pytest.fixture
+def fresh(course, tmp_path):
+    return classroom_in(tmp_path / "class", course)
+
+
+@pytest.fixture(scope="module")
+def by_nbgrader(course, tmp_path_factory):
+    place = hand_in(classroom_in(tmp_path_factory.mktemp("nbgrader"), course))
+    run(course, place, "nbgrader", "autograde", NAME)
+    run(course, place, "nbgrader", "generate_feedback", NAME)
+    return place
+
+
+@pytest.fixture(scope="module")
+def by_us(course, tmp_path_factory):
+    place = hand_in(classroom_in(tmp_path_factory.mktemp("ours"), course))
+    run(course, place, "autograder", "grade", NAME)
+    return place
+
+
+@pytest.fixture
+def marked(by_us, tmp_path):
+    """A copy of the marked classroom, as it stands."""
+    place = tmp_path / "copy"
+    shutil.copytree(by_us, place, copy_function=shutil.copy2)
+    return place
+
+
+def markings(place: Path) -> list[str]:
+    """Who was marked, in order, since the classroom is there."""
+    lines = (place / "marked" / "history.jsonl").read_text().splitlines()
+    return [json.loads(line)["student"] for line in lines]
+
+
+def test_every_score_comment_penalty_and_file_is_as_nbgrader_leaves_them(by_nbgrader, by_us):
+    ours, theirs = gradebook(by_us), gradebook(by_nbgrader)
+    assert ours == theirs
+    assert ours["late"]["score"][2] == 0.75
+    assert ours["perfect"]["score"][0] == FULL
+    kept = files(by_nbgrader, "autograded", "feedback")
+    assert files(by_us, "autograded", "feedback") == kept
+    assert len(kept) > 2 * len(SUBMISSIONS)
+    modes = {p: (by_nbgrader / p).stat().st_mode for p in kept}
+    assert {p: (by_us / p).stat().st_mode for p in kept} == modes
+
+
+def test_students_who_handed_in_the_same_are_marked_by_one_run_of_it(by_us):
+    lines = [json.loads(line) for line in (by_us / "marked" / "history.jsonl").read_text().splitlines()]
+    seconds = {line["student"]: line["seconds"] for line in lines}
+    assert seconds["perfect"] == seconds["her-twin"]
+    assert {line["student"]: line["earned"] for line in lines}["perfect"] == FULL
+
+
+def test_a_second_run_marks_nobody_and_changes_nothing(course, marked):
+    before, book = markings(marked), gradebook(marked)
+    times = {p: (marked / p).stat().st_mtime_ns for p in files(marked, "autograded", "feedback")}
+    assert "12 unchanged" in run(course, marked, "autograder", "grade", NAME)
+    assert markings(marked) == before
+    assert {p: (marked / p).stat().st_mtime_ns for p in times} == times
+    assert gradebook(marked) == book
+
+
+def test_only_what_changed_is_marked_again_and_what_people_said_stays(course, marked):
+    before = len(markings(marked))
+    with Gradebook(f"sqlite:///{marked}/gradebook.db", "transformers") as book:
+        for student in ("perfect", "blank"):
+            grade = book.find_grade("test_softmax", NAME, NAME, student)
+            grade.manual_score, grade.extra_credit = 1.5, 0.5
+            book.find_comment("softmax", NAME, NAME, student).manual_comment = "Seen in my office."
+        book.db.commit()
+    put(marked, "blank", notebook(WRONG))
+    said = run(course, marked, "autograder", "grade", NAME)
+    assert "2 marked" in said, said  # one of them only his feedback
+    assert "10 unchanged" in said
+    assert markings(marked)[before:] == ["blank"]
+    book = gradebook(marked)
+    for student in ("perfect", "blank"):
+        assert ("softmax", None, "Seen in my office.") in book[student]["comments"]
+        [grade] = [grade for grade in book[student]["grades"] if grade[0] == "test_softmax"]
+        assert grade[2:4] == (1.5, 0.5)
+        page = (marked / "feedback" / student / NAME / f"{NAME}.html").read_text("utf-8")
+        assert "Seen in my office." in page
+    assert "12 unchanged" in run(course, marked, "autograder", "grade", NAME)
+
+
+@in_every_way
+def test_force_marks_all_again_and_one_student_alone(course, marked):
+    book, before = gradebook(marked), len(markings(marked))
+    assert "1 marked" in run(course, marked, "autograder", "grade", NAME, "--student", "mistaken", "--force")
+    assert "12 marked" in run(course, marked, "autograder", "grade", "--all", "--force", "--workers", "1")
+    assert len(markings(marked)) == before + 13
+    assert gradebook(marked) == book
+
+
+@in_every_way
+@pytest.mark.parametrize("lost", ["gradebook.db", f"autograded/late/{NAME}", f"feedback/late/{NAME}/{NAME}.html"])
+def test_what_is_lost_is_made_again(course, marked, by_us, lost):
+    place = marked / lost
+    if place.is_dir():
+        shutil.rmtree(place)
+    else:
+        place.unlink()
+    if lost == "gradebook.db":
+        shutil.copy(course / "release" / "gradebook.db", place)
+    run(course, marked, "autograder", "grade", NAME)
+    assert gradebook(marked) == gradebook(by_us)
+    assert files(marked, "autograded", "feedback") == files(by_us, "autograded", "feedback")
+
+
+@in_every_way
+def test_two_at_once_do_not_harm_each_other(course, fresh, by_us):
+    hand_in(fresh)
+    both = [start(course, fresh, "autograder", "grade", NAME, "--workers", "1") for _ in range(2)]
+    said = [process.communicate(timeout=300)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert sorted(markings(fresh)) == sorted(set(markings(fresh)))
+    assert any("12 unchanged" in each for each in said), said
+    assert gradebook(fresh) == gradebook(by_us)
+
+
+@in_every_way
+def test_beside_nbgraders_own_command_nothing_is_lost(course, fresh, by_us):
+    hand_in(fresh)
+    both = [
+        start(course, fresh, "autograder", "grade", NAME, "--workers", "1"),
+        start(course, fresh, "nbgrader", "autograde", NAME, "--force"),
+    ]
+    for process in both:
+        process.communicate(timeout=300)
+    run(course, fresh, "autograder", "grade", NAME)
+    assert gradebook(fresh) == gradebook(by_us)
+    assert files(fresh, "autograded", "feedback") == files(by_us, "autograded", "feedback")
+
+
+@in_every_way
+def test_what_cannot_be_taken_is_left_out_and_who_cannot_be_listed_is_named(course, fresh):
+    put(fresh, "with-a-film", notebook())
+    with (fresh / "submitted" / "with-a-film" / NAME / "film.mp4").open("wb") as film:
+        film.truncate(2**30)
+    put(fresh, "{braces}", notebook())
+    put(fresh, "[brackets]", notebook())
+    put(fresh, "links", b"nothing", "notes.txt")
+    (fresh / "submitted" / "links" / NAME / f"{NAME}.ipynb").symlink_to(course / "solutions" / NAME / f"{NAME}.ipynb")
+    said = run(course, fresh, "autograder", "grade", NAME, status=1)
+    assert "3 marked, 0 unchanged, 1 failed" in said
+    assert "“{braces}” has no mark: its name has a brace" in said
+    book = gradebook(fresh)
+    assert {name: book[name]["score"][0] for name in ("with-a-film", "[brackets]", "links")} == {
+        "with-a-film": FULL,
+        "[brackets]": FULL,
+        "links": 0,
+    }
+    page = (fresh / "feedback" / "links" / NAME / f"{NAME}.html").read_text("utf-8")
+    assert "is a symbolic link" in page
+    ours, kept = gradebook(fresh), files(fresh, "autograded", "feedback")
+    for folder in ("autograded", "feedback"):
+        shutil.rmtree(fresh / folder)
+    run(course, fresh, "nbgrader", "autograde", NAME, status=1)  # it says so too
+    run(course, fresh, "nbgrader", "generate_feedback", NAME)
+    assert gradebook(fresh) == ours
+    assert files(fresh, "autograded", "feedback") == kept
+
+
+@in_every_way
+def test_a_full_disk_is_said_and_once_there_is_room_the_same_command_goes_on(course, tmp_path, by_us):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("only root may mount a small disk to fill up")
+    try:
+        place = hand_in(classroom_in(disk / "class", course))
+        with contextlib.suppress(OSError), (disk / "film").open("wb") as film:
+            while film.write(b"x" * 2**16):
+                film.flush()
+        os.truncate(disk / "film", max(0, (disk / "film").stat().st_size - 400_000))
+        said = run(course, place, "autograder", "grade", NAME, status=1)
+        assert "No space left" in said or "full" in said
+        subprocess.run(["mount", "-o", "remount,size=200m", disk], check=True)
+        run(course, place, "autograder", "grade", NAME)
+        assert gradebook(place) == gradebook(by_us)
+        assert files(place, "autograded", "feedback") == files(by_us, "autograded", "feedback")
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+@pytest.fixture
+def scarce():
+    """A group of processes whose memory can be made scarce; the kernel ends one of them if it runs out."""
+    group = Path(f"/sys/fs/cgroup/memory/grade-{os.getpid()}")
+    try:
+        group.mkdir()
+    except OSError:
+        pytest.skip("only where this process may make a memory control group (version 1) can memory be made to run out")
+    yield group
+    until = time.monotonic() + 20
+    while (group / "cgroup.procs").read_text() and time.monotonic() < until:
+        time.sleep(0.1)
+    group.rmdir()
+
+
+def squeeze(group: Path) -> None:
+    """No more memory for these processes than they have at this moment."""
+    for share in (0.9, 0.95, 1.0, 1.02, 1.05):  # what is merely cached can be taken away; less than is in use cannot be
+        with contextlib.suppress(OSError):
+            usage = int((group / "memory.usage_in_bytes").read_text())
+            (group / "memory.limit_in_bytes").write_text(str(int(usage * share)))
+            return
+
+
+@in_every_way
+def test_out_of_memory_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, by_us, scarce):
+    hand_in(fresh)
+    history = fresh / "marked" / "history.jsonl"
+    for wanted in (0, 1, 5):
+        (scarce / "memory.limit_in_bytes").write_text("-1")
+        process = start(
+            course, fresh, "autograder", "grade", NAME, "--workers", "1",
+            preexec_fn=lambda: (scarce / "cgroup.procs").write_text(str(os.getpid())),
+        )  # fmt: skip
+        until = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < until:
+            if len(markings(fresh) if history.is_file() else []) >= wanted:
+                break
+            time.sleep(0.01)
+        time.sleep(0 if wanted else 1.5)
+        try:
+            while process.poll() is None and time.monotonic() < until + 60:
+                squeeze(scarce)
+                time.sleep(0.1)
+            said, _ = process.communicate(timeout=1)
+        finally:
+            for pid in (scarce / "cgroup.procs").read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+        assert process.returncode != 0, said
+    killed = dict(line.split() for line in (scarce / "memory.oom_control").read_text().splitlines())
+    assert int(killed["oom_kill"]) >= 3, killed
+    run(course, fresh, "autograder", "grade", NAME)
+    assert gradebook(fresh) == gradebook(by_us)
+    assert files(fresh, "autograded", "feedback") == files(by_us, "autograded", "feedback")
+
+
+KILLS = {True: 20, False: 6}  # with --prove, and without
+
+
+@in_every_way
+def test_killed_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, tmp_path, request):
+    """SIGKILL at many moments, with submissions coming in all the while; then once to the end."""
+    chance, kills = random.Random(20), KILLS[request.config.getoption("--prove")]
+    students = [f"student-{n}" for n in range(8)]
+    final = {student: notebook(WRONG if n % 3 else BEST, comment=student) for n, student in enumerate(students)}
+    fates = {"before": 0, "between": 0, "after": 0}
+    for number in range(kills):
+        for student in chance.sample(students, 4):
+            put(fresh, student, notebook(BEST, comment=f"{student}, version {number}"))
+        process = start(course, fresh, "autograder", "grade", NAME, "--workers", "1")
+        history, lines = fresh / "marked" / "history.jsonl", 0
+        seen = len(history.read_text().splitlines()) if history.is_file() else 0
+        wanted, deadline = chance.randrange(4), time.monotonic() + 60
+        while process.poll() is None and lines < wanted and time.monotonic() < deadline:
+            lines = (len(history.read_text().splitlines()) if history.is_file() else 0) - seen
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 3.5 if not wanted else 0.3))
+        fates["after" if process.poll() is not None else "between" if lines else "before"] += 1
+        process.kill()
+        process.communicate()
+    print(fates)
+    assert fates["between"] >= kills // 3
+    for student, content in final.items():
+        put(fresh, student, content)
+    run(course, fresh, "autograder", "grade", NAME)
+    undisturbed = classroom_in(tmp_path / "undisturbed", course)
+    for student, content in final.items():
+        put(undisturbed, student, content)
+    run(course, undisturbed, "autograder", "grade", NAME)
+    assert gradebook(fresh) == gradebook(undisturbed)
+    assert files(fresh, "autograded", "feedback") == files(undisturbed, "autograded", "feedback")
+    assert not list((fresh / "marked").rglob("*.part"))
+    until = time.monotonic() + 20
+    while processes_of(fresh) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not processes_of(fresh)
+
+
+@pytest.fixture(scope="module")
+def cluster(course, tmp_path_factory):
+    """A Dask scheduler with three workers, each a process with its own home and no classroom."""
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install 'autograder[cluster]'")
+    place = tmp_path_factory.mktemp("cluster")
+    about = place / "scheduler.json"
+    processes = []
+
+    def begin(*command):
+        environment = os.environ | {"PYTHONPATH": str(course), "OMP_NUM_THREADS": "1"}
+        environment.pop("COURSE_CLASSROOM", None)
+        log = (place / f"{len(processes)}.log").open("w")
+        command = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(about)]
+        processes.append(subprocess.Popen(command, cwd=course, env=environment, stdout=log, stderr=log))
+
+    begin("scheduler", "--port", "0", "--no-dashboard")
+    for _ in range(3):
+        begin("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(place))
+    until = time.monotonic() + 60
+    while not about.is_file() and time.monotonic() < until:
+        time.sleep(0.1)
+    yield json.loads(about.read_text())["address"], processes[1:]
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@in_every_way
+def test_a_cluster_gives_the_same_marks_also_when_workers_are_killed(course, cluster, fresh, by_us):
+    address, workers = cluster
+    hand_in(fresh)
+    process = start(course, fresh, "autograder", "grade", NAME, "--scheduler", address)
+    history, until = fresh / "marked" / "history.jsonl", time.monotonic() + 120
+    while not history.is_file() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    assert process.poll() is None, process.communicate()[0]
+    for worker in workers[:2]:
+        worker.kill()
+    said, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    assert gradebook(fresh) == gradebook(by_us)
+    assert files(fresh, "autograded", "feedback") == files(by_us, "autograded", "feedback")
+    assert len(markings(fresh)) == 12
+
+
+@in_every_way
+def test_a_worker_with_another_version_marks_nobody(course, cluster, fresh):
+    address, _ = cluster
+    put(fresh, "early", notebook({}))
+    run(course, fresh, "autograder", "grade", NAME, "--scheduler", address)  # from here on a worker knows its version
+    put(fresh, "perfect", notebook())
+    room = course / "autograder" / "exercises" / "05_attention" / "softmax.py"
+    before = room.read_text("utf-8")
+    room.write_text(before + "\nELSEWHERE = True\n", "utf-8")
+    try:
+        said = run(course, fresh, "autograder", "grade", NAME, "--scheduler", address, status=1)
+    finally:
+        room.write_text(before, "utf-8")
+    assert "this worker has another version of the course" in said
+    assert "perfect" not in gradebook(fresh)
+    assert gradebook(fresh)["early"]["score"][0] == 0

@@ -1,0 +1,98 @@
+"""Stock nbclient drives a caged kernel through the provisioner: no patch, no port, and the same cage."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from importlib.metadata import EntryPoint
+
+import nbformat
+import pytest
+from conftest import ROOT
+from jupyter_client.provisioning import KernelProvisionerFactory
+from nbclient import NotebookClient
+
+from autograder.sandbox import monitor
+from autograder.sandbox.provisioner import CagedProvisioner
+from autograder.sandbox.session import SandboxError, Template
+from autograder.spec.course import course
+
+CELLS = {
+    "prints": "print('hello')",
+    "result": "6 * 7",
+    "figure": "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
+    "error": "1 / 0",
+    "after": "import os\nprint(os.getcwd(), open('data.txt').read(), [p for p in os.listdir('/proc') if p.isdigit()])",
+    "network": "import socket\nsocket.create_connection(('127.0.0.1', 80), 1)",
+    "child": "import os, sys\nif not os.fork():\n    print('from a child', flush=True); os._exit(0)\nos.wait()[1]",
+    "rich": (
+        "from IPython.display import HTML, display\n"
+        "h = display(HTML('<b>1</b>'), display_id=True)\nh.update(HTML('<b>2</b>'))"
+    ),
+    "command": "!echo shell",
+}
+
+
+@pytest.fixture(scope="module")
+def kernelspec(tmp_path_factory):
+    """As installed: the kernelspec on Jupyter's path, and the entry point known."""
+    folder = tmp_path_factory.mktemp("jupyter")
+    shutil.copytree(ROOT / "autograder/sandbox/kernelspec", folder / "kernels" / "caged-python3")
+    factory = KernelProvisionerFactory.instance()
+    factory.provisioners["caged-fork"] = EntryPoint(
+        "caged-fork",
+        "autograder.nbgrader_plugin.marking.kernels:CourseProvisioner",
+        KernelProvisionerFactory.GROUP_NAME,
+    )
+    CagedProvisioner.template = Template(preload=("autograder.untrusted.kernel", *course().preload))
+    try:
+        CagedProvisioner.template.prove()
+    except SandboxError as error:
+        pytest.skip(str(error))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PATH", str(folder))
+        yield "caged-python3"
+    CagedProvisioner.template.close()
+    CagedProvisioner.template = None
+
+
+def run(cells, kernelspec, folder, **options):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, kernel_name=kernelspec, resources=resources, allow_errors=True, **options).execute()
+    return [cell.outputs for cell in notebook.cells]
+
+
+@pytest.mark.slow
+def test_stock_nbclient_runs_a_notebook(kernelspec, tmp_path):
+    (tmp_path / "data.txt").write_text("handed in")
+    outputs = dict(zip(CELLS, run(CELLS.values(), kernelspec, tmp_path), strict=True))
+    assert outputs["prints"][0].text == "hello\n"
+    assert outputs["result"][0].data["text/plain"] == "42"
+    assert any("image/png" in output.get("data", {}) for output in outputs["figure"])
+    assert outputs["error"][0].ename == "ZeroDivisionError"
+    assert outputs["after"][0].text == "/home/student handed in ['1']\n"
+    assert outputs["network"][0].ename == "PermissionError"
+    assert "from a child" in "".join(output.get("text", "") for output in outputs["child"])
+    assert outputs["rich"][0].data["text/html"] == "<b>2</b>"
+    assert "shell" in outputs["command"][0].text
+    pids = monitor.tree(CagedProvisioner.template._process.pid)
+    for _ in range(100):
+        if len(pids) > 1:
+            time.sleep(0.02)
+            pids = monitor.tree(CagedProvisioner.template._process.pid)
+    assert len(pids) == 1
+
+
+@pytest.mark.slow
+def test_an_endless_cell_is_interrupted_and_the_next_one_runs(kernelspec, tmp_path):
+    outputs = run(["while True: pass", "1 + 1"], kernelspec, tmp_path, timeout=1, interrupt_on_timeout=True)
+    assert outputs[0][0].ename == "KeyboardInterrupt"
+    assert outputs[1][0].data["text/plain"] == "2"
+
+
+def test_a_warm_kernel_has_what_is_slow_to_import_already(kernelspec, tmp_path):
+    outputs = run(
+        ["import sys\nprint({'torch', 'transformers', 'matplotlib.pyplot'} <= set(sys.modules))"], kernelspec, tmp_path
+    )
+    assert outputs[0][0].text == "True\n"

@@ -1,0 +1,180 @@
+"""Keys change with everything that decides what a mistake answers, and with nothing else."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from autograder.judge.diagnosis import keys
+from autograder.spec import course
+
+NAME = "LayerNorm"  # its room imports more than most
+CLOSURE = keys.closure([keys.DECIDING, *course.room_files(NAME)])
+ENGINE = [path for path in CLOSURE if not path.is_relative_to(course.home())]
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """Keys as they are when files say something else."""
+    texts: dict[Path, str] = {}
+    honest = keys.read
+    monkeypatch.setattr(keys, "read", lambda path: texts.get(path) or honest(path))
+    return texts
+
+
+def exercise_key() -> str:
+    return keys.exercise_key.__wrapped__(NAME)
+
+
+def letter_key() -> str:
+    return keys.letter_key.__wrapped__(NAME)
+
+
+def test_the_closure_holds_what_decides_and_little_else():
+    names = {path.relative_to(ROOT / "autograder").as_posix() for path in CLOSURE}
+    assert names >= {
+        *("asked/layouts.py", "asked/compare.py", "asked/inputs.py", "asked/course.py", "asked/declare.py"),
+        *("inside/responder.py", "inside/elsewhere.py", "inside/watch.py", "inside/wire.py"),
+        *("judge/asking.py", "judge/canonical.py", "judge/known.py", "judge/sketch.py", "judge/student.py"),
+        *("exercises/08_blocks/LayerNorm.py", "exercises/08_blocks/common.py"),
+    }
+    assert not names & {"judge/mark.py", "judge/diagnosis.py", "judge/report.py", "exercises/08_blocks/RMSNorm.py"}
+
+
+def test_a_closure_is_what_python_imports():
+    """Nothing that is found by reading files is missed: a process that computes signatures imports no other module."""
+    program = (
+        f"import sys\nfrom autograder.judge import signatures\nsignatures.learned({NAME!r}, [0])\n"
+        "print(*(module.__file__ for name, module in sys.modules.items() if name.startswith('autograder.')"
+        " if module.__file__), sep='\\n')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    imported = {Path(line) for line in done.stdout.splitlines()}
+    rooms = {path for path in imported if path.is_relative_to(course.home())}  # the others are there to be right
+    assert {path for path in imported - rooms if path.name != "__init__.py"} == set(ENGINE)
+
+
+@pytest.mark.parametrize("path", CLOSURE, ids=lambda path: path.relative_to(ROOT / "autograder").as_posix())
+def test_one_letter_in_any_module_that_decides_changes_the_keys(path, written):
+    before = exercise_key(), letter_key()
+    text = keys.read(path)
+    function = next(node for node in ast.parse(text).body if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
+    kind = "class" if isinstance(function, ast.ClassDef) else "def"
+    written[path] = text.replace(f"{kind} {function.name}", f"{kind} {function.name}x", 1)
+    assert written[path] != text
+    assert exercise_key() != before[0]
+    assert letter_key() != before[1]
+
+
+@pytest.mark.parametrize("name", ["judge/mark.py", "judge/diagnosis.py", "cli.py", "__init__.py", "asked/mutants.py"])
+def test_a_module_that_does_not_decide_changes_no_key(name, written):
+    before = exercise_key(), letter_key()
+    path = ROOT / "autograder" / name
+    written[path] = keys.read(path) + "\nx = 1\n"
+    assert (exercise_key(), letter_key()) == before
+
+
+def test_a_module_that_is_imported_from_now_on_decides(written):
+    added, path = ROOT / "autograder" / "asked" / "mutants.py", ROOT / "autograder" / "asked" / "layouts.py"
+    written[path] = keys.read(path) + "\n\ndef later():\n    from . import mutants\n"
+    before = exercise_key()
+    written[added] = keys.read(added) + "\nx = 1\n"
+    assert exercise_key() != before
+
+
+def test_what_the_notebook_gives_and_answers_decides(monkeypatch):
+    before = exercise_key()
+    given = course.given_in("08-blocks")
+    with monkeypatch.context() as patched:
+        patched.setattr(course, "given_in", lambda notebook: given + "\nx = 1\n")
+        assert exercise_key() != before
+    working = course.working_versions("08-blocks")
+    monkeypatch.setattr(course, "working_versions", lambda notebook: working | {"FeedForward": "x = 1"})
+    assert exercise_key() != before
+
+
+def test_prose_and_what_is_catalogued_change_the_letters_alone(written):
+    before = exercise_key(), letter_key()
+    room = course.room_files(NAME)[0]
+    text = keys.read(room)
+    sentence = next(entry.sentence for entry in course.exercise(NAME).mistakes).split(".")[0][:20]
+    for changed in (
+        "# A remark.\n" + text,
+        text.replace('"""', '"""Otherwise. ', 1),
+        text.replace(sentence, sentence + " indeed"),
+        text.replace("    wrong=r", "    # A remark.\n    wrong=r"),
+        text.replace("points=", "points=", 1).replace("\n    slips=", "\n    slips=()+", 1),
+    ):
+        assert changed != text
+        written[room] = changed
+        assert exercise_key() == before[0]
+        assert letter_key() != before[1]
+
+
+def test_a_check_that_is_marked_in_the_wake_of_others_answers_as_before(written):
+    before = exercise_key()
+    room = course.room_files(NAME)[0]
+    text = keys.read(room)
+    written[room] = text.replace(", further=True", "")
+    assert written[room] != text
+    assert exercise_key() == before
+
+
+def test_packages_on_the_way_hold_nothing_that_decides():
+    """`__init__` files are in no closure."""
+    for package in ("asked", "inside", "judge"):
+        body = ast.parse((ROOT / "autograder" / package / "__init__.py").read_text("utf-8")).body
+        assert len(body) == 1
+        assert ast.get_docstring(ast.Module(body, [])) is not None
+
+
+PROGRAM = '''"""What it is."""
+
+import re  # why
+
+
+def f(x, right=1):
+    """Return it."""
+    # A remark.
+    text = "# no remark"
+
+    return g(
+        x,
+        further=True,  # a remark
+        wrong=r"""
+é: # no program
+""",
+    )
+'''
+BARE = """
+import re
+
+
+def f(x, right=1):
+    text = "# no remark"
+
+    return g(
+        x,
+    )
+"""
+
+
+def test_only_what_does_nothing_is_cut_from_a_program():
+    assert keys.plain(PROGRAM, ("further", "wrong")) == BARE
+    assert keys.plain(BARE) == BARE
+    assert 'wrong=r"""\né: # no program\n"""' in keys.plain(PROGRAM)
+    assert ast.dump(ast.parse(keys.plain(PROGRAM, ("further", "wrong")))) == ast.dump(ast.parse(BARE))
+
+
+def test_a_run_key_is_of_the_interpreter_and_the_libraries(monkeypatch):
+    assert keys.run_key("a") != keys.run_key("b")
+    before = keys.run_key("a")
+    for name in ("python", *keys.DISTRIBUTIONS):
+        assert f"{name} " in keys.environment()
+    monkeypatch.setattr(keys, "environment", lambda: "python 4")
+    assert keys.run_key("a") != before

@@ -1,0 +1,478 @@
+"""What Canvas and Moodle let one download becomes submissions: nobody's is lost, and nothing gets out of its folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT, read
+from nbgrader.api import Gradebook
+from nbgrader.apps import ZipCollectApp
+from nbgrader.coursedir import CourseDirectory
+from proofs import ATTENTION, MARKING
+from traitlets.config import Config
+
+from autograder.nbgrader_plugin.intake.lms_collect import is_copy, parse
+from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.nbgrader_plugin.intake.unpack import CarefulExtractor
+from autograder.sample_class import filled_in
+from autograder.spec.course import exercises
+
+NAME = "05-attention"
+FILE = f"{NAME}.ipynb"
+STUDENTS = {  # id: first name, last name, email, number in the system
+    "amina": ("Amina", "Bello", "amina@example.edu", "4711"),
+    "jgarcia": ("José", "García Pérez", "jose@example.edu", None),
+    "twin1": ("Kim", "Lee", "kim1@example.edu", None),
+    "twin2": ("Kim", "Lee", "kim2@example.edu", None),
+    "ngozi": ("Ngozi", "Okafor", "ngozi@example.edu", "4714"),
+}
+
+
+def book(text="mine"):
+    return json.dumps({"cells": [], "metadata": {"who": text}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def packed(files, **links):
+    """A zip file with these files, as bytes. A list of pairs may hold a name twice."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items() if isinstance(files, dict) else files:
+            archive.writestr(name, content)
+        for name, goal in links.items():
+            info = zipfile.ZipInfo(name)
+            info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(info, goal)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
+    with Gradebook(f"sqlite:///{path}", "transformers") as gradebook:
+        for student, (first, last, email, number) in STUDENTS.items():
+            gradebook.add_student(student, first_name=first, last_name=last, email=email, lms_user_id=number)
+    return path
+
+
+@pytest.fixture
+def course(made, tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    root = tmp_path / "course"
+    (root / "release" / NAME).mkdir(parents=True)
+    (root / "release" / NAME / FILE).write_text(book("release"))
+    (root / "classroom" / "downloaded" / NAME / "archive").mkdir(parents=True)
+    shutil.copy(made, root / "classroom" / "gradebook.db")
+    return root
+
+
+def collect(course, downloads, **options):
+    """Run nbgrader's command on these downloads: what is in each student's folder, by the student."""
+    archive = course / "classroom" / "downloaded" / NAME / "archive"
+    for name, content in downloads.items():
+        path = archive / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    config = Config()
+    config.CourseDirectory.root = str(course)
+    config.CourseDirectory.course_id = "transformers"
+    config.CourseDirectory.submitted_directory = "classroom/submitted"
+    config.CourseDirectory.db_url = f"sqlite:///{course}/classroom/gradebook.db"
+    config.ZipCollectApp.downloaded_directory = "classroom/downloaded"
+    config.ZipCollectApp.extractor_plugin = "autograder.nbgrader_plugin.intake.unpack.CarefulExtractor"
+    config.ZipCollectApp.collector_plugin = "autograder.nbgrader_plugin.intake.lms_collect.LmsCollector"
+    config.LmsCollector.update(options)
+    app = ZipCollectApp(config=config)
+    app.log = logging.getLogger("zip_collect")  # nbgrader's own does not reach caplog
+    app.coursedir = CourseDirectory(parent=app)
+    app.coursedir.assignment_id = NAME
+    app.init_plugins()
+    app.extract_archive_files()
+    app.process_extracted_files()
+    submitted = course / "classroom" / "submitted"
+    return {
+        folder.name: {file.name: file.read_bytes() for file in (folder / NAME).iterdir()}
+        for folder in sorted(submitted.glob("*"))
+    }
+
+
+def owner(content):
+    return json.loads(content)["metadata"]["who"]
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "number", "student", "file", "late"),
+    [
+        ("belloamina_4711_90210_05-attention.ipynb", "canvas", "4711", "belloamina", FILE, False),
+        ("belloamina_LATE_4711_90210_05-attention.ipynb", "canvas", "4711", "belloamina", FILE, True),
+        ("belloamina_late_4711_90210_05-attention-1.ipynb", "canvas", "4711", "belloamina", f"{NAME}-1.ipynb", True),
+        ("garcíapérezjosé_4712_9_a_1_2_b.ipynb", "canvas", "4712", "garcíapérezjosé", "a_1_2_b.ipynb", False),
+        ("anon_Ab3dE_90210_05-attention.ipynb", "canvas", "anon_Ab3dE", "", FILE, False),
+        ("LATE_anon_Ab3dE_90210_05-attention.ipynb", "canvas", "anon_Ab3dE", "", FILE, True),
+        ("belloamina_4711_text.html", "canvas", "4711", "belloamina", "text.html", False),
+        (
+            "Amina Bello_657737_assignsubmission_file_/05-attention.ipynb",
+            "moodle",
+            "657737",
+            "Amina Bello",
+            FILE,
+            False,
+        ),
+        ("Amina Bello_657737_assignsubmission_file/05-attention.ipynb", "moodle", "657737", "Amina Bello", FILE, False),
+        ("Amina Bello_657737_assignsubmission_file_05-attention.ipynb", "moodle", "657737", "Amina Bello", FILE, False),
+        ("A_657737_assignsubmission_file_/deep/1_2_3_x.ipynb", "moodle", "657737", "A", "1_2_3_x.ipynb", False),
+        (
+            "Participant_12_assignsubmission_onlinetext_/onlinetext.html",
+            *("moodle", "12", "Participant"),
+            *("onlinetext.html", False),
+        ),
+        ("CS_101_2026_attention/belloamina_4711_90210_x.ipynb", "canvas", "4711", "belloamina", "x.ipynb", False),
+        (
+            "subs/belloamina_4711_90210_my.zip unpacked/a_1_2_x.ipynb",
+            *("canvas", "4711", "belloamina"),
+            *("a_1_2_x.ipynb", False),
+        ),
+    ],
+)
+def test_the_names_of_canvas_and_moodle_are_understood(name, system, number, student, file, late):
+    found = parse(Path("/extracted") / name, Path("/extracted"))
+    assert found is not None
+    assert (found.system, found.number, found.name, found.file, found.late) == (system, number, student, file, late)
+
+
+@pytest.mark.parametrize("name", ["05-attention.ipynb", "amina/05-attention.ipynb", "CS_101_2026_x/05-attention.ipynb"])
+def test_other_names_are_not(name):
+    assert parse(Path("/extracted") / name, Path("/extracted")) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("05-attention.ipynb", "05-attention (1).ipynb", "05-attention-2.ipynb", "05-attention(3).ipynb"),
+        *(
+            "05-attention-Copy1.ipynb",
+            "05-attention - Copy.ipynb",
+            "05-attention - Copy (2).ipynb",
+            "05-ATTENTION.ipynb",
+        ),
+        *("Copy of 05-attention.ipynb", "05-attention-1-2.ipynb", "05-attention_1.ipynb", "05-attention 2.ipynb"),
+    ],
+)
+def test_copies_are_the_notebook(name):
+    assert is_copy(name, FILE)
+
+
+@pytest.mark.parametrize(
+    "name", ["06-masking.ipynb", "attention.ipynb", "05-attention.pdf", "05-attention-old.ipynb", "05.ipynb"]
+)
+def test_other_files_are_not(name):
+    assert not is_copy(name, FILE)
+
+
+def test_a_name_that_ends_in_a_number_is_no_copy_of_itself():
+    assert is_copy("10-hugging-face-2.ipynb", "10-hugging-face-2.ipynb")
+    assert not is_copy("10-hugging-face.ipynb", "10-hugging-face-2.ipynb")
+
+
+# --- whole downloads --------------------------------------------------------------------------------------------------
+
+
+def test_canvass_download_comes_in(course, caplog):
+    download = packed(
+        {
+            "belloamina_LATE_4711_900_05-attention-1.ipynb": book("amina"),
+            "garcíapérezjosé_4712_901_05-attention.ipynb": book("jgarcia"),
+            "leekim_4713_902_05-attention.ipynb": book("one of two"),
+            "okaforngozi_4714_905_05-attention-1.ipynb": book("ngozi's last"),
+            "okaforngozi_4714_904_05-attention.ipynb": book("ngozi's first"),
+            "okaforngozi_4714_906_essay.pdf": b"%PDF",
+            "strangersam_9999_907_answers.ipynb": book("stranger"),
+        }
+    )
+    found = collect(course, {"submissions.zip": download})
+    assert set(found) == {"amina", "jgarcia", "canvas-4713", "ngozi", "canvas-9999"}
+    assert owner(found["amina"][FILE]) == "amina"
+    assert owner(found["jgarcia"][FILE]) == "jgarcia"
+    assert {name: content for name, content in found["ngozi"].items() if name != "essay.pdf"} == {
+        FILE: book("ngozi's last").encode(),
+        "05-attention (2).ipynb": book("ngozi's first").encode(),
+    }
+    assert list(found["canvas-9999"]) == ["answers.ipynb"]  # marked under its name: see grading/mend.py
+    said = caplog.text
+    assert "ngozi handed in 2 files that may be 05-attention.ipynb; “05-attention-1.ipynb” counts" in said
+    assert (
+        "Students were recognised by nothing but their names (1): garcíapérezjosé is José García Pérez (jgarcia)"
+        in said
+    )
+    assert "Students are not known to the gradebook and were taken in under the system's number (2)" in said
+    assert "leekim: canvas-4713" in said
+    assert "Students were late, says Canvas" in said
+    assert "amina" in said.partition("says Canvas")[2]
+
+
+@pytest.mark.parametrize("folders", [True, False])
+def test_moodles_download_comes_in(course, folders):
+    between = "/" if folders else ""
+    download = packed(
+        {
+            f"Amina Bello_657737_assignsubmission_file_{between}05-attention (1).ipynb": book("amina"),
+            f"José García Pérez_657738_assignsubmission_file_{between}05-attention.ipynb": book("jgarcia"),
+            f"Kim Lee_657739_assignsubmission_file_{between}05-attention.ipynb": book("twin2"),
+            f"Kim Lee_657740_assignsubmission_file_{between}05-attention.ipynb": book("twin1"),
+        }
+    )
+    roster = course / "worksheet.csv"
+    with roster.open("w", encoding="utf-8-sig", newline="") as file:
+        rows = [("657737", "amina"), ("657738", "jose"), ("657739", "kim2"), ("657740", "kim1")]
+        csv.writer(file).writerows(
+            [["Identifier", "Full name", "Email address", "Grade"]]
+            + [[f"Participant {number}", "", f"{name}@example.edu", ""] for number, name in rows]
+        )
+    found = collect(course, {"Course-Attention-77.zip": download}, roster=str(roster))
+    assert {student: {name: owner(text) for name, text in files.items()} for student, files in found.items()} == {
+        student: {FILE: student} for student in ("amina", "jgarcia", "twin1", "twin2")
+    }
+
+
+def test_what_was_collected_under_a_number_is_reported_once_its_student_is_known(course, caplog):
+    download = {"s.zip": packed({f"leekim_4713_902_{FILE}": book()})}
+    assert set(collect(course, download)) == {"canvas-4713"}
+    shutil.rmtree(course / "classroom" / "downloaded" / NAME / "extracted")
+    with Gradebook(f"sqlite:///{course}/classroom/gradebook.db", "transformers") as gradebook:
+        gradebook.update_or_create_student("twin1", lms_user_id="4713")
+    caplog.clear()
+    assert set(collect(course, download)) == {"canvas-4713", "twin1"}
+    assert "submitted/canvas-4713/05-attention (now twin1)" in caplog.text
+
+
+def test_without_the_worksheet_moodles_students_go_by_their_names_if_nobody_shares_them(course, caplog):
+    names = ("José García Pérez_1", "Kim Lee_2", "Amina Bello_3")  # Amina's number is known, and it is not this one
+    download = packed({f"{name}_assignsubmission_file_/{FILE}": book() for name in names})
+    assert set(collect(course, {"m.zip": download})) == {"jgarcia", "moodle-2", "moodle-3"}
+
+
+def test_two_that_call_themselves_the_same_are_not_recognised_by_it(course):
+    names = ("José García Pérez_1", "JOSÉ García-Pérez_2")
+    download = packed({f"{name}_assignsubmission_file_/{FILE}": book() for name in names})
+    assert set(collect(course, {"m.zip": download})) == {"moodle-1", "moodle-2"}
+
+
+def test_canvass_gradebook_says_whose_the_numbers_are(course):
+    roster = course / "canvas.csv"
+    roster.write_text('Student,ID,SIS Login ID,Section\n"Lee, Kim",4713,twin2,1\n', encoding="utf8")
+    download = packed({f"leekim_4713_902_{FILE}": book()})
+    assert set(collect(course, {"submissions.zip": download}, roster=str(roster))) == {"twin2"}
+
+
+def test_loose_files_and_unpacked_downloads_come_in_too(course):
+    found = collect(course, {f"submissions/belloamina_4711_900_{FILE}": book(), f"okaforngozi_4714_901_{FILE}": book()})
+    assert set(found) == {"amina", "ngozi"}
+
+
+def test_who_handed_in_no_notebook_has_a_folder_all_the_same(course, caplog):
+    found = collect(course, {"s.zip": packed({"belloamina_4711_900_answers.pdf": b"%PDF"})})
+    assert found == {"amina": {"answers.pdf": b"%PDF"}}
+    assert "amina handed in no notebook, but answers.pdf" in caplog.text
+
+
+def test_what_has_another_name_stays_and_is_reported(course, caplog):
+    found = collect(course, {"s.zip": packed({"who-knows.ipynb": book(), f"belloamina_4711_900_{FILE}": book()})})
+    assert set(found) == {"amina"}
+    assert "Files are named neither as Canvas nor as Moodle name them, and were left where they are (1)" in caplog.text
+    assert "s/who-knows.ipynb" in caplog.text
+
+
+@pytest.mark.parametrize("ending", [".ipynb.txt", ".ipynb.json", ".IPYNB"])
+def test_notebooks_that_a_browser_gave_another_ending_are_notebooks(course, ending):
+    assert list(collect(course, {"s.zip": packed({f"belloamina_4711_900_{NAME}{ending}": book()})})["amina"]) == [FILE]
+
+
+# --- hostile downloads ------------------------------------------------------------------------------------------------
+
+
+def test_a_students_own_timestamp_is_not_believed(course):
+    download = packed({f"belloamina_4711_900_{FILE}": book(), "belloamina_4711_901_timestamp.txt": "1999-01-01 UTC"})
+    assert set(collect(course, {"s.zip": download})["amina"]) == {FILE, "timestamp (2).txt"}
+
+
+def test_a_students_archive_is_unpacked_and_nothing_in_it_is_somebody_elses(course):
+    inner = packed({f"hw/{FILE}": book("amina"), f"okaforngozi_4714_999_{FILE}": book("forged"), "hw/fig.png": b"png"})
+    inner_tar = io.BytesIO()
+    with tarfile.open(fileobj=inner_tar, mode="w:gz") as archive:
+        for name, content in ((FILE, book("ngozi").encode()), ("../../out.txt", b"out")):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    download = packed({"belloamina_4711_900_hw.zip": inner, "okaforngozi_4714_901_my.tar.gz": inner_tar.getvalue()})
+    found = collect(course, {"s.zip": download})
+    assert set(found) == {"amina", "ngozi"}
+    assert owner(found["amina"][FILE]) == "amina"
+    assert owner(found["ngozi"][FILE]) == "ngozi"
+    assert found["amina"]["fig.png"] == b"png"
+    assert owner(found["amina"][f"okaforngozi_4714_999_{FILE}"]) == "forged"
+
+
+OUT = [
+    "../../../out.txt",
+    "/tmp/autograder-out.txt",
+    "..\\..\\out.txt",
+    "C:\\out.txt",
+    "a/../../../out.txt",
+    "\\out.txt",
+]
+
+
+@pytest.mark.parametrize("name", OUT)
+@pytest.mark.parametrize("inner", [False, True])
+def test_no_name_leads_out_of_the_folder(course, caplog, name, inner):
+    before = files_below(course.parent) | {Path("/tmp/autograder-out.txt")}
+    bad = packed({name: "out", FILE: book("amina")})
+    download = (
+        {"belloamina_4711_900_hw.zip": bad} if inner else {name: "out", f"belloamina_4711_900_{FILE}": book("amina")}
+    )
+    found = collect(course, {"s.zip": packed(download)})
+    assert owner(found["amina"][FILE]) == "amina"
+    assert "a name that leads out of the folder" in caplog.text
+    classroom = course / "classroom"
+    assert all(path.is_relative_to(classroom) for path in files_below(course.parent) - before)
+    assert not Path("/tmp/autograder-out.txt").exists()
+    assert not any(path.name.endswith("out.txt") for path in files_below(classroom))
+
+
+def files_below(folder):
+    return {path for path in folder.rglob("*") if not path.is_dir()}
+
+
+def test_links_are_not_followed_and_not_made(course, caplog):
+    secret = course / "secret.txt"
+    secret.write_text("the answers")
+    inner = packed({"link/inside.txt": "x", FILE: book("amina")}, link=str(course), notes=str(secret))
+    found = collect(course, {"s.zip": packed({"belloamina_4711_900_hw.zip": inner})})
+    assert owner(found["amina"][FILE]) == "amina"
+    assert "files were not unpacked (2; a link): “link”, “notes”" in caplog.text
+    assert not (course / "inside.txt").exists()
+    assert not any(path.is_symlink() for path in (course / "classroom").rglob("*"))
+    assert b"the answers" not in b"".join(found["amina"].values())
+
+
+def test_an_archive_of_too_many_files_is_cut_off_and_the_class_comes_in(course, caplog):
+    many = packed({FILE: book("amina")} | {f"{n}.txt": "" for n in range(5_000)})
+    download = packed({"belloamina_4711_900_hw.zip": many, f"okaforngozi_4714_901_{FILE}": book("ngozi")})
+    found = collect(course, {"s.zip": download})
+    assert owner(found["ngozi"][FILE]) == "ngozi"
+    assert owner(found["amina"][FILE]) == "amina"
+    assert "files were not unpacked (4501; more than 500 files)" in caplog.text
+    assert len(found["amina"]) == 501  # the archive itself is there too
+
+
+def test_an_archive_that_swells_is_cut_off(tmp_path, caplog):
+    (tmp_path / "in").mkdir()
+    bomb = packed({"zeros.bin": b"\0" * 5_000_000, FILE: book()})
+    (tmp_path / "in" / "s.zip").write_bytes(packed({"a_1_2_hw.zip": bomb}))
+    CarefulExtractor(max_bytes=1_000_000).extract(str(tmp_path / "in"), str(tmp_path / "out"))
+    assert sorted(path.name for path in files_below(tmp_path / "out")) == [FILE, "a_1_2_hw.zip"]
+    assert "files were not unpacked (1; ValueError: too large): “zeros.bin”" in caplog.text
+
+
+def test_damaged_and_locked_archives_stop_nobody(course, caplog):
+    broken = packed({FILE: book()})[:-30]
+    lying = bytearray(packed({FILE: book()}))
+    lying[60] ^= 255  # the content is not what the sum says
+    unheard_of = bytearray(packed({FILE: b"\0" * 2**16}))
+    unheard_of[30 + len(FILE)] = 0b111  # a block of a kind that is not known: zlib.error
+    download = packed(
+        {
+            "belloamina_4711_900_hw.zip": broken,
+            "okaforngozi_4714_901_hw.zip": bytes(lying),
+            "jonesjo_4715_903_hw.zip": bytes(unheard_of),
+            f"strangersam_9999_902_{FILE}": book("stranger"),
+        }
+    )
+    found = collect(course, {"s.zip": download, "also-broken.zip": b"no zip"})
+    assert (
+        list(found["amina"]) == list(found["ngozi"]) == list(found["canvas-4715"]) == ["hw.zip"]
+    )  # they handed in something, and will be told
+    assert owner(found["canvas-9999"][FILE]) == "stranger"
+    assert "also-broken.zip cannot be unpacked" in caplog.text
+
+
+def test_two_files_of_one_name_are_two_files(tmp_path):
+    (tmp_path / "in").mkdir()
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        (tmp_path / "in" / "s.zip").write_bytes(packed([("a_1_2_x.ipynb", "one"), ("a_1_2_x.ipynb", "two")]))
+    CarefulExtractor().extract(str(tmp_path / "in"), str(tmp_path / "out"))
+    assert sorted(path.read_text() for path in files_below(tmp_path / "out")) == ["one", "two"]
+
+
+def test_a_name_that_is_too_long_is_cut(course):
+    names = (f"belloamina_4711_900_{'x' * 300}.ipynb", f"okaforngozi_4714_901_{'ọ' * 100}.ipynb")
+    found = collect(course, {"s.zip": packed({name: book() for name in names})})
+    assert set(found) == {"amina", "ngozi"}
+    assert all(name.endswith(".ipynb") for files in found.values() for name in files)
+
+
+def test_a_file_where_a_folder_should_be_stops_nobody(course, caplog):
+    inner = packed([("hw", "a file"), (f"hw/{FILE}", book()), ("hw.txt", "another")])
+    found = collect(course, {"s.zip": packed({"belloamina_4711_900_hw.zip": inner})})
+    assert set(found["amina"]) == {"hw", "hw.txt", "hw.zip"}
+    assert "files were not unpacked (1; FileExistsError" in caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.depends_on(*MARKING, *ATTENTION)
+def test_what_was_collected_is_marked_and_nobody_is_missing(tmp_path):
+    """The two commands of the README, one after the other, on a download with everything that goes wrong."""
+    (tmp_path / "autograder").symlink_to(ROOT / "autograder")
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    for kind in ("solutions", "course"):
+        shutil.copytree(ROOT / kind / NAME, tmp_path / kind / NAME)
+    best = {e.name: e.source for e in exercises(NAME)}
+    notebooks = {}
+    for who, answers in (("best", best), ("blank", {})):
+        filled = filled_in(read("course", NAME), answers)
+        filled.cells = [cell for cell in filled.cells if grade_id(cell)]  # marking is quicker without the others
+        filled.metadata.pop("name")
+        notebooks[who] = nbformat.writes(filled)
+    archive = tmp_path / "classroom" / "downloaded" / NAME / "archive"
+    archive.mkdir(parents=True)
+    (archive / "submissions.zip").write_bytes(
+        packed(
+            {
+                f"a_1_90_{NAME}-1.ipynb": notebooks["blank"],
+                f"a_1_91_{NAME}.ipynb": notebooks["best"],
+                "b_2_92_my answers.ipynb": notebooks["best"],
+                "c_3_93_answers.pdf": b"%PDF",
+                "d_4_94_hw.zip": packed({f"hw/{FILE}": notebooks["best"], "../../out": "out"}),
+            }
+        )
+    )
+    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+    for command in ("zip_collect", "autograde"):
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrader", command, NAME],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+    full = sum(declared.points for declared in exercises(NAME))
+    with Gradebook(f"sqlite:///{tmp_path}/classroom/gradebook.db", "transformers") as gradebook:
+        marks = {submission.student_id: submission.score for submission in gradebook.assignment_submissions(NAME)}
+    assert marks == {"canvas-1": full, "canvas-2": full, "canvas-3": 0.0, "canvas-4": full}

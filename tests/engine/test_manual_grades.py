@@ -1,0 +1,187 @@
+"""What a person has marked keeps its mark when a notebook is marked again, and asks for another look if it changed."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.utils import compute_checksum
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from autograder.cluster.marking import second_half
+from autograder.nbgrader_plugin.gradebook.manual_grades import SaveMarks
+from autograder.nbgrader_plugin.preprocessors import RestoreCells
+
+NAME = "05-attention"
+
+
+def notebook(written="Because of the variance.", code="return 7", points=2.0):
+    def about(name, **more):
+        usual = {"grade_id": name, "schema_version": 3, "locked": False, "task": False, "grade": False, "points": 4}
+        return {"nbgrader": usual | more}
+
+    shown = [new_output("execute_result", data={"text/plain": str(points)})]
+    cells = [
+        new_code_cell(code, metadata=about("softmax", solution=True)),
+        new_code_cell("check('softmax')", metadata=about("test_softmax", grade=True, solution=False), outputs=shown),
+        new_markdown_cell(written, metadata=about("written_scaling", grade=True, solution=True)),
+    ]
+    cells[2].metadata.nbgrader["checksum"] = compute_checksum(
+        nbformat.NotebookNode(cells[2] | {"source": "YOUR ANSWER HERE"})
+    )
+    return new_notebook(cells=cells)
+
+
+@pytest.fixture
+def mark(tmp_path):
+    """Save a marked notebook into a gradebook; which grades ask for a person then."""
+    url = f"sqlite:///{tmp_path}/gradebook.db"
+    with Gradebook(url, "transformers") as book:
+        book.add_assignment(NAME)
+        book.add_notebook(NAME, NAME)
+        book.add_grade_cell("test_softmax", NAME, NAME, max_score=4, cell_type="code")
+        book.add_grade_cell("written_scaling", NAME, NAME, max_score=4, cell_type="markdown")
+        book.add_solution_cell("softmax", NAME, NAME)
+        book.add_solution_cell("written_scaling", NAME, NAME)
+        book.add_student("amina")
+        book.add_submission(NAME, "amina")
+
+    def save(given=None, **changes):
+        resources = {"nbgrader": {"notebook": NAME, "assignment": NAME, "student": "amina", "db_url": url}}
+        SaveMarks().preprocess(given or notebook(**changes), resources)
+        with Gradebook(url, "transformers") as book:
+            [submitted] = book.find_submission(NAME, "amina").notebooks
+            return {grade.name for grade in submitted.grades if grade.needs_manual_grade}
+
+    save.url = url
+    return save
+
+
+def by_hand(mark, score=1.5, name="written_scaling"):
+    """As Formgrader does it."""
+    with Gradebook(mark.url, "transformers") as book:
+        grade = book.find_grade(name, NAME, NAME, "amina")
+        grade.manual_score, grade.needs_manual_grade = score, False
+        book.find_comment("written_scaling", NAME, NAME, "amina").manual_comment = "And the gradients?"
+        book.db.commit()
+
+
+def scores(mark):
+    with Gradebook(mark.url, "transformers") as book:
+        [submitted] = book.find_submission(NAME, "amina").notebooks
+        assert {one.comment for one in submitted.comments} >= {"And the gradients?"}
+        return {grade.name: grade.score for grade in submitted.grades}
+
+
+def test_an_unchanged_answer_keeps_its_mark_and_does_not_ask_again(mark):
+    assert mark() == {"written_scaling"}
+    by_hand(mark)
+    for _ in range(2):
+        assert mark(code="return 8", points=3.0) == set(), "another exercise changed, not this answer"
+    assert scores(mark) == {"written_scaling": 1.5, "test_softmax": 3.0}
+
+
+def test_a_changed_answer_keeps_its_mark_and_asks_until_somebody_has_looked(mark):
+    mark()
+    by_hand(mark)
+    assert mark(written="Because of the variance!") == {"written_scaling"}
+    assert mark(written="Because of the variance!") == {"written_scaling"}, "marked again, but nobody has looked"
+    assert scores(mark)["written_scaling"] == 1.5
+    by_hand(mark, 2.0)
+    assert mark(written="Because of the variance!") == set()
+    assert scores(mark)["written_scaling"] == 2.0
+
+
+def test_an_answer_that_nobody_has_marked_asks_and_an_empty_one_does_not(mark):
+    assert mark() == {"written_scaling"}
+    assert mark() == {"written_scaling"}
+    assert mark(written="YOUR ANSWER HERE") == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "asks"),
+    [({}, False), ({"written": "Else."}, False), ({"code": "return 9"}, True), ({"points": 3.0}, True)],
+    ids=["nothing", "another answer", "the code", "what the judge gives"],
+)
+def test_a_mark_that_stands_above_the_judges_asks_again_when_what_it_was_given_for_changed(mark, change, asks):
+    mark()
+    by_hand(mark, 4.0, "test_softmax")
+    assert ("test_softmax" in mark(**change)) == asks
+    assert scores(mark)["test_softmax"] == 4.0
+
+
+def test_a_test_cell_asks_again_when_the_answer_changed_that_its_hidden_line_names(mark):
+    hidden = '### BEGIN HIDDEN TESTS\ncheck("written_scaling")\n### END HIDDEN TESTS'
+
+    def another(**changes):
+        given = notebook(**changes)
+        given.cells[1].source = hidden
+        return mark(given)
+
+    another()
+    by_hand(mark, 4.0, "test_softmax")
+    assert "test_softmax" not in another(code="return 9")
+    assert "test_softmax" in another(written="Else.")
+
+
+def test_a_gradebook_without_digests_asks_once(mark):
+    mark()
+    by_hand(mark)
+    with Gradebook(mark.url, "transformers") as book:
+        book.db.connection().exec_driver_sql("DROP TABLE mark_given_for")
+        book.db.commit()
+    assert mark() == {"written_scaling"}, "it may have changed"
+
+
+def test_of_a_notebook_that_cannot_be_saved_nothing_is(mark):
+    mark()
+    strange = notebook(points=3.0)
+    strange.cells[2].metadata.nbgrader["grade_id"] = "not_in_the_gradebook"
+    with pytest.raises(MissingEntry):
+        mark(strange)
+    with Gradebook(mark.url, "transformers") as book:
+        assert book.find_grade("test_softmax", NAME, NAME, "amina").auto_score == 2.0
+
+
+def statements(folder, exercises):
+    """How many SQL statements it takes to restore and to save a notebook with so many exercises, the second time."""
+    url = f"sqlite:///{folder}/{exercises}.db"
+    cells = []
+    with Gradebook(url, "transformers") as book:
+        book.add_assignment(NAME)
+        book.add_notebook(NAME, NAME)
+        for number in range(exercises):
+            answer, test = notebook().cells[:2]
+            for cell, name in ((answer, f"e{number}"), (test, f"test_e{number}")):
+                cell.metadata.nbgrader |= {"grade_id": name, "checksum": compute_checksum(cell)}
+                kept = {"cell_type": "code", "source": cell.source, "checksum": cell.metadata.nbgrader.checksum}
+                book.add_source_cell(name, NAME, NAME, **kept)
+                cells.append(cell)
+            book.add_grade_cell(f"test_e{number}", NAME, NAME, max_score=4, cell_type="code")
+            book.add_solution_cell(f"e{number}", NAME, NAME)
+        book.add_student("amina")
+        book.add_submission(NAME, "amina")
+    resources = {"nbgrader": {"notebook": NAME, "assignment": NAME, "student": "amina", "db_url": url}}
+    SaveMarks().preprocess(new_notebook(cells=cells), resources)
+    said = []
+
+    def hear(connection, cursor, statement, *_):
+        said.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", hear)
+    try:
+        RestoreCells().preprocess(new_notebook(cells=cells), resources)
+        SaveMarks().preprocess(new_notebook(cells=cells), resources)
+    finally:
+        event.remove(Engine, "before_cursor_execute", hear)
+    return len(said)
+
+
+def test_thirty_exercises_take_as_many_statements_as_three(tmp_path):
+    assert statements(tmp_path, 30) == statements(tmp_path, 3)
+
+
+def test_marking_on_all_cores_saves_by_it_too():
+    assert second_half([object, SaveMarks, "nbgrader.preprocessors.AssignLatePenalties"])[0] is SaveMarks

@@ -1,0 +1,367 @@
+"""What a mistake costs: what a teacher would take off, never the other way round, and nothing for an empty answer."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from proofs import Proof
+from submissions import ANSWERS, POINTS, mark
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.judge.cost_table import markdown, prices
+from autograder.judge.diagnosis import mistake_costs, signature_store
+from autograder.judge.diagnosis.mistake_costs import Costs, CostsError, read
+from autograder.judge.mark import Verdict, by_lines, gave_a_value, points_of_version, share_of
+from autograder.judge.mark import mark as judged
+from autograder.judge.run_check import answering
+from autograder.judge.verdict import html, plain
+from autograder.nbgrader_plugin.report.data import _judged
+from autograder.spec import catalogue, common_mistakes
+from autograder.spec.course import course, exercise, exercises
+from autograder.spec.exercise import UNANSWERED, Exercise
+
+EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
+ATTENTION = exercise("scaled_dot_product_attention")
+SOFTMAX = exercise("softmax")
+
+
+def verdict_on(declared: Exercise, source: str) -> Verdict:
+    return judged(declared.name, answering(declared, source), [source])
+
+
+def changed(source: str, *edits: tuple[str, str]) -> str:
+    for old, new in edits:
+        assert old in source
+        source = source.replace(old, new)
+    return source
+
+
+NO_SCALE = changed(ATTENTION.source, (" / math.sqrt(d_k)", ""))
+NO_SHIFT = changed(SOFTMAX.source, ("scores - scores.amax(dim=dim, keepdim=True)", "scores"))
+
+
+# --- the order, over everything that is catalogued --------------------------------------------------------------------
+
+
+def grade_of(declared: Exercise, mistake: str, lost: float) -> str:
+    """What the guide says: a mistake whose lines cost no more than a slip is one, whatever it is called."""
+    said = declared.grades.get(mistake, "")
+    return catalogue.SLIP if not said and lost <= Costs.slip else said or catalogue.MISCONCEPTION
+
+
+@pytest.mark.parametrize("declared", EXERCISES)
+def test_a_worse_mistake_never_earns_more(declared):
+    """Reference > slip > misconception > blank; and where the point is missed, the lines alone count."""
+    known = signature_store.of(declared.name)
+    marks: dict[str, list[float]] = {grade: [] for grade in catalogue.GRADES}
+    for version, mistake in enumerate(known.names):
+        earned, alone = points_of_version(declared, known, version), by_lines(declared, known, version)
+        assert alone <= earned < declared.points
+        grade = grade_of(declared, mistake, 1 - alone / declared.points)
+        marks[grade].append(earned)
+        if grade == catalogue.MISSED:
+            assert earned == alone
+        else:
+            assert earned > 0
+    assert marks[catalogue.SLIP]
+    assert max(marks[catalogue.MISCONCEPTION], default=0.0) < min(marks[catalogue.SLIP])
+
+
+@pytest.mark.parametrize("declared", EXERCISES)
+def test_whoever_fails_more_lines_by_as_grave_a_mistake_earns_no_more(declared):
+    known = signature_store.of(declared.name)
+    found = [
+        (declared.grades.get(mistake, ""), frozenset(known.failed[version].nonzero()[0]), version)
+        for version, mistake in enumerate(known.names)
+    ]
+    for grade, failed, version in found:
+        for other_grade, other_failed, other in found:
+            if grade == other_grade and failed < other_failed:
+                assert points_of_version(declared, known, other) <= points_of_version(declared, known, version)
+
+
+def test_two_mistakes_cost_both_and_never_less_than_one():
+    for points in (1.0, 3.0, 8.0):
+        shares = [0.05, 0.25, 0.5, 0.75, 1.0]
+        for one in shares:
+            for other in shares:
+                both = mistake_costs.by_costs(points, [one, other])
+                assert both <= min(mistake_costs.by_costs(points, [one]), mistake_costs.by_costs(points, [other]))
+                assert 0 <= both < points
+
+
+def test_every_grade_is_one_that_is_known_and_is_about_a_mistake_of_its_room():
+    for declared in exercises():
+        graded = catalogue.grades(declared.wrong)
+        assert set(graded.values()) <= set(catalogue.GRADES)
+        assert set(graded) <= {mistake.name for mistake in declared.mistakes}, declared.name
+
+
+def test_most_of_what_is_catalogued_is_neither_excused_nor_condemned():
+    """If nearly everything were a slip, or the point missed, the three words would say nothing."""
+    grades = [mistake.grade for declared in exercises() for mistake in declared.mistakes]
+    assert grades.count("") > len(grades) / 3
+    assert grades.count(catalogue.SLIP) > grades.count(catalogue.MISSED) > len(exercises())
+
+
+# --- nothing for nothing ----------------------------------------------------------------------------------------------
+
+
+RESULTS = ("None", "0", "1.0", "[]", "True", "(0, 0)", "torch.zeros(2, 3)")
+ERRORS = ("TypeError", "ValueError")
+OF_ITS_SHAPE = ("RESULT * 0", "RESULT * 0 + 1", "RESULT & False", "RESULT | True", "RESULT[:0]", "type(RESULT)()")
+
+
+def empty_answers(declared: Exercise) -> list[str]:
+    """Answers that compute nothing: constants, of the right shape too, the input as it came, errors."""
+    tree = ast.parse(declared.source)
+    function = common_mistakes.answering(tree, declared.name)
+    assert function is not None
+    first = next(argument.arg for argument in function.args.args if argument.arg != "self")
+    sources = [f"def {declared.name}(*a, **k):\n    pass\n", f"class {declared.name}(nn.Module):\n    pass\n"]
+    for template in OF_ITS_SHAPE:
+        whole = ast.parse(declared.source)
+        body = common_mistakes.answering(whole, declared.name)
+        if body is not None and common_mistakes.result(template)(body):
+            sources.append(ast.unparse(ast.fix_missing_locations(whole)))
+    for statement in (*(f"return {one}" for one in (*RESULTS, first)), *(f"raise {one}('no')" for one in ERRORS)):
+        function.body = ast.parse(statement).body
+        sources.append(ast.unparse(tree))
+    return sources
+
+
+def assert_gains_nothing(declared: Exercise, proof: Proof) -> None:
+    for source in proof.of(empty_answers(declared), declared.notebook):
+        verdict = verdict_on(declared, source)
+        assert not verdict.reckoning, source
+        assert verdict.earned == share_of(declared, sum(line.weight for line in verdict.lines if line.passed)), source
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("declared", [pytest.param(e, id=e.name) for e in exercises("05-attention")])
+def test_an_answer_that_computes_nothing_gains_nothing(declared, proof):
+    assert_gains_nothing(declared, proof)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("declared", [pytest.param(e, id=e.name) for e in exercises() if e.notebook != "05-attention"])
+def test_an_answer_that_computes_nothing_gains_nothing_in_any_notebook(declared, proof):
+    assert_gains_nothing(declared, proof)
+
+
+def test_what_never_gave_a_value_is_no_answer_that_is_right_otherwise():
+    assert not gave_a_value({"values": [{"value": None}, {"problem": {"kind": "raised"}}], "more": []})
+    assert gave_a_value({"values": [{"value": None}, {"value": (None, [0.5])}]})
+
+
+def test_an_unanswered_exercise_stays_at_zero():
+    stub = "def softmax(scores, dim=-1):\n    raise NotImplementedError('x')\n"
+    verdict = verdict_on(SOFTMAX, stub)
+    assert (verdict.earned, verdict.remark, verdict.reckoning) == (0.0, UNANSWERED, "")
+
+
+def test_a_ban_stands_above_what_mistakes_cost():
+    banned = "def softmax(scores, dim=-1):\n    return torch.softmax(2 * scores, dim)\n"
+    versions = next(mistake for mistake in SOFTMAX.mistakes if mistake.name == "temperature").sources
+    assert verdict_on(SOFTMAX, versions[1]).earned == SOFTMAX.points * (1 - Costs.misconception)
+    assert verdict_on(SOFTMAX, banned).earned == 0.0
+
+
+# --- one answer, as the student reads it ------------------------------------------------------------------------------
+
+
+def test_a_forgotten_scale_is_wrong_in_its_values_and_in_nothing_else():
+    verdict = verdict_on(ATTENTION, NO_SCALE)
+    wrong = [line for line in verdict.lines if not line.passed and line.judged]
+    assert [line.title for line in wrong] == [ATTENTION.checks[0].title]
+    assert {line.message for line in verdict.lines if not line.judged} == {"Not judged: the values differ."}
+    assert verdict.earned == 6.0
+    assert "This is a slip in an answer that is right otherwise: it costs 2 of 8 points." in plain(verdict)
+    assert html(verdict).count("✗") == 1
+    assert html(verdict).count("not judged") == sum(not line.judged for line in verdict.lines) > 3
+
+
+def test_what_is_wrong_whatever_the_values_are_is_still_said():
+    """Beside a missing scale a dtype that is lost shows by itself."""
+    source = changed(NO_SCALE, ("weights @ V, weights", "(weights @ V).float(), weights.float()"))
+    verdict = verdict_on(ATTENTION, source)
+    [line] = [line for line in verdict.lines if line.title.startswith("float64")]
+    assert line.judged
+    assert "float32" in line.message
+
+
+def test_values_that_differ_excuse_no_line_while_all_values_are_right():
+    verdict = verdict_on(SOFTMAX, NO_SHIFT)
+    assert verdict.lines[0].passed
+    assert all(line.judged for line in verdict.lines)
+
+
+def test_two_named_mistakes_cost_both():
+    """Ids in another order, and an error of another type: each fails lines of its own."""
+    declared = exercise("encode")
+    [mistake] = [one for one in declared.mistakes if one.name == "sorted_ids"]
+    both = verdict_on(declared, changed(mistake.source, ("ValueError", "KeyError")))
+    assert [one.mistake for one in both.diagnoses] == ["sorted_ids", "error_of_another_type"]
+    alone = verdict_on(declared, mistake.source)
+    assert (alone.earned, both.earned) == (1.0, 0.5)
+    said = "These are a misconception (1) and a slip (0.5) in an answer that is right otherwise: together they cost 1.5"
+    assert said in both.reckoning
+
+
+def test_where_two_mistakes_mix_the_lines_alone_count():
+    single = (
+        "return exps / exps.sum(dim=dim, keepdim=True)",
+        "return (exps / exps.sum(dim=dim, keepdim=True)).float()",
+    )
+    both = verdict_on(SOFTMAX, changed(NO_SHIFT, single))
+    assert {one.mistake for one in both.diagnoses} == {"no_shift", "single_precision"}
+    assert not both.reckoning
+
+
+def test_a_mistake_that_leaves_something_unexplained_gains_nothing():
+    source = changed(NO_SCALE, ("return weights @ V, weights", "return weights @ V * 1.001, weights"))
+    verdict = verdict_on(ATTENTION, source)
+    assert not verdict.reckoning
+    assert verdict.earned == share_of(ATTENTION, sum(line.weight for line in verdict.lines if line.passed))
+
+
+def test_an_error_with_other_words_may_be_another_mistake():
+    """The type of an error alone is soon met; so what it says must be the same."""
+    [mistake] = [one for one in ATTENTION.mistakes if one.name == "mask_as_condition"]
+    assert verdict_on(ATTENTION, mistake.source).reckoning
+    other = changed(
+        mistake.source,
+        ("if mask:", "if mask is not None and mask.numel() > 1:\n        raise RuntimeError('no')\n    if mask:"),
+    )
+    verdict = verdict_on(ATTENTION, other)
+    assert [one.mistake for one in verdict.diagnoses] == ["mask_as_condition"]
+    assert not verdict.reckoning
+
+
+def test_what_is_refused_as_asked_is_said_in_everybodys_own_words():
+    declared = exercise("bleu")
+    [mistake] = [one for one in declared.mistakes if one.name == "scale_of_one"]
+    own_words = re.sub(
+        r"raise ValueError\(.*\)", 'raise ValueError("as many of these as of those, please")', mistake.source
+    )
+    assert own_words != mistake.source
+    assert verdict_on(declared, own_words).earned == verdict_on(declared, mistake.source).earned > 0
+
+
+def test_in_the_class_report_a_line_that_was_not_judged_is_neither_passed_nor_failed():
+    found = _judged("ana", verdict_on(ATTENTION, NO_SCALE).as_data(), "")
+    states = [line.passed for line in found.lines]
+    assert states.count(False) == 1
+    assert states.count(None) > 3
+
+
+# --- other exercises --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_no_mark_depends_on_a_mistake_in_another_exercise(template, short):
+    """SelfAttention calls the student's own attention: its missing scale costs there, and there alone."""
+    _, verdicts = mark(template, short, ANSWERS | {ATTENTION.name: NO_SCALE})
+    assert verdicts[ATTENTION.name].earned == 6.0
+    assert verdicts["SelfAttention"].full
+    swapped = changed(
+        ANSWERS["SelfAttention"],
+        (
+            "return scaled_dot_product_attention(Q, K, V, mask)",
+            "return scaled_dot_product_attention(Q, K, V, mask)[::-1]",
+        ),
+    )
+    _, alone = mark(template, short, ANSWERS | {"SelfAttention": swapped})
+    _, both = mark(template, short, ANSWERS | {"SelfAttention": swapped, ATTENTION.name: NO_SCALE})
+    assert alone["SelfAttention"].earned == both["SelfAttention"].earned == 6.0
+    assert both["SelfAttention"].reckoning == alone["SelfAttention"].reckoning
+    assert alone[ATTENTION.name].earned == POINTS[ATTENTION.name]
+
+
+# --- what an instructor may say ---------------------------------------------------------------------------------------
+
+
+def test_the_file_says_what_mistakes_cost(monkeypatch):
+    said = read('slip = 0.125\n[scaled_dot_product_attention]\nno_scale = "misconception"\nscale_d_k = 0.75\n')
+    assert said.of("softmax", "rounded", catalogue.SLIP) == 0.125
+    assert said.of("softmax", "no_shift", "") == Costs.misconception
+    monkeypatch.setattr(mistake_costs, "costs", lambda: said)
+    verdict = verdict_on(ATTENTION, NO_SCALE)
+    assert verdict.earned == 4.0
+    assert "a misconception" in verdict.reckoning
+    assert verdict_on(ATTENTION, changed(ATTENTION.source, ("math.sqrt(d_k)", "d_k"))).earned == 2.0
+
+
+def test_costs_that_change_nothing_leave_the_lines_alone(monkeypatch):
+    monkeypatch.setattr(mistake_costs, "costs", lambda: read("slip = 1.0\nmisconception = 1.0\n"))
+    for declared in (ATTENTION, SOFTMAX):
+        known = signature_store.of(declared.name)
+        for version in range(len(known.versions)):
+            assert points_of_version(declared, known, version) == by_lines(declared, known, version)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("slip = ", "cannot be read"),
+        ("slip = 0", "a share of the points above 0"),
+        ("slip = true", "a share of the points above 0"),
+        ("misconception = 1.5", "a share of the points above 0"),
+        ("slip = 0.6", "a slip costs more than a misconception"),
+        ("blunder = 0.1", "'blunder' is none of slip, misconception"),
+        ("[sofmax]\nno_shift = 0.1", "sofmax"),
+        ("[softmax]\nno_shfit = 0.1", "softmax has no catalogued mistake 'no_shfit'"),
+        ('[softmax]\nno_shift = "grave"', "softmax.no_shift is 'grave'"),
+    ],
+)
+def test_a_file_that_cannot_be_followed_is_refused_in_a_sentence(text, said):
+    with pytest.raises(CostsError, match=re.escape(said)):
+        read(text, Path("costs.toml"))
+
+
+def test_the_file_lies_beside_nbgraders_configuration(tmp_path, monkeypatch):
+    class Elsewhere:
+        root = tmp_path
+
+    monkeypatch.setattr(mistake_costs, "course", lambda: Elsewhere)
+    assert mistake_costs.costs.__wrapped__() == Costs()
+    (tmp_path / mistake_costs.FILE).write_text("slip = 0.1\n")
+    assert mistake_costs.costs.__wrapped__().slip == 0.1
+    assert (ROOT / "nbgrader_config.py").is_file()
+    assert course().root == ROOT
+
+
+# --- the guide --------------------------------------------------------------------------------------------------------
+
+
+def test_the_guides_table_and_file_are_what_the_program_says():
+    guide = (ROOT / "docs" / "instructors.md").read_text("utf-8")
+    assert markdown(course().commonest) in guide
+    done = CliRunner().invoke(app, ["mistakes", "--costs"])
+    assert done.exit_code == 0, done.output
+    assert done.output.strip() in guide
+    [example] = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
+    said = read(example)
+    assert (said.slip, said.misconception) == (Costs.slip, Costs.misconception)
+    assert said.single
+
+
+def test_what_each_mistake_of_an_exercise_earns_can_be_looked_up():
+    done = CliRunner().invoke(app, ["mistakes", "softmax", "--costs"])
+    assert done.exit_code == 0, done.output
+    assert "no_shift" in done.output
+    assert {price.mistake for price in prices("softmax")} == {mistake.name for mistake in SOFTMAX.mistakes}
+    assert CliRunner().invoke(app, ["mistakes"]).exit_code == 2
+
+
+def test_what_goes_wrong_everywhere_is_a_slip_unless_an_empty_answer_looks_alike():
+    assert {slip.name for slip in common_mistakes.SLIPS if slip.grade == catalogue.MISSED} == {
+        "nothing_returned",
+        "array_returned",
+    }
+    assert all(slip.grade in (catalogue.SLIP, catalogue.MISSED) for slip in common_mistakes.SLIPS)

@@ -1,0 +1,413 @@
+"""Nothing that somebody wrote is lost: each command that writes over files is tried on files with something in them."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from class_copies import NAME
+from conftest import ROOT
+from typer.testing import CliRunner
+
+from autograder import files
+from autograder.authoring import tidy
+from autograder.cli import app
+from autograder.handout import NotReady, write_start, write_zip
+from autograder.nbgrader_plugin.export.lms import CanvasExport
+from autograder.nbgrader_plugin.gradebook.roster import Table, Unfit
+from tools import native_readers
+
+ANSWER = "def softmax(x):\n    return x.exp() / x.exp().sum(-1, keepdim=True)  # two evenings of work"
+
+
+def run(root: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of Python's in a copy of the course, with that copy's package."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_CLASS")}
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=root,
+        env=kept | {"PYTHONPATH": str(root)} | more,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A course of one notebook, with its release as it is committed."""
+    root = tmp_path_factory.mktemp("released") / "course"
+    for name in ("autograder", f"solutions/{NAME}", f"course/{NAME}", "course/.released"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    return root
+
+
+@pytest.fixture
+def course(released, tmp_path):
+    return shutil.copytree(released, tmp_path / "course")
+
+
+def notebook_of(root: Path) -> Path:
+    return root / "course" / NAME / f"{NAME}.ipynb"
+
+
+def answer(path: Path, text: str = ANSWER) -> None:
+    """Write an answer into a notebook, as its learner would."""
+    notebook = nbformat.read(path, as_version=4)
+    [cell] = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == "softmax"]
+    cell.source = text
+    nbformat.write(notebook, path)
+
+
+def generate(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return run(root, "nbgrader", "generate_assignment", NAME, *options)
+
+
+# --- the release ------------------------------------------------------------------------------------------------------
+
+
+def test_force_does_not_overrule_an_answer_and_ours_keeps_a_copy(course):
+    answer(notebook_of(course))
+    before = notebook_of(course).read_bytes()
+    done = generate(course, "--force")
+    assert done.returncode == 1
+    assert f"{NAME}.ipynb (softmax)" in done.stderr
+    assert f"autograder release {NAME} --overwrite" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert notebook_of(course).read_bytes() == before
+    done = generate(course, "--force", "--ReleaseExporter.overwrite=True")
+    assert done.returncode == 0, done.stderr
+    assert notebook_of(course).read_bytes() == notebook_of(ROOT).read_bytes()
+    [copy] = (course / "classroom" / "replaced").glob(f"*/{NAME}/{NAME}.ipynb")
+    assert copy.read_bytes() == before
+
+
+def test_a_file_of_ones_own_and_a_changed_one_stop_a_release(course):
+    own, changed = course / "course" / NAME / "notes" / "mine.txt", course / "course" / NAME / "attention_explorer.py"
+    own.parent.mkdir()
+    own.write_text("what I understood")
+    changed.write_text(changed.read_text() + "\n# what I tried\n")
+    done = generate(course, "--force")
+    assert done.returncode == 1
+    assert "mine.txt" in done.stderr
+    assert "attention_explorer.py" in done.stderr
+    assert own.read_text() == "what I understood"
+    assert "what I tried" in changed.read_text()
+
+
+def test_a_cell_that_a_learner_added_stops_a_release(course):
+    notebook = nbformat.read(notebook_of(course), as_version=4)
+    notebook.cells.append(nbformat.v4.new_markdown_cell("Why is it divided by the root?"))
+    nbformat.write(notebook, notebook_of(course))
+    done = generate(course, "--force")
+    assert done.returncode == 1
+    assert f"cell {len(notebook.cells)}" in done.stderr
+    assert "Why is it divided" in notebook_of(course).read_text()
+
+
+def test_a_notebook_that_was_only_run_is_released_anew(course):
+    notebook = nbformat.read(notebook_of(course), as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [nbformat.v4.new_output("stream", text="run")], 7
+    notebook.metadata.language_info = {"name": "python", "version": "3.99"}
+    nbformat.write(notebook, notebook_of(course))
+    left = course / "course" / NAME / ".ipynb_checkpoints" / f"{NAME}-checkpoint.ipynb"
+    left.parent.mkdir()
+    left.write_text("{}")
+    done = generate(course, "--force")
+    assert done.returncode == 0, done.stderr
+    assert notebook_of(course).read_bytes() == notebook_of(ROOT).read_bytes()
+
+
+def test_a_release_without_a_manifest_is_compared_with_the_new_one(course):
+    shutil.rmtree(course / "course" / files.MANIFESTS)
+    assert generate(course, "--force").returncode == 0
+    shutil.rmtree(course / "course" / files.MANIFESTS)
+    answer(notebook_of(course))
+    done = generate(course, "--force")
+    assert done.returncode == 1
+    assert "(softmax)" in done.stderr
+    assert "two evenings" in notebook_of(course).read_text()
+
+
+def test_what_an_author_changed_in_the_solutions_is_released(course):
+    path = course / "solutions" / NAME / f"{NAME}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].source += "\n\nAnother sentence."
+    nbformat.write(notebook, path)
+    (course / "solutions" / NAME / "table.csv").write_text("a,b\n")
+    (course / "course" / NAME / "table.csv").write_text("a,b\n")  # the new release writes the same
+    for _ in range(2):
+        done = generate(course, "--force")
+        assert done.returncode == 0, done.stderr
+    assert "Another sentence" in notebook_of(course).read_text()
+    (course / "solutions" / NAME / "table.csv").unlink()
+    assert generate(course, "--force").returncode == 0
+    assert not (course / "course" / NAME / "table.csv").exists()
+
+
+FORMGRADER = f"""
+from autograder.nbgrader_plugin.converters import settings
+from nbgrader.apps import NbGraderAPI
+app = settings("classroom")
+done = NbGraderAPI(app.coursedir, parent=app).generate_assignment({NAME!r})
+print(done["success"], done.get("log"))
+"""
+
+
+def test_formgraders_button_does_not_overrule_an_answer(course):
+    answer(notebook_of(course))
+    (course / "button.py").write_text(FORMGRADER)
+    done = run(course, "button")
+    assert done.stdout.startswith("False"), done.stdout + done.stderr
+    assert "--overwrite" in done.stdout
+    assert "two evenings" in notebook_of(course).read_text()
+
+
+def test_a_gradebook_that_knows_nothing_yet_learns_it_without_a_release(course):
+    answer(notebook_of(course))
+    before = notebook_of(course).read_bytes()
+    program = f"from autograder.nbgrader_plugin import convert; convert.know(convert.settings('classroom'), [{NAME!r}])"
+    (course / "know.py").write_text(program)
+    done = run(course, "know")
+    assert done.returncode == 0, done.stderr
+    assert NAME in run(course, "nbgrader", "db", "assignment", "list").stdout
+    assert notebook_of(course).read_bytes() == before
+
+
+# --- the demo ---------------------------------------------------------------------------------------------------------
+
+DEMO = f"""
+import sys
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from autograder import demo
+from autograder.spec.course import course
+from autograder.sample_class import Submission
+classroom = course().root / demo.CLASSROOM
+try:
+    demo.prepare(classroom, [{NAME!r}])
+    demo.hand_in(classroom, {NAME!r}, [Submission("perfect", {{"softmax": "def softmax(x): ..."}}, {{}})])
+except demo.Written as reason:
+    sys.exit(str(reason))
+"""
+
+
+def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course):
+    answer(notebook_of(course))
+    mine = [notebook_of(course), course / "course" / NAME / "mine.txt", course / "classroom" / "demo" / "notes.txt"]
+    mine[1].write_text("mine")
+    before = mine[0].read_bytes()
+    (course / "run_demo.py").write_text(DEMO)
+    for _ in range(2):
+        done = run(course, "run_demo")
+        assert done.returncode == 0, done.stderr
+        mine[2].write_text("seen in the demo")
+    assert (mine[0].read_bytes(), mine[1].read_text()) == (before, "mine")
+    assert mine[2].read_text() == "seen in the demo"
+    place = course / "classroom" / "demo"
+    assert (place / "course" / NAME / f"{NAME}.ipynb").read_bytes() == notebook_of(ROOT).read_bytes()
+    assert (place / "submitted" / "perfect" / NAME / f"{NAME}.ipynb").is_file()
+
+    own = place / "submitted" / "me" / NAME / f"{NAME}.ipynb"
+    own.parent.mkdir(parents=True)
+    shutil.copy(notebook_of(course), own)
+    answer(place / "course" / NAME / f"{NAME}.ipynb", "def softmax(x): return 'tried'")
+    done = run(course, "run_demo")
+    assert done.returncode == 1
+    assert f"submitted/me/{NAME}/{NAME}.ipynb" in done.stderr
+    assert f"demo/course/{NAME}/{NAME}.ipynb (softmax)" in done.stderr
+    assert own.read_bytes() == notebook_of(course).read_bytes()
+    assert "'tried'" in (place / "course" / NAME / f"{NAME}.ipynb").read_text()
+
+
+def test_a_folder_that_no_demo_made_is_refused(course):
+    theirs = course / "classroom" / "demo" / "submitted" / "me" / "thesis.txt"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("years of work")
+    (course / "run_demo.py").write_text(DEMO)
+    done = run(course, "run_demo")
+    assert done.returncode == 1
+    assert "made-by-demo.json" in done.stderr
+    assert theirs.read_text() == "years of work"
+
+
+# --- files and folders that a command is told to write ----------------------------------------------------------------
+
+
+def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrote(tmp_path):
+    root = tmp_path / "checkout"
+    for name in ("solutions", "course"):
+        shutil.copytree(ROOT / name, root / name)
+    mine = root / "course" / ".jupyter" / "my_config.json"
+    for path, text in ((root / "course" / "START.md", "Done: 1, 2"), (mine, "{}")):
+        path.write_text(text)
+    with pytest.raises(files.Written, match=r"START\.md, .*my_config\.json since the last release"):
+        write_start(root)
+    assert (mine.read_text(), (root / "course" / "START.md").read_text()) == ("{}", "Done: 1, 2")
+    write_start(root, tmp_path / "replaced")
+    assert (root / "course" / "START.md").read_bytes() == (ROOT / "course" / "START.md").read_bytes()
+    assert [path.read_text() for path in tmp_path.glob("replaced/*/course/START.md")] == ["Done: 1, 2"]
+
+
+def test_students_zip_is_not_written_over_another_zip(tmp_path):
+    goal = tmp_path / "students.zip"
+    with zipfile.ZipFile(goal, "w") as archive:
+        archive.writestr("course/START.md", "Everybody's submissions of last year")
+    before = goal.read_bytes()
+    with pytest.raises(NotReady, match=r"students\.zip is no zip of this course"):
+        write_zip(ROOT, goal)
+    assert goal.read_bytes() == before
+    goal.unlink()
+    assert write_zip(ROOT, goal) == write_zip(ROOT, goal)
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv", "--parquet"])
+def test_a_report_is_not_written_over_another_file(option, tmp_path):
+    path = tmp_path / "thesis.html"
+    path.write_text("<h1>Years of work</h1>")
+    done = CliRunner().invoke(app, ["report", option, str(path)])
+    assert done.exit_code == 2
+    assert "no report of ours" in " ".join(done.output.replace("│", " ").split())
+    assert path.read_text() == "<h1>Years of work</h1>"
+
+
+def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_path):
+    table = Table(["Student", "ID"], [["Ada", "1"]])
+    roster = tmp_path / "canvas.csv"
+    roster.write_text("Student,ID\nAda,1\n")
+    export = CanvasExport(roster=str(roster), to=str(roster))
+    with pytest.raises(Unfit, match=r"canvas\.csv is the roster"):
+        export._write(table)
+    other = tmp_path / "addresses.csv"
+    other.write_text("name,street\n")
+    export.to = str(other)
+    with pytest.raises(Unfit, match="name another file"):
+        export._write(table)
+    assert (roster.read_text(), other.read_text()) == ("Student,ID\nAda,1\n", "name,street\n")
+    export.to = str(tmp_path / "grades.csv")
+    for _ in range(2):
+        export._write(table)
+    assert (tmp_path / "grades.csv").read_text() == table.text()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["tools.training.translate", "--minutes", "0.001"],
+        ["tools.training.grow", "--minutes", "0.001"],
+        ["tools.training.stories_gpt2", "--steps", "1"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_model_is_not_kept_in_a_folder_of_other_files(command, tmp_path):
+    (tmp_path / "README.md").write_text("my thesis")
+    done = run(ROOT, *command, "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "holds files and no" in " ".join(done.stderr.replace("│", " ").split())
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+    assert (tmp_path / "README.md").read_text() == "my thesis"
+
+
+def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sphinx.cmd.build", SimpleNamespace(main=lambda options: 1))  # has its own .venv
+    build = importlib.import_module("tools.website.build").build
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html" / "thesis.html").write_text("years of work")
+    with pytest.raises(files.Written, match="name another folder"):
+        build(tmp_path, None)
+    assert (tmp_path / "html" / "thesis.html").read_text() == "years of work"
+    own = tmp_path / "site"
+    for _ in range(2):
+        with pytest.raises(NotReady):  # Sphinx has found something wrong, and the next build may begin anew
+            build(own, None)
+        (own / "notes.txt").write_text("mine")
+    assert (own / "notes.txt").read_text() == "mine"
+
+
+def test_what_a_native_reader_wrote_stays_in_the_table(tmp_path, monkeypatch):
+    top = "\t".join(native_readers.TOP)
+    monkeypatch.setattr(native_readers, "sheets", lambda: {"igbo.tsv": f"{top}\n1\tigbo\tA\tB\t\t\n"})
+    [table] = native_readers.write(tmp_path)
+    native_readers.write(tmp_path)
+    table.write_text(f"{top}\n1\tigbo\tA\tB\tno\tI would say C\n")
+    with pytest.raises(files.Written, match=r"igbo\.tsv, in row 1"):
+        native_readers.write(tmp_path)
+    assert "I would say C" in table.read_text()
+
+
+def test_a_solution_that_is_tidied_in_vain_stays_whole(tmp_path, monkeypatch):
+    path = tmp_path / f"{NAME}.ipynb"
+    notebook = nbformat.read(ROOT / "solutions" / NAME / path.name, as_version=4)
+    notebook.cells[0].metadata.execution = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
+    nbformat.write(notebook, path)
+    before = path.read_bytes()
+
+    def disk_is_full(self, content):
+        with self.open("wb") as file:
+            file.write(content[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", disk_is_full)
+    with pytest.raises(OSError, match="No space"):
+        tidy(path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+# --- make -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A folder with the Makefile, in which somebody has worked; and how to call make there."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in (
+        "classroom/gradebook.db",
+        "course/05/answer.ipynb",
+        "solutions/05/05.ipynb",
+        ".venv/lib/x",
+        "tests/t.py",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("a term's work")
+
+    def make(target: str, said: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["make", target], cwd=tmp_path, input=said, capture_output=True, text=True)
+
+    return tmp_path, make
+
+
+def test_clean_removes_what_can_be_made_again_and_nothing_else(made):
+    folder, make = made
+    done = make("clean")
+    assert done.returncode == 0, done.stderr
+    assert not (folder / ".venv").exists()
+    for name in ("classroom/gradebook.db", "course/05/answer.ipynb", "solutions/05/05.ipynb", "tests/t.py"):
+        assert (folder / name).read_text() == "a term's work"
+
+
+def test_the_classroom_is_emptied_only_by_who_says_so(made):
+    folder, make = made
+    for said in ("", "y\n", "yes\n"):
+        done = make("empty-classroom", said)
+        assert done.returncode != 0
+        assert "Nothing was removed" in done.stdout
+        assert (folder / "classroom" / "gradebook.db").exists()
+    (folder / "classroom" / "hub").mkdir()
+    assert "make hub-clean" in make("empty-classroom", "remove\n").stdout
+    assert (folder / "classroom" / "gradebook.db").exists()
+    (folder / "classroom" / "hub").rmdir()
+    assert make("empty-classroom", "remove\n").returncode == 0
+    assert not (folder / "classroom").exists()
+    assert (folder / "course/05/answer.ipynb").exists()

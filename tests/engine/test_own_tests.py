@@ -1,0 +1,225 @@
+"""An instructor's own test cells run as nbgrader runs them; a cell marks an exercise of the course where it says so."""
+
+from __future__ import annotations
+
+import copy
+
+import nbformat
+import pytest
+from class_copies import BEST, NAME, copy_of_the_course, put, run
+from nbgrader.api import Gradebook
+from submissions import LIMITS
+
+from autograder.nbgrader_plugin.hidden_tests import exercise_of, refuse_unknown_names
+from autograder.nbgrader_plugin.intake.repair import _cells, grade_id, mend
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
+from autograder.sample_class import filled_in
+from autograder.spec.course import exercise
+
+ENCODE = "def encode(text):\n    return [shift + ord(letter) for letter in text]"  # not what notebook 02 asks for
+WRONG = "def encode(text):\n    return [ord(letter) for letter in text]"
+OWN_TEST = 'assert encode("ab") == [98, 99], "every letter is moved on by one"'
+HIDDEN = '\n### BEGIN HIDDEN TESTS\nassert encode("") == []\n### END HIDDEN TESTS'
+
+
+def check(name):
+    return f'\n### BEGIN HIDDEN TESTS\nfrom autograder import check\n\ncheck("{name}")\n### END HIDDEN TESTS'
+
+
+def graded(name, source, points=0, answer=False):
+    about = {"grade_id": name, "grade": not answer, "solution": answer, "locked": not answer, "task": False}
+    about |= {"schema_version": 3} | ({} if answer else {"points": points})
+    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": about})
+
+
+def notebook(*cells):
+    return nbformat.v4.new_notebook(cells=list(cells))
+
+
+def marked(template, source, answers, change=lambda submitted: None):
+    """A notebook marked as nbgrader has it: by grade_id the number it reads, and by grade_id the verdicts.
+
+    Students get `source` without its hidden tests; `change` is what else they do to it.
+    """
+    release = copy.deepcopy(source)
+    for cell in release.cells:
+        cell.source = cell.source.partition("\n### BEGIN HIDDEN TESTS")[0]
+    submitted = filled_in(release, answers)
+    change(submitted)
+    read = nbformat.NotebookNode(cells=_cells(submitted.cells), metadata=nbformat.NotebookNode())
+    mended = mend(read, release, [])
+    whole = {grade_id(cell): cell.source for cell in source.cells if grade_id(cell) and cell.metadata.nbgrader.locked}
+    for cell in mended.cells:
+        cell.source = whole.get(grade_id(cell), cell.source)
+    verdicts = NotebookMarker(mended, template, limits=LIMITS).run()
+    nbformat.validate(mended)
+    return numbers(mended), verdicts, mended
+
+
+def numbers(marked_notebook):
+    found = {}
+    for cell in marked_notebook.cells:
+        if grade_id(cell) and cell.metadata.nbgrader.grade:
+            [result] = [output for output in cell.outputs if output.output_type == "execute_result"]
+            found[grade_id(cell)] = float(result.data["text/plain"])
+    return found
+
+
+OTHER_COURSE = notebook(
+    nbformat.v4.new_code_cell("shift = 1"),
+    graded("encode", "def encode(text):\n    raise NotImplementedError", answer=True),
+    graded("test_encode", OWN_TEST + HIDDEN, points=4),
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "mark", "said"),
+    [
+        (ENCODE, 4, ""),
+        (WRONG, 0, "AssertionError: every letter is moved on by one"),
+        ("def encode(text):\n    return [98, 99]", 0, "AssertionError"),  # the hidden test
+    ],
+)
+def test_another_courses_test_cell_is_run_whatever_its_grade_id(template, answer, mark, said):
+    marks, verdicts, done = marked(template, OTHER_COURSE, {"encode": answer})
+    assert marks == {"test_encode": mark}
+    assert not verdicts
+    shown = str(done.cells[-1].outputs)
+    assert said in shown
+    assert 'encode(""' not in shown, "the hidden tests are shown"
+
+
+def test_zero_everywhere_takes_another_courses_test_cell_for_its_own():
+    blank = copy.deepcopy(OTHER_COURSE)
+    assert not zero_everywhere(blank, "because")
+    assert numbers(blank) == {"test_encode": 0}
+
+
+def fork(*tests):
+    return notebook(
+        nbformat.v4.new_code_cell("import torch"),
+        graded("softmax", "def softmax(scores, dim=-1):\n    raise NotImplementedError", answer=True),
+        graded("encode", "def encode(text):\n    raise NotImplementedError", answer=True),
+        *tests,
+    )
+
+
+SOFTMAX = exercise("softmax").source
+POINTS = exercise("softmax").points
+
+
+def test_a_cell_marks_the_exercise_that_its_hidden_line_names_not_the_one_of_its_grade_id(template):
+    changed = fork(graded("test_encode", "1" + check("softmax"), 7))
+    marks, verdicts, _ = marked(template, changed, {"softmax": SOFTMAX})
+    assert marks == {"test_encode": 7}
+    assert verdicts["test_encode"].exercise == "softmax"
+
+
+def test_several_test_cells_may_mark_one_exercise_beside_tests_of_their_own(template):
+    tests = fork(
+        graded("test_softmax", "1" + check("softmax"), POINTS),
+        graded("test_encode", OWN_TEST.replace("98, 99", "97, 98"), 4),
+        graded("again", "1" + check("softmax"), 1),
+    )
+    marks, verdicts, _ = marked(template, tests, {"softmax": SOFTMAX, "encode": WRONG})
+    assert marks == {"test_softmax": POINTS, "test_encode": 4, "again": 1}
+    assert {name: verdict.exercise for name, verdict in verdicts.items()} == {
+        "test_softmax": "softmax",
+        "again": "softmax",
+    }
+
+
+def claims(submitted):
+    for cell in submitted.cells:
+        if grade_id(cell) == "test_encode":
+            cell.source = check("softmax")
+
+
+def claims_beside_it(submitted):
+    submitted.cells.append(nbformat.v4.new_code_cell(check("softmax")))
+    submitted.cells.append(graded("test_softmax", check("softmax"), points=100))
+
+
+def claims_in_the_answer(submitted):
+    for cell in submitted.cells:
+        if grade_id(cell) == "encode":
+            cell.source += check("softmax")
+            cell.metadata.nbgrader.update(grade=True, solution=False, locked=True, points=100)
+
+
+def takes_it_away(submitted):
+    for cell in submitted.cells:
+        if grade_id(cell) == "again":
+            cell.source = "pass\n### BEGIN HIDDEN TESTS\npass\n### END HIDDEN TESTS"
+
+
+@pytest.mark.parametrize("change", [claims, claims_beside_it, claims_in_the_answer, takes_it_away])
+def test_a_student_cannot_say_which_exercise_a_cell_marks(template, change):
+    tests = fork(graded("test_encode", OWN_TEST, 4), graded("again", "1" + check("softmax"), 1))
+    wrong = "def softmax(scores, dim=-1):\n    return scores * 0"
+    marks, verdicts, _ = marked(template, tests, {"softmax": wrong, "encode": WRONG}, change)
+    assert marks["test_encode"] == 0
+    assert marks["again"] < 1
+    assert set(marks) == {"test_encode", "again"}
+    assert {name: verdict.exercise for name, verdict in verdicts.items()} == {"again": "softmax"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        OWN_TEST,
+        'check("softmax")\n' + OWN_TEST,  # a function of their own, where students see it
+        OWN_TEST + HIDDEN,
+        OWN_TEST + HIDDEN.replace("assert", '# check("softmax")\nassert'),
+    ],
+)
+def test_a_cell_without_a_hidden_line_marks_no_exercise(source):
+    assert exercise_of(graded("test_softmax", source, 4)) is None
+
+
+def test_a_hidden_line_that_names_nothing_of_the_course_is_refused_and_nobody_gets_zero():
+    cells = fork(graded("test_encode", "1" + check("encod"), 4)).cells
+    with pytest.raises(ValueError, match=r"^05/05\.ipynb: .*“test_encode” say check\('encod'\).* again\.$"):
+        refuse_unknown_names(cells, "05/05.ipynb")
+    refuse_unknown_names(OTHER_COURSE.cells, "05/05.ipynb")
+
+
+@pytest.mark.slow  # releases and marks with nbgrader's commands
+def test_a_fork_with_tests_of_its_own_is_released_and_marked(tmp_path):
+    """In notebook 05: another exercise of the name of one in notebook 02, and a cell that marks softmax once more."""
+    root = copy_of_the_course(tmp_path / "fork")
+    path = root / "solutions" / NAME / f"{NAME}.ipynb"
+    solved = nbformat.read(path, as_version=4)
+    answer = f"def encode(text):\n    ### BEGIN SOLUTION\n    {ENCODE.splitlines()[1].strip()}\n    ### END SOLUTION"
+    own = [
+        graded("shift", "shift = 1"),
+        graded("encode", answer, answer=True),
+        graded("test_encode", OWN_TEST + HIDDEN, points=4),
+        graded("test_decode", "1" + check("softmax"), points=1),
+    ]
+    own[0].metadata.nbgrader.update(grade=False)
+    del own[0].metadata.nbgrader["points"]
+    for cell in own:
+        cell.id = cell.metadata.nbgrader.grade_id
+    solved.cells += own
+    nbformat.write(solved, path)
+    classroom = root / "classroom"
+    run(root, classroom, "nbgrader", "generate_assignment", NAME)
+    release = nbformat.read(root / "course" / NAME / f"{NAME}.ipynb", as_version=4)
+    release.cells = [cell for cell in release.cells if grade_id(cell)]
+    assert not any("check(" in cell.source for cell in release.cells)
+    for student, encode in (("right", ENCODE), ("wrong", WRONG)):
+        put(classroom, student, filled_in(release, BEST | {"encode": encode}))
+    run(root, classroom, "nbgrader", "autograde", NAME)
+    with Gradebook(f"sqlite:///{classroom}/gradebook.db", "transformers") as book:
+        found = {
+            student: {grade.name: grade.auto_score for grade in book.find_submission(NAME, student).notebooks[0].grades}
+            for student in ("right", "wrong")
+        }
+    assert (found["right"]["test_encode"], found["wrong"]["test_encode"]) == (4, 0)
+    assert found["right"]["test_decode"] == 1
+    assert found["right"]["test_softmax"] == POINTS
+    solved.cells[-1].source = "1" + check("encod")
+    nbformat.write(solved, path)
+    said = run(root, classroom, "nbgrader", "generate_assignment", NAME, "--force", status=1)
+    assert f"{NAME}/{NAME}.ipynb: the hidden tests of “test_decode” say check('encod')" in said

@@ -1,0 +1,115 @@
+"""Cells that Python refuses, and cells made to cost the reader: each costs itself and nothing else."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from submissions import ANSWERS, POINTS, earned, mark
+
+from autograder.judge.cell_effects import Effects
+from autograder.judge.parsing import MAX_SOURCE, parse_cell, too_much
+from autograder.judge.source_rules import defined_in, needed_by, uses
+
+REFUSED = {  # by Python's compiler, though most of them not by its parser
+    "an argument twice": "def helper(a, a):\n    return a",
+    "a parameter that is global": "def helper(a):\n    global a",
+    "global after use": "def helper():\n    b = 1\n    global b",
+    "nonlocal at the top": "nonlocal c",
+    "nonlocal without a place": "def helper():\n    nonlocal nowhere",
+    "an annotated global": "def helper():\n    global d\n    d: int = 1",
+    "a starred import in a class": "class Helper:\n    from math import *",
+    "a starred import in a function": "def helper():\n    from math import *",
+    "yield in a class": "class Helper:\n    yield 1",
+    "return at the top": "return 1",
+    "break at the top": "break",
+    "await in a function": "def helper():\n    await x",
+    "a walrus in a comprehension": "[e := 1 for e in range(3)]",
+    "a walrus in a comprehension's range": "[x for x in (f := range(3))]",
+    "two stars": "a, *b, *c = 1, 2, 3",
+    "a future that is none": "from __future__ import braces",
+    "an assignment to debug": "__debug__ = 1",
+    "an argument by name twice": "print(sep='', sep='')",
+    "bytes with letters": "b'é'",
+    "an escape that ends": "'\\N{no such letter}'",
+    "a number with a zero": "007",
+    "a sum of 10,000 terms": "g = " + "+".join(["1"] * 10_000),
+    "a sum of 1,500 terms": "g = " + "+".join(["1"] * 1_500),
+    "a sum of 300 terms": "g = " + "+".join(["1"] * 300),
+    "a chain of attributes": "h = print" + ".a" * 3_000,
+    "a chain of calls": "h = print" + "()" * 2_000,
+    "a chain of comparisons": "i = " + " < ".join(["1"] * 5_000),
+    "many nots": "j = " + "not " * 5_000 + "1",
+    "many lambdas": "k = " + "lambda: " * 2_000 + "1",
+    "many brackets": "(" * 30_000,
+    "closed brackets": "(" * 150 + ")" * 150,
+    "nested blocks": "\n".join(" " * n + "if 1:" for n in range(99)) + "\n" + " " * 99 + "pass",
+    "elif without end": "if 0: pass\n" + "elif 0: pass\n" * 3_000,
+    "a very long string": "m = '" + "x" * 3_000_000 + "'",
+    "a very long line of names": "; ".join(f"n{i} = {i}" for i in range(200_000)),
+    "2,000,000 brackets": "[" * 2_000_000,
+    "8,000,000 brackets": "(" * 8_000_000,
+    "a null": "x = '\0'",
+    "a lone surrogate": "x = '\ud800'",
+    "shell commands without end": "x = !true\n" * 2_000,
+    "calls by a comma without end": "," * 3_000 + "zr" * 3_000,
+    "such calls behind a prompt": "In [1]: " + "," * 3_000 + "zr" * 3_000,
+    "questions without end": "x?\n" * 600 + "case x:\n" * 600,
+    "magics in what is no Python": "case x:\n%a\n" * 600,
+    "an enormous number": "x = " + "9" * 50_000,
+}
+
+
+@pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
+def test_reading_a_strange_cell_is_quick_and_stops_nothing(source, undisturbed):
+    sources = [source, ANSWERS["softmax"]]
+    uses("softmax", sources[1:])  # reads the rooms, once in a process
+    started = time.process_time()
+    parse_cell(source)
+    effects = Effects(sources)
+    for one in sources:
+        effects.changed_by(one), needed_by(one), defined_in(one)
+    uses("softmax", sources)
+    assert time.process_time() - started < 3  # it was minutes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
+def test_a_refused_cell_costs_that_cell(template, short, source):
+    """Such a cell stands among right answers, and as one of them."""
+    _, verdicts = mark(template, short, ANSWERS, extra={"scaled_dot_product_attention": source.replace("\ud800", "?")})
+    assert earned(verdicts) == POINTS
+
+
+@pytest.mark.parametrize("name", ["a sum of 10,000 terms", "a very long string", "closed brackets"])
+def test_an_answer_that_cannot_be_read_costs_its_exercise(template, short, name):
+    answers = ANSWERS | {"simple_attention": ANSWERS["simple_attention"] + "\n" + REFUSED[name]}
+    _, verdicts = mark(template, short, answers)
+    assert earned(verdicts) == POINTS | {"simple_attention": 0.0}
+    assert verdicts["simple_attention"].remark
+
+
+def test_operators_are_no_magics():
+    """A long cell with one magic is read, however often it divides and compares."""
+    source = "%time pass\n" + "if a % b != c:\n    print('%d' % a, a // b)\n" * 300
+    assert parse_cell(source) is not None
+
+
+@pytest.mark.parametrize("end", ["def helper(a, a): pass", "files = !true", "len?", "%time 1"])
+def test_a_line_that_is_no_python_hides_nothing_from_the_rules(end):
+    """In a notebook the lines above are run all the same."""
+    assert "softmax" in defined_in("softmax = torch.softmax\n" + end)
+
+
+def test_what_is_not_read_is_not_run(template, short):
+    """Else rules about sources would not hold for it."""
+    hidden = "softmax = torch.softmax\n#" + "x" * MAX_SOURCE
+    notebook, verdicts = mark(template, short, ANSWERS | {"softmax": hidden})
+    assert verdicts["softmax"].earned == 0
+    assert too_much(hidden) in str(notebook)
+
+
+def test_every_cell_of_the_course_is_read(solution):
+    for cell in solution.cells:
+        assert too_much(cell.source) is None
+        assert cell.cell_type != "code" or parse_cell(cell.source) is not None

@@ -1,0 +1,124 @@
+"""The pools: what is put in comes out, once, whatever happens to the processes in between."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from autograder.cluster.pool import Died, Line, Local, cores, pool
+
+
+def square(number: int, folder: str = "") -> int:
+    if folder:
+        with open(f"{folder}/{number}", "a") as tries:
+            tries.write("x")
+    return number * number
+
+
+def fall_over(number: int, folder: str, times: int) -> int:
+    """Ends its process the first few times."""
+    if number == 3 and len(list(Path(folder).glob("3-*"))) < times:
+        Path(folder, f"3-{time.monotonic_ns()}").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def refuse(number: int) -> int:
+    raise ValueError(f"{number} is not for me")
+
+
+def all_done(line, count):
+    found = []
+    while len(line):
+        found += line.done()
+    assert len(found) == count
+    return dict(found)
+
+
+def test_everything_comes_out_once(tmp_path):
+    with pool(workers=2) as processes:
+        line, found = Line(processes, square), []
+        numbers = list(range(40))
+        while numbers or len(line):
+            while numbers and not line.full():
+                number = numbers.pop()
+                line.put(number, number, str(tmp_path))
+            assert len(line) <= 4
+            found += line.done()
+    assert sorted(found) == [(n, n * n) for n in range(40)]
+    assert Counter(path.stat().st_size for path in tmp_path.iterdir()) == {1: 40}
+
+
+def test_what_a_task_raises_is_its_result():
+    with pool(workers=1) as processes:
+        line = Line(processes, refuse)
+        line.put("seven", 7)
+        [(task, error)] = line.done()
+    assert task == "seven"
+    assert isinstance(error, ValueError)
+    assert "7 is not for me" in str(error)
+
+
+@pytest.mark.parametrize(("times", "outcome"), [(1, 9), (5, Died)])
+def test_a_task_that_ends_its_process_costs_nobody_else_a_result(tmp_path, times, outcome):
+    with pool(workers=2) as processes:
+        line = Line(processes, fall_over)
+        for number in range(8):
+            line.put(number, number, str(tmp_path), times)
+        found = all_done(line, 8)
+    assert {n: found[n] for n in found if n != 3} == {n: n * n for n in range(8) if n != 3}
+    assert found[3] == outcome or isinstance(found[3], outcome)
+
+
+def test_workers_end_with_their_parent(tmp_path):
+    program = f"""
+import sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from autograder.cluster.pool import Local, Line
+from test_pool import square
+if __name__ == "__main__":
+    line = Line(Local(2), square)
+    for n in range(2):
+        line.put(n, n)
+    list(line.done())
+    print(*line.pool.executor()._processes, flush=True)
+    time.sleep(60)
+"""
+    script = tmp_path / "parent.py"
+    script.write_text(program)
+    parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    workers = [int(pid) for pid in parent.stdout.readline().split()]
+    assert workers
+    parent.kill()
+    parent.communicate()
+    until = time.monotonic() + 20
+    while (alive := [pid for pid in workers if _runs(pid)]) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not alive
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_there_are_as_many_workers_as_cores():
+    assert Local().workers == cores() >= 1
+
+
+@pytest.mark.slow
+def test_a_cluster_that_does_not_answer_is_said_in_a_sentence():
+    with (
+        pytest.raises(RuntimeError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"),
+        pool("tcp://127.0.0.1:9"),
+    ):
+        pass

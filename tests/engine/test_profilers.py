@@ -1,0 +1,224 @@
+"""Marking goes on under a profiler, a debugger or coverage; where it cannot, it says so and marks nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import cProfile
+import os
+import profile
+import pstats
+import subprocess
+import sys
+
+import pytest
+import torch
+from circumventions import WAYS
+from conftest import ROOT
+from test_bans import caged, judged
+from test_pairs import NO_SHIFT, named, replaced
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.spec.course import exercise
+from autograder.untrusted.call_tracing import AnotherProfiler
+
+SOFTMAX = exercise("softmax")
+BANNED, WORD = WAYS["softmax"]["another name"]
+MISTAKE = SOFTMAX.mistakes[0]
+ALTERNATIVE = SOFTMAX.alternatives[0].source
+since_312 = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with Python 3.12")
+
+
+def assert_marked_as_ever():
+    verdict = judged("softmax", BANNED)
+    assert verdict.earned == 0
+    assert f"`{WORD}`" in verdict.remark
+    assert judged("softmax", ALTERNATIVE).full
+    verdict = judged("softmax", MISTAKE.source)
+    assert 0 < verdict.earned < verdict.points
+    assert named(verdict) == {MISTAKE.name}
+
+
+# --- in this process: `autograder try`, an author's notebook, this suite ----------------------------------------------
+
+
+@contextlib.contextmanager
+def left_as_it_was(read, write, value):
+    before = read()
+    write(value)
+    try:
+        yield
+        assert read() is value
+    finally:
+        write(before)
+
+
+@contextlib.contextmanager
+def a_profile_function():
+    with left_as_it_was(sys.getprofile, sys.setprofile, lambda *_: None):
+        yield
+
+
+@contextlib.contextmanager
+def a_debugger():
+    """One that stops in every frame, and has nothing to do there."""
+
+    def trace(*_):
+        return trace
+
+    with left_as_it_was(sys.gettrace, sys.settrace, trace):
+        yield
+
+
+def before_it():
+    pass
+
+
+def after_it():
+    pass
+
+
+@contextlib.contextmanager
+def monitoring():
+    """As cProfile does it since Python 3.12, and coverage if it is told to."""
+    seen, events = set(), sys.monitoring.events
+    for tool in (sys.monitoring.PROFILER_ID, sys.monitoring.COVERAGE_ID):
+        if sys.monitoring.get_tool(tool):
+            pytest.skip("somebody looks on already")
+        sys.monitoring.use_tool_id(tool, "a test")
+        sys.monitoring.register_callback(tool, events.PY_START, lambda code, _: seen.add(code.co_name))
+        sys.monitoring.set_events(tool, events.PY_START)
+    try:
+        yield
+        assert {"watched", "softmax"} <= seen
+    finally:
+        for tool in (sys.monitoring.PROFILER_ID, sys.monitoring.COVERAGE_ID):
+            sys.monitoring.set_events(tool, 0)
+            sys.monitoring.register_callback(tool, events.PY_START, None)
+            sys.monitoring.free_tool_id(tool)
+
+
+@pytest.mark.parametrize(
+    "someone", [a_profile_function, a_debugger, pytest.param(monitoring, marks=since_312)], ids=lambda one: one.__name__
+)
+def test_marking_is_the_same_while_somebody_looks_on(someone):
+    with someone():
+        assert_marked_as_ever()
+
+
+@pytest.mark.parametrize("kind", [cProfile.Profile, profile.Profile], ids=["cProfile", "profile"])
+def test_marking_is_the_same_under_pythons_profilers_which_go_on_after_it(kind):
+    def marking():
+        before_it()
+        assert_marked_as_ever()
+        after_it()
+
+    profiler = kind()
+    profiler.runcall(marking)
+    seen = {name: calls for (_, _, name), (_, calls, *_) in pstats.Stats(profiler).stats.items()}
+    assert seen["before_it"] == seen["after_it"] == 1
+    assert seen["_remark_on"] >= 2, "what comes after a watched call is profiled, too"
+
+
+@pytest.mark.slow  # a process of its own, with torch
+@pytest.mark.parametrize(
+    "core", ["ctrace", "pytrace", pytest.param("sysmon", marks=since_312)], ids=["compiled", "in Python", "monitoring"]
+)
+def test_marking_is_the_same_under_coverage_which_goes_on_after_it(core, tmp_path):
+    coverage = pytest.importorskip("coverage")
+    program = tmp_path / "program.py"
+    program.write_text("from test_profilers import assert_marked_as_ever\nassert_marked_as_ever()\nafter = 1\n")
+    data = tmp_path / "data"
+    environment = os.environ | {"COVERAGE_CORE": core, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    command = [sys.executable, "-m", "coverage", "run", f"--data-file={data}", str(program)]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    kept = coverage.CoverageData(basename=str(data))
+    kept.read()
+    assert kept.lines(str(program)) == [1, 2, 3]
+    assert kept.lines(str(ROOT / "autograder" / "judge" / "bans.py"))
+
+
+def test_two_mistakes_are_named_though_a_tracer_would_end_their_search(tmp_path, monkeypatch):
+    """The search is made in a fork, in a time that a tracer would use up."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    own, seen = os.getpid(), 0
+
+    def trace(*_):
+        nonlocal seen
+        seen += os.getpid() != own
+        if seen > 5_000:
+            os._exit(1)
+        return trace
+
+    with left_as_it_was(sys.gettrace, sys.settrace, trace), left_as_it_was(sys.getprofile, sys.setprofile, trace):
+        verdict = judged("softmax", replaced(NO_SHIFT, "keepdim=True", "keepdim=False"))
+    assert named(verdict) == {"no_shift", "no_keepdim"}
+
+
+class Foreign:
+    """What `sys.getprofile` returns of an extension module's profiler: nothing that could be put on again."""
+
+
+@contextlib.contextmanager
+def one_that_cannot_be_put_on_again():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "getprofile", Foreign)
+        yield
+
+
+@contextlib.contextmanager
+def torchs_own():
+    with torch.profiler.profile():
+        yield
+
+
+@pytest.mark.parametrize(
+    ("someone", "cause"),
+    [(one_that_cannot_be_put_on_again, "test_profilers.Foreign"), (torchs_own, "torch.profiler")],
+    ids=["an extension module's", "torch's"],
+)
+def test_a_profiler_that_cannot_rest_is_named_and_nothing_is_marked(someone, cause, tmp_path):
+    answer = tmp_path / "answer.py"
+    answer.write_text(ALTERNATIVE)
+    with someone():
+        with pytest.raises(AnotherProfiler, match=rf"{cause}.*: end that, and mark again"):
+            judged("softmax", ALTERNATIVE)
+        done = CliRunner().invoke(app, ["try", "softmax", str(answer)])
+        assert done.exit_code == 1
+        assert cause in done.output
+        assert judged("simple_attention", exercise("simple_attention").source).full, "nothing is banned there"
+    assert CliRunner().invoke(app, ["try", "softmax", str(answer)]).exit_code == 0
+
+
+# --- in the cage: what a student's cell has left on -------------------------------------------------------------------
+
+LEFT_ON = {
+    "cProfile": "import cProfile\n_left_on = cProfile.Profile()\n_left_on.enable()",
+    "torch.profiler": "_left_on = torch.profiler.profile()\n_left_on.start()",
+    "torch.autograd.profiler": "_left_on = torch.autograd.profiler.profile()\n_left_on.__enter__()",
+    "sys.monitoring": (
+        "import sys\nm = sys.monitoring\nm.use_tool_id(2, 'mine')\n"
+        "m.register_callback(2, m.events.PY_START, lambda *_: None)\nm.set_events(2, m.events.PY_START)"
+    ),
+    # Put on without its name, it looks for the record in every frame and empties it.
+    "one that erases the record": (
+        "import sys\ndef _erase(frame, event, arg):\n    if event == 'return' and type(arg) is set:\n"
+        "        arg -= {name for name in arg if 'softmax' in name}\n"
+        "    while frame:\n        calls = frame.f_locals.get('calls')\n"
+        "        if hasattr(calls, 'found'): calls.found.clear()\n        frame = frame.f_back\n"
+        "for _put_on in [vars(sys)['set' + 'profile']]:\n    _put_on(_erase)"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "left_on", [pytest.param(one, marks=since_312 if "monitoring" in one else ()) for one in LEFT_ON]
+)
+def test_a_profiler_that_a_cell_left_on_costs_nothing_and_gains_nothing(template, left_on):
+    verdict = caged(template, "softmax", f"{ALTERNATIVE}\n{LEFT_ON[left_on]}")
+    assert verdict.full, verdict
+    verdict = caged(template, "softmax", f"{BANNED}\n{LEFT_ON[left_on]}")
+    assert any(line.passed for line in verdict.lines)
+    assert verdict.earned == 0
+    assert f"`{WORD}`" in verdict.remark

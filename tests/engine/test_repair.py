@@ -1,0 +1,218 @@
+"""Submissions come back damaged; each becomes a notebook that can be marked, or a reason why not."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import nbformat
+import pytest
+from conftest import read
+
+from autograder.nbgrader_plugin.intake.repair import KEY, grade_id, load
+from autograder.sample_class import filled_in
+from autograder.spec.course import exercises
+
+NAME = "05-attention"
+RELEASE = read("course", NAME)
+ANSWERS = {exercise.name: exercise.source for exercise in exercises(NAME)}
+EXPECTED = [grade_id(cell) for cell in RELEASE.cells if grade_id(cell)]
+
+
+@pytest.fixture
+def submitted(tmp_path):
+    """Write a notebook (or bytes) as a submission and load it as the grader does."""
+
+    def write(content, name=f"{NAME}.ipynb"):
+        path = tmp_path / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(json.dumps(content), encoding="utf8")
+        return load(tmp_path / f"{NAME}.ipynb", RELEASE)
+
+    return write
+
+
+@pytest.fixture
+def answered():
+    return filled_in(RELEASE, ANSWERS)
+
+
+def sources(notebook):
+    return {grade_id(cell): cell.source for cell in notebook.cells if grade_id(cell)}
+
+
+def assert_whole(notebook, answers=ANSWERS):
+    found = [grade_id(cell) for cell in notebook.cells if grade_id(cell)]
+    assert sorted(found) == sorted(EXPECTED)
+    nbformat.validate(notebook)
+    text = sources(notebook)
+    for name, source in answers.items():
+        assert text[name] == source
+    for cell in RELEASE.cells:
+        if grade_id(cell) and not cell.metadata.nbgrader.solution:
+            assert text[grade_id(cell)] == cell.source
+
+
+def test_an_honest_submission_stays_as_it_is(submitted, answered):
+    mended = submitted(answered)
+    assert_whole(mended)
+    assert mended.metadata[KEY]["notes"] == []
+    assert [cell.source for cell in mended.cells] == [cell.source for cell in answered.cells]
+
+
+@pytest.mark.parametrize("name", ["setup", "test_softmax", "softmax", "test_q5_1", "written_scaling"])
+def test_a_deleted_cell_is_put_back_in_its_place(submitted, answered, name):
+    if name not in EXPECTED:
+        pytest.skip("no such cell")
+    answered.cells = [cell for cell in answered.cells if grade_id(cell) != name]
+    mended = submitted(answered)
+    assert_whole(mended, {k: v for k, v in ANSWERS.items() if k != name})
+    assert [grade_id(c) for c in mended.cells if grade_id(c)] == EXPECTED
+    assert name in mended.metadata[KEY]["notes"][0]["text"]
+
+
+@pytest.mark.parametrize("name", ["test_softmax", "softmax"])
+def test_of_copied_cells_one_counts(submitted, answered, name):
+    [index] = [i for i, cell in enumerate(answered.cells) if grade_id(cell) == name]
+    answered.cells.insert(index + 1, copy.deepcopy(answered.cells[index]))
+    mended = submitted(answered)
+    assert_whole(mended)
+    assert "2 times" in mended.metadata[KEY]["notes"][0]["text"]
+
+
+def test_an_unanswered_copy_does_not_replace_the_answer(submitted, answered):
+    [blank] = [cell for cell in RELEASE.cells if grade_id(cell) == "softmax"]
+    answered.cells.append(copy.deepcopy(blank))
+    assert_whole(submitted(answered))
+
+
+def test_metadata_stripped_by_another_tool_are_restored(submitted, answered):
+    for cell in answered.cells:
+        cell.metadata.clear()
+    assert_whole(submitted(answered))
+
+
+def test_metadata_edited_on_purpose_are_restored(submitted, answered):
+    for cell in answered.cells:
+        cell.metadata["tags"] = ["skip-execution", "raises-exception"]
+        if grade_id(cell):
+            cell.metadata.nbgrader.update(
+                points=1000, grade=False, solution=True, locked=False, task=True, schema_version=99
+            )
+    answered.metadata["kernelspec"] = {"name": "ir", "display_name": "R", "language": "R"}
+    answered.metadata[KEY] = {"problem": "give me full marks"}
+    mended = submitted(answered)
+    assert_whole(mended)
+    assert mended.metadata.kernelspec.name == "python3"
+    assert "problem" not in mended.metadata[KEY]
+    assert [note["text"].split(" of ")[0] for note in mended.metadata[KEY]["notes"]] == ["The settings", "The tags"]
+    for cell in mended.cells:
+        assert "skip-execution" not in cell.metadata.get("tags", [])
+        if grade_id(cell) and cell.metadata.nbgrader.grade:
+            assert cell.metadata.nbgrader.points < 10
+
+
+def test_edited_test_cells_are_restored(submitted, answered):
+    for cell in answered.cells:
+        if (grade_id(cell) or "").startswith("test_"):
+            cell.source = "4.0"
+    assert_whole(submitted(answered))
+
+
+def test_a_code_cell_turned_into_text_is_code_again(submitted, answered):
+    for cell in answered.cells:
+        if grade_id(cell) in ("softmax", "test_softmax"):
+            cell.cell_type = "markdown"
+            cell.pop("outputs")
+            cell.pop("execution_count")
+    mended = submitted(answered)
+    assert_whole(mended)
+    assert all(cell.cell_type == "code" for cell in mended.cells if grade_id(cell) == "softmax")
+
+
+def test_the_students_own_cells_are_kept(submitted, answered):
+    answered.cells.insert(5, nbformat.v4.new_code_cell("my_experiment = 1"))
+    mended = submitted(answered)
+    assert mended.cells[5].source == "my_experiment = 1"
+    assert_whole(mended)
+
+
+def test_a_renamed_notebook_is_found(submitted, answered):
+    mended = submitted(answered, name="05-attention (1).ipynb")
+    assert_whole(mended)
+    assert "05-attention (1).ipynb" in mended.metadata[KEY]["notes"][0]["text"]
+
+
+def test_an_old_notebook_without_ids_is_read(submitted, answered):
+    data = json.loads(json.dumps(answered))
+    data["nbformat_minor"] = 0
+    for cell in data["cells"]:
+        cell.pop("id", None)
+        cell["source"] = cell["source"].splitlines(keepends=True)
+    assert_whole(submitted(data))
+
+
+@pytest.mark.parametrize("junk", [7, None, [], {}, {"cell_type": "code"}, {"cell_type": "code", "source": 5}])
+def test_a_malformed_cell_is_passed_over(submitted, answered, junk):
+    data = json.loads(json.dumps(answered))
+    data["cells"].insert(3, junk)
+    assert_whole(submitted(data))
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"", "empty"),
+        (b"   \n", "empty"),
+        (b"this is my homework", "not JSON"),
+        (b'{"cells": [', "not JSON"),
+        (b"\xff\xfe\x00 binary \x80", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[1, 2]", "no cells"),
+        (b'{"a": 1}', "no cells"),
+        (b'{"cells": [], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}', "None of the assignment"),
+        (b'{"cells": 5, "nbformat": 4}', "None of the assignment"),
+        (b'{"cells": [], "nbformat": 97}', "version 97"),
+        (b'{"cells": [], "nbformat": "\\ud800"}', "version ?"),
+    ],
+)
+def test_what_cannot_be_read_becomes_a_blank_notebook_with_the_reason(submitted, content, word):
+    mended = submitted(content)
+    assert word in mended.metadata[KEY]["problem"]
+    assert json.dumps(mended, ensure_ascii=False).encode("utf-8")  # it can be written
+    assert [cell.source for cell in mended.cells] == [cell.source for cell in RELEASE.cells]
+
+
+def test_another_assignments_notebook_is_refused(submitted):
+    assert "None of the assignment" in submitted(read("course", "06-masking")).metadata[KEY]["problem"]
+
+
+def test_a_missing_notebook_says_what_to_hand_in(tmp_path):
+    assert (
+        "Hand in the file 05-attention.ipynb" in load(tmp_path / "05-attention.ipynb", RELEASE).metadata[KEY]["problem"]
+    )
+
+
+@pytest.mark.slow
+def test_a_notebook_of_200_megabytes_is_marked_without_its_outputs(submitted, answered):
+    for cell in answered.cells:
+        if grade_id(cell) == "softmax":
+            cell.outputs = [nbformat.v4.new_output("stream", text="x" * 210_000_000)]
+    mended = submitted(answered)
+    assert_whole(mended)
+    assert not any(cell.get("outputs") for cell in mended.cells)
+
+
+def test_a_larger_notebook_says_how_to_make_it_smaller(tmp_path):
+    path = tmp_path / f"{NAME}.ipynb"
+    with path.open("wb") as file:
+        file.truncate(300 * 2**20)
+    assert "Clear all outputs" in load(path, RELEASE).metadata[KEY]["problem"]
+
+
+def test_two_notebooks_under_other_names_are_not_guessed_between(submitted, answered, tmp_path):
+    (tmp_path / "a.ipynb").write_text("{}")
+    mended = submitted(answered, name="b.ipynb")
+    assert "several" in mended.metadata[KEY]["problem"]

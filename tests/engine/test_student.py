@@ -1,0 +1,156 @@
+"""What checks may use of a student: the judge's class keeps the promise, and checks ask for nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+import torch
+
+from autograder.judge.student import Student, in_process
+from autograder.spec import student as promised
+from autograder.spec.course import home
+from autograder.spec.exercise import Problem, Wrong
+from autograder.spec.inputs import fresh, note_rounded, outline, refused, some_mask
+
+PROMISED = {name: member for name, member in vars(promised.Student).items() if not name.startswith("_")}
+
+
+def asked(**namespace: object) -> Student:
+    student = in_process(namespace)
+    student.begin("a check")
+    return student
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_the_judges_student_keeps_the_promise(name):
+    mine, theirs = getattr(Student, name), PROMISED[name]
+    assert isinstance(mine, property) == isinstance(theirs, property)
+    if not isinstance(theirs, property):
+        shape = [
+            [(p.name, p.kind, p.default) for p in inspect.signature(f).parameters.values()] for f in (mine, theirs)
+        ]
+        assert shape[0] == shape[1]
+
+
+def test_no_check_reaches_into_the_judges_record():
+    used = re.compile(r"\bstudent\.(\w+)")
+    for path in sorted(home().glob("*/*.py")):
+        source = path.read_text(encoding="utf-8")
+        assert not re.search(r"""\.facts|["']facts""", source), path
+        assert set(used.findall(source)) <= set(PROMISED), path
+
+
+# --- the record -------------------------------------------------------------------------------------------------------
+
+
+def test_a_note_takes_the_place_of_the_last_value_and_of_nothing_else():
+    student = asked(double=lambda x: 2 * x)
+    student.value("double", 3)
+    answer = student.call("double", [torch.tensor([1.0])])
+    student.note("something")
+    assert answer["value"].tolist() == [2.0]
+    assert [said["value"] for said in student.answers] == [6, "something"]
+    assert student.last["inputs"][0].tolist() == [1.0]
+
+
+def test_a_note_about_an_earlier_answer_leaves_the_last_alone():
+    student = asked(double=lambda x: 2 * x)
+    student.value("double", 3)
+    first = student.last
+    student.value("double", 4)
+    student.note("earlier", first)
+    assert [said["value"] for said in student.answers] == ["earlier", 8]
+
+
+def test_a_note_takes_the_place_of_all_that_a_modules_state_says():
+    student = asked(Linear=torch.nn.Linear)
+    student.state(student.build("Linear", 3, 2))
+    student.note(["weight", "bias"])
+    assert student.last == {"value": ["weight", "bias"]}
+
+
+def test_a_note_about_an_error_changes_its_type_on_record_and_not_the_problem():
+    student = asked(fail=lambda: 1 / 0)
+    with pytest.raises(Problem) as raised:
+        student.value("fail")
+    student.note("ZeroDivisionError 1 0")
+    assert student.last["problem"]["type"] == "ZeroDivisionError 1 0"
+    assert raised.value.error == "ZeroDivisionError"
+
+
+def test_gradients_are_kept_under_names_of_ours():
+    student = asked(Linear=torch.nn.Linear)
+    answer = student.call(student.build("Linear", 3, 2), [torch.ones(3)], upstream=[torch.ones(2)])
+    student.note_gradients({"table": answer["gradients"]["parameters"]["weight"]})
+    assert list(student.last["gradients"]["parameters"]) == ["table"]
+    assert len(student.last["gradients"]["inputs"]) == 1
+
+
+def test_what_is_asked_off_the_record_is_not_on_it():
+    student = asked(Linear=torch.nn.Linear, double=lambda x: 2 * x)
+    module = student.build("Linear", 3, 2)
+    before = len(student.answers)
+    assert student.state(module, record=False)["parameters"]["weight"].shape == (2, 3)
+    assert student.call("double", [2], record=False)["value"] == 4
+    assert len(student.answers) == before
+
+
+def test_an_outline_tells_parameters_apart_but_not_their_inner_names():
+    student = asked(Linear=torch.nn.Linear)
+    outline(student, student.build("Linear", 3, 2), 0)
+    assert student.last["value"] == [["", [2], True, False], ["", [2, 3], True, False]]
+
+
+@pytest.mark.parametrize(("number", "kept"), [(1 / 3, 0.33333), (float("inf"), float("inf")), (7, 7)])
+def test_floats_are_kept_to_five_digits(number, kept):
+    student = asked(number=lambda: number)
+    note_rounded(student, student.value("number"))
+    assert student.last["value"] == kept
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+def refuse_with(error: type[Exception]) -> None:
+    def function() -> None:
+        raise error("no")
+
+    with refused("An empty text"):
+        asked(function=function).value("function")
+
+
+def test_the_error_that_is_asked_for_is_all_right():
+    refuse_with(ValueError)
+
+
+def test_another_error_is_wrong_by_name():
+    with pytest.raises(Wrong, match="An empty text should raise a ValueError; yours raised KeyError") as wrong:
+        refuse_with(KeyError)
+    assert wrong.value.symptom == "error_of_another_type"
+
+
+def test_no_error_is_wrong_by_name():
+    student = asked(function=lambda: 1)
+    with (
+        pytest.raises(Wrong, match="should raise an IndexError; yours returned something") as wrong,
+        refused("Id 9", "IndexError"),
+    ):
+        student.value("function")
+    assert wrong.value.symptom == "bad_input_accepted"
+
+
+def test_an_exercise_without_an_answer_is_not_said_to_raise_the_wrong_error():
+    with pytest.raises(Problem):
+        refuse_with(NotImplementedError)
+
+
+def test_a_name_that_is_missing_is_no_refusal():
+    with pytest.raises(Problem, match="not defined"), refused("An empty text"):
+        asked().value("function")
+
+
+def test_no_row_of_a_mask_is_blocked_altogether():
+    fresh("masks")
+    assert not any(some_mask(50, 3).all(dim=-1).any() for _ in range(20))

@@ -1,0 +1,173 @@
+"""What students meet first: a cell that looks around, tests that are folded, and errors that speak plainly."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import urllib.request
+from urllib.error import URLError
+
+import pytest
+from conftest import NOTEBOOKS, ROOT, read
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+from autograder.judge.cell_effects import Effects
+from autograder.judge.source_rules import needed_by
+from autograder.nbgrader_plugin.release.student_version import GOES_ON, NAME
+from autograder.spec.course import exercises, home
+
+FIRST = home() / "handout" / "ready.py"
+
+
+def released(name):
+    return read("course", name).cells
+
+
+@pytest.fixture(scope="module")
+def ready():
+    specification = importlib.util.spec_from_file_location("ready", FIRST)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """What cells show, in a kernel in which the first cell of a release was run."""
+    cells = {cell.id: cell for cell in released("06-masking")}
+    test = cells["test_shift_targets"].source
+    answer = cells["shift_targets"].source
+    stub = answer.partition("    # YOUR CODE HERE")[0]
+    sources = {
+        "ready": cells[NAME].source,
+        "setup": "import torch",
+        "open": answer,
+        "open's test": test,
+        "wrong": stub + "    return ids[:, 1:], ids[:, :-1]",
+        "wrong's test": test,
+        "stops": stub + "    return ids[:, 1:], ids.nothing",
+        "stops' test": test,
+        "nothing": stub + "    pass",
+        "nothing's test": test,
+        "no pair": stub + "    return 7",
+        "no pair's test": test,
+        "right": stub + "    return ids[:, :-1], ids[:, 1:]",
+        "right's test": test,
+        "syntax": "def f(:\n    pass",
+        "own": "def g():\n    assert 1 == 2\n\ng()",
+        "stopped": "def h(*ids):\n    raise KeyboardInterrupt\n\nh()",
+        "stopped test": test.replace("shift_targets(", "h(", 1),
+        "after": "print('still here')",
+    }
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources.values()])
+    NotebookClient(notebook, allow_errors=True, timeout=120).execute()
+    return dict(zip(sources, (_text(cell) for cell in notebook.cells), strict=True))
+
+
+def _text(cell):
+    said = ("\n".join(one.traceback) if one.output_type == "error" else one.text for one in cell.outputs)
+    return re.sub(r"\x1b\[[\d;]*m", "", "\n".join(said))  # without colours
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_release_begins_with_the_cell_that_looks_around_and_folds_its_tests(name):
+    cells = released(name)
+    assert cells[1].id == NAME
+    assert not cells[1].metadata.deletable
+    assert FIRST.read_text("utf-8") in cells[1].source
+    tests = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade")]
+    assert tests
+    assert all(cell.metadata.jupyter.source_hidden for cell in tests)
+    assert all(cell.source.startswith("# @title Test of ") and 'print("✓' in cell.source for cell in tests)
+    assert all(GOES_ON in cell.metadata.tags for cell in tests), "Run All stops at them"
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_first_cell_names_the_files_and_libraries_that_its_notebook_needs(name):
+    last = released(name)[1].source
+    beside = {path.name for path in (ROOT / "course" / name).iterdir() if path.suffix != ".ipynb"}
+    assert all(repr(file) in last for file in beside)
+    assert "'torch'" in last
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_marking_never_needs_the_first_cell(name):
+    """What another cell needs is caught up when it is marked: this one would look for a network in the cage."""
+    cells = [cell for cell in released(name) if cell.cell_type == "code"]
+    answers = [exercise.source for exercise in exercises(name)]
+    others = [*answers, *(cell.source for cell in cells if cell.id != NAME)]
+    defined = Effects([cells[0].source, *others]).changed_by(cells[0].source)
+    assert cells[0].id == NAME
+    assert not defined & set().union(*map(needed_by, others))
+
+
+def test_what_is_not_answered_says_so_in_one_line(shown):
+    said = "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again."
+    assert shown["open's test"] == said
+
+
+def test_a_failed_test_says_its_sentence_once_and_shows_no_assertion(shown):
+    assert shown["wrong's test"] == "✗ the inputs of 5 2 7 9 are 5 2 7, got [2, 7, 9]: which token has no successor?"
+
+
+def test_an_error_in_the_answer_comes_with_its_line(shown):
+    lines = shown["stops' test"].splitlines()
+    assert lines[0] == "✗ AttributeError: 'Tensor' object has no attribute 'nothing'"
+    assert lines[1].startswith("  in your code, line ")
+    assert lines[1].endswith("return ids[:, 1:], ids.nothing")
+
+
+def test_an_answer_without_a_return_is_told_so(shown):
+    assert "returned nothing" in shown["nothing's test"]
+    assert shown["nothing's test"].startswith("✗ ")
+
+
+def test_an_answer_that_the_test_cannot_take_shows_the_line_of_the_test(shown):
+    assert shown["no pair's test"].startswith("✗ TypeError: cannot unpack")
+    assert "in the test, line" in shown["no pair's test"]
+    assert "inputs, targets = result" in shown["no pair's test"]
+
+
+def test_a_test_that_passes_says_so_and_that_more_run_later(shown):
+    assert shown["right's test"] == "✓ shift_targets: all tests that you can see pass. More run when you hand in.\n"
+
+
+def test_elsewhere_errors_are_pythons_own(shown):
+    assert "SyntaxError" in shown["syntax"]
+    assert "def f(:" in shown["syntax"]
+    assert "assert 1 == 2" in shown["own"]
+    assert "Traceback" in shown["own"]
+    assert shown["after"] == "still here\n"
+
+
+@pytest.mark.parametrize("which", ["stopped", "stopped test"])
+def test_a_cell_that_is_stopped_says_where_instead_of_all_the_calls_below_it(shown, which):
+    assert shown[which] == "■ Stopped, in line 2:  raise KeyboardInterrupt\n  Run the cell again when you like."
+
+
+def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stories.txt").write_text("Once.")
+    ready.look_around(["torch"], ["stories.txt"])
+    fine = capsys.readouterr().out
+    assert "torch 2." in fine
+    assert "Everything is here." in fine
+    assert "✗" not in fine
+    monkeypatch.setattr(sys, "version_info", (3, 9))
+    ready.look_around(["torch", "nosuchlibrary"], ["stories.txt", "stories.json"])
+    wrong = [line for line in capsys.readouterr().out.splitlines() if line.startswith("✗")]
+    assert len(wrong) == 3
+    assert "too old" in wrong[0]
+    assert "%pip install nosuchlibrary" in wrong[1]
+    assert wrong[2].count("stories.json") == 1
+
+
+def test_without_a_network_the_first_cell_says_that_this_is_enough(ready, monkeypatch, capsys):
+    def refused(*_, **__):
+        raise URLError("no route")
+
+    monkeypatch.setattr(urllib.request, "urlopen", refused)
+    ready.look_around([], [], network=True)
+    assert "offline, which is enough" in capsys.readouterr().out

@@ -1,0 +1,136 @@
+"""Two nbgrader processes that start at the same moment, on a gradebook that is not there yet."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import nbgrader.api
+import pytest
+from conftest import ROOT, read
+from nbgrader.api import Gradebook
+from proofs import ATTENTION, MARKING
+
+from autograder.nbgrader_plugin.gradebook.locking import alone, make_ready, share_engines
+from autograder.nbgrader_plugin.intake.repair import grade_id
+
+ROUNDS = 30
+STUDENTS = [f"student-{n}" for n in range(5)]
+
+
+def run(folder, *commands):
+    """nbgrader's commands, all at once."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "nbgrader", *command],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for command in commands
+    ]
+    said = [process.communicate(timeout=300)[0] for process in running]
+    assert [process.returncode for process in running] == [0] * len(running), "\n".join(said)
+    return said
+
+
+def take_in(urls, barrier, outcomes):
+    """What a marking process does first; each round starts in both at once."""
+    for url in urls:
+        barrier.wait()
+        try:
+            make_ready(url, "transformers", STUDENTS)
+            for student in STUDENTS:
+                with Gradebook(url, "transformers") as gradebook:
+                    gradebook.update_or_create_student(student)
+            outcomes.put("")
+        except Exception as problem:
+            outcomes.put(f"{type(problem).__name__}: {problem}")
+        barrier.wait()
+
+
+def both(urls):
+    context = multiprocessing.get_context("spawn")
+    barrier, outcomes = context.Barrier(2), context.Queue()
+    processes = [context.Process(target=take_in, args=(urls, barrier, outcomes)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    found = [outcomes.get(timeout=120) for _ in range(2 * len(urls))]
+    for process in processes:
+        process.join()
+    return found
+
+
+@pytest.mark.slow
+def test_both_may_make_the_same_students(tmp_path):
+    urls = [f"sqlite:///{tmp_path}/{number}.db?timeout=60" for number in range(ROUNDS)]
+    Gradebook(urls[0]).close()
+    for number in range(1, ROUNDS):
+        shutil.copy(tmp_path / "0.db", tmp_path / f"{number}.db")
+    assert both(urls) == [""] * 2 * ROUNDS
+    for url in urls:
+        with Gradebook(url, "transformers") as gradebook:
+            assert [student.id for student in gradebook.students] == STUDENTS
+
+
+@pytest.mark.slow
+def test_both_may_make_the_tables(tmp_path):
+    assert both([f"sqlite:///{tmp_path}/{number}.db?timeout=60" for number in range(3)]) == [""] * 6
+
+
+def test_a_gradebook_that_is_closed_leaves_others_of_its_address_open(tmp_path, monkeypatch):
+    """Where submissions are marked they share an engine, and what that has compiled."""
+    monkeypatch.setattr(nbgrader.api, "create_engine", nbgrader.api.create_engine)  # as it was, afterwards
+    share_engines()
+    url = f"sqlite:///{tmp_path}/gradebook.db"
+    with Gradebook(url, "transformers") as outer:
+        outer.add_student("amina")
+        with Gradebook(url, "transformers") as inner:
+            assert inner.engine is outer.engine
+            assert [student.id for student in inner.students] == ["amina"]
+        outer.add_student("bela")
+    (tmp_path / "gradebook.db").unlink()
+    with Gradebook(url, "transformers") as anew:
+        assert anew.engine is outer.engine
+        assert not anew.students, "another file by the same name"
+    with Gradebook(f"sqlite:///{tmp_path}/other.db", "transformers") as other:
+        assert other.engine is not anew.engine
+
+
+def test_a_turn_may_be_taken_within_a_turn_and_ends(tmp_path):
+    url = f"sqlite:///{tmp_path}/gradebook.db"
+    for _ in range(2):
+        with alone(url), alone(url):
+            pass
+
+
+@pytest.mark.depends_on(*MARKING, *ATTENTION, "exercises/06_masking", "../solutions/06-masking")
+@pytest.mark.slow
+def test_two_notebooks_are_marked_in_two_terminals(tmp_path):
+    names = ["05-attention", "06-masking"]
+    for item in ("autograder", "nbgrader_config.py"):
+        source = ROOT / item
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / item)
+    for name in names:
+        shutil.copytree(ROOT / "solutions" / name, tmp_path / "solutions" / name)
+        shutil.copytree(ROOT / "course" / name, tmp_path / "course" / name)
+        blank = read("course", name)
+        blank.cells = [cell for cell in blank.cells if grade_id(cell)]
+        for student in STUDENTS:
+            folder = tmp_path / "classroom" / "submitted" / student / name
+            folder.mkdir(parents=True)
+            nbformat.write(blank, folder / f"{name}.ipynb")
+    run(tmp_path, *(["autograde", name] for name in names))
+    with Gradebook(f"sqlite:///{tmp_path}/classroom/gradebook.db") as gradebook:
+        for name in names:
+            marked = gradebook.assignment_submissions(name)
+            assert [submission.student.id for submission in marked] == STUDENTS
+            grades = [grade for submission in marked for book in submission.notebooks for grade in book.grades]
+            assert {grade.auto_score for grade in grades if grade.cell.cell_type == "code"} == {0.0}

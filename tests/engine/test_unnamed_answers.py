@@ -1,0 +1,120 @@
+"""Wrong answers that nothing catalogued explains are grouped by what they do, and one entry names a whole group."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from test_report import NAME, Student, collected, make_class, wrong
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.judge.diagnosis import signature_store
+from autograder.judge.diagnosis.behaviour import alike
+from autograder.judge.mark import mark
+from autograder.judge.run_check import answering
+from autograder.nbgrader_plugin.report.unnamed_answers import groups
+from autograder.spec import catalogue
+from autograder.spec.course import exercise
+
+# Two programs that block the same odd thing, one that blocks another, one that raises, one that is catalogued.
+SECOND = """def causal_mask(T, device=None):
+    i = torch.arange(T, device=device)
+    return (i[None] % 2 == 1) & (i[None] > i[:, None])
+"""
+SECOND_AGAIN = """def causal_mask(T, device=None):
+    # every second of the future
+    mask = torch.zeros(T, T, dtype=torch.bool, device=device)
+    for q in range(T):
+        for k in range(q + 1, T):
+            mask[q, k] = k % 2 == 1
+    return mask
+"""
+THIRD = SECOND.replace("% 2 == 1", "% 3 == 1")
+RAISES = 'def causal_mask(T, device=None):\n    raise LookupError("no such mask")\n'
+CATALOGUED = exercise("causal_mask").mistakes[0].source
+
+
+def verdict(source):
+    return mark("causal_mask", answering(exercise("causal_mask"), source), [source])
+
+
+def handed_in(source):
+    return Student({"causal_mask": verdict(source)}, {"causal_mask": source})
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory):
+    answers = {"ada": SECOND, "ben": THIRD, "cleo": SECOND_AGAIN, "dan": CATALOGUED, "eve": RAISES}
+    students = {student: handed_in(source) for student, source in answers.items()} | {"fay": Student()}
+    return make_class(tmp_path_factory.mktemp("unknown") / "term", students)
+
+
+def test_answers_that_do_the_same_are_one_group_however_they_are_written(classroom):
+    found = groups(collected(classroom))
+    assert [set(group.students) for group in found] == [{"ada", "cleo"}, {"ben"}, {"eve"}]
+    assert {group.exercise for group in found} == {"causal_mask"}
+    assert "every second" not in found[0].example  # no comments
+    assert found[0].example in SECOND
+    assert all(group.fails and all(message for _, message in group.fails) for group in found)
+
+
+def test_what_is_named_in_part_is_grouped_by_the_rest(classroom):
+    """A mistake that explains one of two failed lines leaves the other to be named."""
+    odd = verdict(SECOND)
+    [first, *others] = odd.behaviour
+    partly = dataclasses.replace(odd, behaviour={title: odd.behaviour[title] for title in others})
+    assert others
+    students = {"ada": Student({"causal_mask": odd}), "ben": Student({"causal_mask": partly})}
+    found = groups(collected(make_class(classroom.parent / "partly", students)))
+    assert [group.students for group in found] == [("ada",), ("ben",)]
+    assert first not in dict(found[1].fails)
+
+
+def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom):
+    """The lines that the command prints can be read as they stand, but for the name and the sentence."""
+    [group, *_] = groups(collected(classroom))
+    lines = group.entry().replace("name_of_the_mistake", "every_second")
+    [entry] = catalogue.entries(lines, exercise("causal_mask").source)
+    assert entry.name == "every_second"
+    assert entry.sources[0] != SECOND_AGAIN
+    assert all(
+        alike(verdict(source).behaviour, verdict(entry.sources[0]).behaviour) for source in (SECOND, SECOND_AGAIN)
+    )
+    assert not alike(verdict(THIRD).behaviour, verdict(entry.sources[0]).behaviour)
+
+
+def test_the_command_prints_groups_with_lines_for_the_catalogue(classroom):
+    signature_store.of.cache_clear()
+    said = CliRunner().invoke(app, ["unknown", NAME, "--classroom", str(classroom), "--db-url", db(classroom)])
+    assert said.exit_code == 0, said.output
+    assert "4 wrong answers that nothing catalogued explains, in 3 groups" in said.output
+    assert "1. causal_mask, 06-masking" in said.output
+    assert "ada, cleo" in said.output
+    assert "06_masking/causal_mask.py" in said.output.replace("\\", "/")
+    assert "name_of_the_mistake: " in said.output
+    few = CliRunner().invoke(app, ["unknown", "--classroom", str(classroom), "--db-url", db(classroom), "--most", "1"])
+    assert "2 more groups" in few.output
+    assert "LookupError" in said.output
+    assert "LookupError" not in few.output
+
+
+def test_a_class_whose_mistakes_are_all_named_is_told_so(tmp_path):
+    place = make_class(tmp_path / "term", {"ada": Student(), "dan": handed_in(CATALOGUED)})
+    said = CliRunner().invoke(app, ["unknown", "--classroom", str(place), "--db-url", db(place)])
+    assert "Every wrong answer that could be judged has its name." in said.output
+
+
+def test_verdicts_of_an_older_version_have_no_behaviour_and_are_read_all_the_same(tmp_path):
+    place = make_class(tmp_path / "term", {"ada": Student({"causal_mask": wrong("causal_mask")})})
+    path = place / "autograded" / "ada" / NAME / f"{NAME}.ipynb"
+    notebook = json.loads(path.read_text())
+    text = json.dumps(notebook)
+    assert '"behaviour": {}, ' in text or ', "behaviour": {}' in text
+    path.write_text(text.replace('"behaviour": {}, ', "").replace(', "behaviour": {}', ""))
+    assert groups(collected(place)) == []
+
+
+def db(place):
+    return f"sqlite:///{place}/gradebook.db"

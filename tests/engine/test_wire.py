@@ -1,0 +1,334 @@
+"""Any plain value survives the wire, and bytes that anyone sent raise the errors that are announced, and no others."""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import struct
+import time
+
+import damage  # noqa: F401 (its profile says whether examples are the same in every run)
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from autograder.untrusted.wire import DTYPES, MAX_DEPTH, Channel, Opaque, Packet, Ref, Seed, WireError, decode, encode
+
+FEW, MANY = settings(max_examples=100), settings(max_examples=300)
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def tensors(draw):
+    """Every dtype; no dimension to four, empty ones too; transposed, strided, expanded, flipped by indexing."""
+    dtype = DTYPES[draw(st.sampled_from(sorted(DTYPES)))]
+    shape = draw(st.lists(st.integers(0, 4), max_size=4))
+    count = math.prod(shape)
+    raw = draw(st.binary(min_size=8 * count, max_size=8 * count))
+    if dtype is torch.bool:
+        flat = torch.tensor([byte % 2 == 1 for byte in raw[:count]], dtype=torch.bool)
+    elif count:
+        flat = torch.frombuffer(bytearray(raw), dtype=torch.uint8).view(dtype)[:count].clone()
+    else:
+        flat = torch.empty(0, dtype=dtype)
+    tensor = flat.reshape(shape).permute(draw(st.permutations(range(len(shape)))))
+    layout = draw(st.sampled_from(["plain", "strided", "expanded"]))
+    if layout == "strided" and tensor.dim():
+        tensor = tensor[::2]
+    elif layout == "expanded":
+        tensor = tensor.unsqueeze(0).expand(3, *tensor.shape)
+    if dtype.is_floating_point and draw(st.booleans()):
+        tensor = tensor.detach().requires_grad_(True)
+    return tensor
+
+
+HASHABLE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.tuples(inner, inner) | st.frozensets(inner, max_size=3),
+    max_leaves=4,
+)
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(-(2**4096) + 1, 2**4096 - 1)
+    | st.floats()
+    | st.text(st.characters(), max_size=8)  # lone surrogates too
+    | st.builds(Ref, st.integers(0, 99))
+    | st.builds(Seed, st.integers(0, 2**63 - 1))
+    | tensors()
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(HASHABLE, inner, max_size=4)
+        | st.sets(HASHABLE, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+def same(mine, theirs):
+    """Equal to the last bit: NaN is NaN, 0.0 is not -0.0, True is not 1. A frozenset comes back as a set."""
+    if isinstance(mine, torch.Tensor):
+        return (
+            type(theirs) is torch.Tensor
+            and (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape)
+            and theirs.was_differentiable == mine.requires_grad
+            and bits(mine) == bits(theirs)
+            and mine.is_contiguous() <= theirs.is_contiguous()
+        )
+    if isinstance(mine, (set, frozenset)):
+        return isinstance(theirs, (set, frozenset)) and mine == theirs
+    if type(mine) is not type(theirs):
+        return False
+    if isinstance(mine, float):
+        return struct.pack("d", mine) == struct.pack("d", theirs) or (math.isnan(mine) and math.isnan(theirs))
+    if isinstance(mine, (list, tuple)):
+        return len(mine) == len(theirs) and all(map(same, mine, theirs))
+    if isinstance(mine, dict):
+        return mine.keys() == theirs.keys() and all(same(mine[key], theirs[key]) for key in mine)
+    return mine == theirs
+
+
+def bits(tensor):
+    return tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def crossed(value):
+    """The value after the whole way: through bytes on a socket."""
+    mine, theirs = socket.socketpair()
+    try:
+        packet = encode(value)
+        Channel(mine).send(packet.tree, packet.blobs)
+        return decode(Channel(theirs).receive(time.monotonic() + 5))
+    finally:
+        mine.close()
+        theirs.close()
+
+
+@MANY
+@given(VALUES)
+@example({frozenset({1, frozenset()}): [{frozenset()}]})
+@example([-0.0, math.inf, -math.inf, math.nan, 2**4096 - 1, "\ud800"])
+def test_plain_values_arrive_as_they_left(value):
+    assert same(value, crossed(value))
+
+
+@FEW
+@given(tensors())
+def test_the_order_of_a_tensors_dimensions_in_memory_survives(tensor):
+    once = crossed(tensor)
+    wide = [d for d in range(tensor.dim()) if tensor.shape[d] > 1]  # the others' strides mean nothing
+    if not tensor.numel():
+        return
+    assert [once.stride(d) for d in wide] == [crossed(once).stride(d) for d in wide]
+    if 0 not in tensor.stride():  # an expanded tensor has no order there
+        assert sorted(wide, key=tensor.stride) == sorted(wide, key=once.stride)
+
+
+@FEW
+@given(st.integers(0, 60), st.sampled_from([list, tuple, dict]))
+def test_deep_nesting_ends_in_a_word_and_not_in_an_error(depth, kind):
+    value = 1
+    for _ in range(depth):
+        value = {"a": value} if kind is dict else kind([value])
+    result = crossed(value)
+    for _ in range(min(depth, MAX_DEPTH + 1)):
+        result = result["a"] if kind is dict else result[0]
+    assert result == 1 if depth <= MAX_DEPTH + 1 else isinstance(result, Opaque)
+
+
+@pytest.mark.parametrize("value", [2**4096, -(2**5000), 10**20000], ids=["just", "negative", "by far"])
+def test_a_number_too_large_for_the_wire_is_not_another_number(value):
+    assert type(crossed(value)) is Opaque
+
+
+ODD = {
+    "a complex tensor": torch.zeros(2, dtype=torch.complex64),
+    "a sparse tensor": torch.eye(3).to_sparse(),
+    "a nested tensor": torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]),
+    "a tensor of 40 dimensions": torch.zeros([1] * 40),
+    "a complex number": 1j,
+    "bytes": b"abc",
+    "an array": np.zeros(3),
+    "an array's date": np.datetime64("2020-01-01"),
+}
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD)
+def test_what_is_no_plain_data_crosses_as_a_word(value):
+    assert type(crossed(value)) is Opaque
+
+
+def test_a_negated_view_arrives_with_its_values():
+    view = torch.view_as_complex(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).conj().imag
+    assert view.is_neg()
+    assert torch.equal(crossed(view), torch.tensor([-2.0, -4.0]))
+
+
+def test_truth_values_are_true_or_false_whatever_their_bytes():
+    forged = Packet({"tensor": "bool", "shape": [3], "order": [0], "blob": 0}, [bytes([0, 1, 2])])
+    result = decode(forged)
+    assert bits(result) == bytes([0, 1, 1])
+
+
+# --- what a liar sends ------------------------------------------------------------------------------------------------
+
+NUMBERS = st.integers(-3, 6) | st.integers() | st.sampled_from([2**31, 2**40, 2**63, -(2**63), 2**70]) | st.floats()
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | NUMBERS
+    | st.text(max_size=6)
+    | st.sampled_from(["inf", "float32", "bool", "meta", "0"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+KINDS = st.sampled_from(["tensor", "list", "tuple", "set", "dict", "float", "int", "ref", "seed", "opaque"])
+TENSOR_TREES = st.fixed_dictionaries(
+    {"tensor": st.sampled_from(sorted(DTYPES)) | JSON},
+    optional={
+        "shape": st.lists(NUMBERS, max_size=5) | JSON,
+        "device": st.sampled_from(["cpu", "meta", "cuda"]) | JSON,
+        "order": st.permutations(range(3)) | st.lists(NUMBERS, max_size=4) | JSON,
+        "blob": st.integers(0, 2) | JSON,
+        "differentiable": JSON,
+    },
+)
+NUMBER_WORDS = st.text(" _+-0123456789abx.e٣", max_size=8)
+TREES = st.recursive(
+    JSON
+    | TENSOR_TREES
+    | st.builds(lambda word: {"int": word}, NUMBER_WORDS | st.text("9", min_size=1990, max_size=2010)),
+    lambda inner: (
+        st.dictionaries(KINDS, inner | st.lists(inner, max_size=3), min_size=1, max_size=2)
+        | st.builds(lambda pairs: {"dict": pairs}, st.lists(st.lists(inner, min_size=2, max_size=2), max_size=3))
+    ),
+    max_leaves=10,
+)
+BLOBS = st.lists(st.binary(max_size=64), max_size=3)
+
+
+@MANY
+@given(TREES, BLOBS)
+@example({"tensor": []}, [])
+@example({"tensor": "float32", "shape": [2, 1], "order": [0, "a"], "blob": 0}, [b"\0" * 8])
+@example({"tensor": "float32", "shape": [2], "order": [0.0], "blob": 0}, [b"\0" * 8])
+@example({"tensor": "float32", "shape": [0, 2**70], "order": [0, 1], "blob": 0}, [b""])
+@example({"tensor": "float32", "shape": [0, 2**40, 2**40], "order": [0, 1, 2], "blob": 0}, [b""])
+@example({"tensor": "float32", "shape": [0, 2**70], "device": "meta"}, [])
+@example({"tensor": "uint8", "shape": [1] * 100, "order": list(range(100)), "blob": 0}, [b"\0"])
+@example({"int": "no number"}, [])
+def test_any_tree_is_a_value_or_refused(tree, blobs):
+    try:
+        value = decode(Packet(tree, blobs))
+    except WireError:
+        return
+    decode(encode(value))  # what it is can be sent again
+
+
+@pytest.mark.parametrize("depth", [20, 900, 10_000])
+@pytest.mark.parametrize("kind", ["list", "tuple", "set", "dict", "opaque", "tensor"])
+def test_nesting_without_end_is_refused(depth, kind):
+    tree = []
+    for _ in range(depth):
+        tree = {kind: [tree]} if kind in ("list", "tuple", "set") else [[tree]]
+    with pytest.raises(WireError):
+        decode(Packet(tree if kind in ("list", "tuple", "set") else {kind: tree}, []))
+
+
+def received(data, limit=2**16, close=True):
+    """What `receive` and `decode` make of these bytes, or the error that they are said to raise."""
+    mine, theirs = socket.socketpair()
+    try:
+        theirs.sendall(data)
+        if close:
+            theirs.close()
+        return decode(Channel(mine, limit).receive(time.monotonic() + 0.02))
+    except (WireError, EOFError, TimeoutError) as error:
+        return error
+    finally:
+        mine.close()
+        theirs.close()
+
+
+def framed(header, blobs=b"", size=None, total=None):
+    size = len(header) if size is None else size
+    return struct.pack("!II", size, len(header) + len(blobs) if total is None else total) + header + blobs
+
+
+def is_error(result):
+    return isinstance(result, (WireError, EOFError, TimeoutError))
+
+
+@FEW
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_message_or_refused(data):
+    received(data)
+
+
+@MANY
+@given(
+    st.binary(max_size=80) | JSON.map(lambda tree: json.dumps(tree).encode()),
+    st.binary(max_size=20),
+    st.none() | st.integers(0, 2**32 - 1),
+    st.none() | st.integers(0, 2**32 - 1),
+)
+@example(b'[null, "ab"]', b"", None, None)
+@example(b"[1, 2]", b"", None, None)
+@example(b"[1, [-1, 1]]", b"", None, None)
+@example(b"[1, [true]]", b"a", None, None)
+@example(b"[" * 5000, b"", None, None)
+@example(b"[" + b"9" * 5000 + b", []]", b"", None, None)
+@example(b"\xff\xfe[\x00", b"", None, None)
+def test_any_frame_is_a_message_or_refused(header, blobs, size, total):
+    received(framed(header, blobs, size, total))
+
+
+@pytest.mark.parametrize("total", [2**16 + 1, 2**31, 2**32 - 1])
+def test_a_frame_over_the_limit_is_refused_before_it_is_read(total):
+    assert isinstance(received(struct.pack("!II", 4, total), close=False), WireError)
+
+
+@FEW
+@given(st.data())
+def test_a_message_that_was_changed_under_way_is_a_message_or_refused(data):
+    value = data.draw(VALUES)
+    packet = encode(value)
+    header = json.dumps([packet.tree, [len(blob) for blob in packet.blobs]]).encode()
+    message = bytearray(framed(header, b"".join(packet.blobs)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(message) - 1))
+        message[place] = data.draw(st.integers(0, 255))
+    received(bytes(message))
+
+
+@FEW
+@given(VALUES, st.data())
+def test_a_message_that_is_cut_off_is_refused(value, data):
+    packet = encode(value)
+    header = json.dumps([packet.tree, [len(blob) for blob in packet.blobs]]).encode()
+    message = framed(header, b"".join(packet.blobs))
+    kept = message[: data.draw(st.integers(0, len(message) - 1))]
+    assert isinstance(received(kept, limit=2**20), EOFError)
+
+
+def test_whoever_stops_in_the_middle_is_late():
+    assert isinstance(received(framed(b"[null, []]")[:-3], close=False), TimeoutError)
+
+
+def test_whoever_goes_without_reading_has_gone():
+    mine, theirs = socket.socketpair()
+    mine.sendall(b"a question that nobody reads")
+    theirs.close()
+    with pytest.raises(EOFError):
+        Channel(mine).receive()
+    mine.close()

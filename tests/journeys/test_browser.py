@@ -1,0 +1,441 @@
+"""What students meet, driven in a real browser: JupyterLab's first minute, answers right and wrong, a feedback page.
+
+Needs a Chromium on the machine (`apt install chromium`), and is skipped where there is none.
+Screenshots are kept in `classroom/screenshots`, to be looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from conftest import ROOT
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Page, expect, sync_playwright
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCREENSHOTS = ROOT / "classroom" / "screenshots"
+TYPED = """
+from attention_explorer import explore
+from ipywidgets import Combobox, interact
+
+def look(sentence):
+    words = sentence.split()
+    explore([[1 / len(words)] * len(words)] * len(words), words)
+
+view = interact(look, sentence=Combobox(value="one two", continuous_update=False))
+"""
+TOUCH = """
+from touchables import turn
+turn({"position": [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]}, [1.5708])
+"""
+EXPLORE = "from attention_explorer import explore\nexplore([[1.0, 0.0], [0.75, 0.25]], ['one', 'two'])"
+PATIENCE = 90_000  # milliseconds; the machine may be busy
+
+expect.set_options(timeout=PATIENCE)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine: apt install chromium"),
+]
+
+
+of_what_is_handed_out = pytest.mark.depends_on("../course", "../constraints.txt")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """JupyterLab as `make lab` starts it, in a fresh copy of what students get. Its address."""
+    place = tmp_path_factory.mktemp("student") / "course"
+    shutil.copytree(ROOT / "course", place)
+    kernel = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}}
+    for name, source in {"attention": EXPLORE, "typed": TYPED}.items():  # the course's own wait for an hour's work
+        small = new_notebook(cells=[new_code_cell(source)], metadata=kernel)
+        nbformat.write(small, place / "05-attention" / f"{name}.ipynb")
+    small = new_notebook(cells=[new_code_cell(TOUCH)], metadata=kernel)
+    nbformat.write(small, place / "04-positional-encoding" / "touch.ipynb")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = tmp_path_factory.mktemp("home")
+    command = ["jupyter", "lab", "--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
+    environment = os.environ | {
+        "JUPYTER_CONFIG_PATH": ".jupyter",
+        "HOME": str(home),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    with (home / "log").open("w") as log:
+        server = subprocess.Popen(command, cwd=place, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{address}/api").close()
+                break
+            time.sleep(0.2)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+@pytest.fixture
+def page(browser):
+    """A page of its own; what its console calls an error fails the test."""
+    context = browser.new_context(viewport={"width": 1300, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.errors = []
+    page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    yield page
+    context.close()
+
+
+def kept(page: Page, name: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")
+
+
+def ours(errors: list[str]) -> list[str]:
+    """Errors but those of a library that asks for what the server, without a network, does not have."""
+    return [error for error in errors if "Failed to load resource" not in error]
+
+
+def test_the_first_thing_that_a_student_sees_is_the_start_page(lab, page):
+    page.goto(lab)
+    expect(page.locator(".jp-MarkdownViewer h1")).to_be_visible()
+    kept(page, "start")
+    assert page.locator(".jp-MarkdownViewer table tbody tr").count() == 11
+    assert page.locator(".jp-toast, .Toastify__toast").count() == 0, "something pops up"
+    assert "Formgrader" not in page.locator(".lm-MenuBar").inner_text()
+    page.locator(".jp-MarkdownViewer a", has_text="Masking").first.click()
+    expect(page.locator(".jp-NotebookPanel h1")).to_contain_text("Masking")
+    assert not ours(page.errors)
+
+
+@of_what_is_handed_out
+def test_answers_wrong_and_right_are_told_in_a_sentence(lab, page):
+    page.goto(f"{lab}/lab/tree/06-masking/06-masking.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    run(page, "Run All Cells")
+    expect(cell(page, "Run this cell first").locator(".jp-OutputArea")).to_contain_text("Everything is here")
+    test = cell(page, "Test of shift_targets")
+    expect(test.locator(".jp-OutputArea")).to_contain_text("○ shift_targets: Not answered yet")
+    assert test.locator(".jp-OutputArea-output").inner_text().count("\n") <= 1, "one line, no wall of assertions"
+    kept(page, "unanswered")
+    for answer, said in (
+        ("ids[:, 1:], ids[:, :-1]", "✗ the inputs of 5 2 7 9"),
+        ("ids[:, :-1], ids[:, 1:]", "✓ shift_"),
+    ):
+        editor = page.locator(".jp-CodeCell", has_text="def shift_targets(ids):").locator(".cm-content").first
+        editor.click()
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(f"def shift_targets(ids):\n    return {answer}")
+        page.keyboard.press("Shift+Enter")
+        page.keyboard.press("Shift+Enter")
+        expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(said)
+        kept(page, "wrong" if said[0] == "✗" else "right")
+    assert not ours(page.errors)
+
+
+def run(page: Page, what: str) -> None:
+    expect(page.get_by_text("| Idle")).to_be_visible()  # the kernel has started
+    page.wait_for_timeout(2000)
+    page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
+    page.locator(".lm-Menu-itemLabel", has_text=what).first.click()
+    idle = 0  # tenths of a second; between two cells the kernel is idle, too
+    for _ in range(PATIENCE // 100):
+        page.wait_for_timeout(100)
+        idle = idle + 1 if page.get_by_text("| Idle").count() else 0
+        if idle > 40:
+            break
+
+
+def cell(page: Page, title: str):
+    """A folded cell, by what its one visible line says; JupyterLab draws only cells that are near."""
+    found = page.locator(".jp-CodeCell", has=page.locator(".jp-InputPlaceholder", has_text=title))
+    page.locator(".jp-WindowedPanel-outer").first.evaluate("panel => panel.scrollTo(0, 0)")
+    for _ in range(60):
+        page.wait_for_timeout(200)
+        if found.count():
+            break
+        page.locator(".jp-WindowedPanel-outer").first.evaluate("panel => panel.scrollBy(0, 600)")
+    found.first.scroll_into_view_if_needed()
+    return found.first
+
+
+def code_cell(page: Page, text: str):
+    """The code cell with these words, in view."""
+    panel, found = page.locator(".jp-WindowedPanel-outer").first, page.locator(".jp-CodeCell", has_text=text)
+    panel.evaluate("panel => panel.scrollTo(0, 0)")
+    for _ in range(300):
+        if found.count():
+            break
+        panel.evaluate("panel => panel.scrollBy(0, 600)")
+        page.wait_for_timeout(100)
+    found.first.scroll_into_view_if_needed()
+    return found.first
+
+
+def stopped(page: Page, text: str) -> int:
+    """Run the training cell with these words, let it make some steps, and stop it by the keyboard. The steps made."""
+    training = code_cell(page, text)
+    training.locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    said = training.locator(".jp-OutputArea")
+    expect(said).to_contain_text(re.compile(r"[1-9]\d+/[\d,]+\s\["))  # ten steps at least
+    page.keyboard.press("Escape")
+    page.keyboard.press("i")
+    page.keyboard.press("i")
+    expect(said).to_contain_text("Run this cell again, and it goes on from here.")
+    found = re.search(r"Stopped after step ([\d,]+) of [\d,]+", said.inner_text())
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+@of_what_is_handed_out
+def test_a_training_that_is_stopped_leaves_a_notebook_that_goes_on_and_goes_on_itself(lab, page):
+    page.goto(f"{lab}/lab/tree/09-gpt/09-gpt.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    code_cell(page, 'run_from("GPT-2\'s start"').locator(".cm-content").click()
+    run(page, "Run All Above Selected Cell")
+    stopped(page, 'run_from("GPT-2\'s start"')
+    reached = stopped(page, 'gpt = run_from("with the shortcut"')
+    for text in ("reached, without = validation_loss(gpt)", "What is left to learn", "def windows_loss(ids)"):
+        below = code_cell(page, text)
+        below.locator(".cm-content").click()
+        page.keyboard.press("Shift+Enter")
+        expect(below.locator(".jp-OutputArea-output").first).to_be_visible()
+    kept(page, "stopped-below")
+    again = stopped(page, 'gpt = run_from("with the shortcut"')
+    training = code_cell(page, 'gpt = run_from("with the shortcut"')
+    expect(training).to_contain_text(f"Goes on after step {reached:,}, where it was stopped.")
+    assert again > reached
+    assert page.locator('[data-mime-type="application/vnd.jupyter.stderr"]', has_text="Traceback").count() == 0
+    assert "KeyboardInterrupt" not in page.locator(".jp-NotebookPanel").inner_text()
+    kept(page, "stopped")
+    assert not ours(page.errors)
+
+
+def test_a_feedback_page_is_whole_without_a_network_and_without_serious_findings(page, tmp_path):
+    from test_pages import HANDED_OUT, MISTAKEN, marked
+    from test_pages import page as page_of
+
+    path = tmp_path / "feedback.html"
+    path.write_text(page_of(marked(MISTAKEN, written="Because $\\sqrt{d_k}$."), HANDED_OUT), "utf-8")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    kept(page, "feedback")
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert not page.errors
+    assert page.locator("math").count() > 0
+    page.emulate_media(color_scheme="dark")
+    kept(page, "feedback-dark")
+    found = Axe().run(page)
+    serious = [one for one in found.response["violations"] if one["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
+
+
+def explorer_page() -> str:
+    """Two explorers on one page: two layers of three heads with another kind, and a single head."""
+    from autograder.spec.course import home
+
+    spec = importlib.util.spec_from_file_location("explorer", home() / "handout" / "beside" / "attention_explorer.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: list[dict] = []
+    module.display = lambda bundle, raw: made.append(bundle)
+    words, others = ["the", "dog", "drinks", "water"], ["mmiri", "na-atọ"]
+    maps = torch.full((2, 3, 4, 4), 0.04)
+    for head in range(3):
+        maps[:, head, torch.arange(4), (torch.arange(4) - head).clamp(min=0)] = 0.88
+    module.explore(maps, words, title="self", also={"cross": (torch.full((2, 4), 0.25), others, words)})
+    module.explore(torch.eye(4), words)
+    return "<!doctype html><html lang=en><title>x</title><main>" + "".join(one["text/html"] for one in made) + "</main>"
+
+
+def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
+    path = tmp_path / "explorer.html"
+    path.write_text(explorer_page(), "utf-8")
+    page.goto(path.as_uri())
+    assert page.locator(".explorer .still").count() == 0, "the picture for where no script runs gives way"
+    first, said = page.locator(".explorer").first, page.locator(".explorer figcaption").first
+    expect(said).to_contain_text("layer 1, mean of the heads: the looks at the")
+    first.locator(".grid button").nth(1).click()
+    expect(said).to_contain_text("layer 0, head 1: the looks at the 0.88")
+    first.locator(".head").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("layer 0, head 1: drinks looks at dog 0.88")
+    page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text("layer 0, head 2: drinks looks at the 0.88")
+    page.keyboard.press("PageDown")
+    expect(said).to_contain_text("layer 1, head 2: drinks")
+    first.get_by_label("beside it").select_option(label="head 0")
+    expect(said).to_contain_text("drinks looks at drinks 0.88")
+    assert first.locator(".head").count() == 2
+    first.locator(".map .token", has_text="water").first.hover()
+    expect(said).to_contain_text("head 2: water looks at dog 0.88")
+    kept(page, "explorer")
+    first.get_by_label("kind").select_option(label="cross")
+    expect(said).to_contain_text("cross: mmiri looks at the 0.25")
+    expect(page.locator(".explorer figcaption").last).to_contain_text("the looks at the 1.00")
+    serious = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
+    assert not page.errors
+
+
+@of_what_is_handed_out
+def test_in_jupyterlab_the_explorer_keeps_the_arrow_keys_for_itself(lab, page):
+    page.goto(f"{lab}/lab/tree/05-attention/attention.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    run(page, "Run All Cells")
+    said = page.locator(".explorer figcaption")
+    page.locator(".explorer .head").scroll_into_view_if_needed()
+    page.locator(".explorer .head").focus()
+    active = page.locator(".jp-Cell.jp-mod-active").first.element_handle()
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("two looks at one 0.75")
+    assert active.evaluate("cell => cell.classList.contains('jp-mod-active')"), "the key went to the notebook"
+    kept(page, "explorer-lab")
+    assert not ours(page.errors)
+
+
+@of_what_is_handed_out
+def test_the_explorer_shows_a_sentence_that_is_typed(lab, page):
+    """As in notebook 11."""
+    page.goto(f"{lab}/lab/tree/05-attention/typed.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    run(page, "Run All Cells")
+    said = page.locator(".explorer figcaption")
+    expect(said).to_contain_text("one looks at one 0.50, two 0.50")
+    field = page.locator(".widget-interact input")
+    field.fill("a new sentence here")
+    field.press("Enter")
+    expect(said).to_contain_text("a looks at a 0.25, new 0.25")
+    kept(page, "explorer-typed")
+    assert not ours(page.errors)
+
+
+def touchables_page() -> str:
+    """The pictures to touch on one page, with the data of their tests."""
+    import test_touchables
+
+    spec = importlib.util.spec_from_file_location("touchables", test_touchables.BESIDE / "touchables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: list[dict] = []
+    module.display = lambda bundle, raw: made.append(bundle)
+    test_touchables.show_all(module)
+    pictures = "".join(one["text/html"] for one in made)
+    return f"<!doctype html><html lang=en><meta charset=utf-8><title>x</title><main>{pictures}</main></html>"
+
+
+def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
+    path = tmp_path / "touchables.html"
+    path.write_text(touchables_page(), "utf-8")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    assert page.locator(".touchable .still").count() == 0, "the table for where no script runs gives way"
+    merges, orders, clocks, dials = page.locator(".touchable").all()
+    said = [picture.locator("figcaption") for picture in (merges, orders, clocks, dials)]
+
+    expect(said[0]).to_contain_text("No merge yet")
+    merges.get_by_role("button", name="next change").click()
+    expect(said[0]).to_contain_text("Merge 1 joins “t” and “h”, 2 times in the text. Now “the” is th | e.")
+    merges.get_by_role("slider").focus()
+    page.keyboard.press("End")
+    expect(said[0]).to_contain_text("Merge 2 joins “th” and “e”, once in the text. Now “the” is the.")
+    assert merges.locator("rect").count() == 1 + 3
+    merges.get_by_role("button", name="previous change").click()
+    expect(said[0]).to_contain_text("Merge 1")
+
+    n, alpha = orders.get_by_role("slider").all()
+    assert orders.get_by_label("n", exact=True).count() == 1
+    n.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(said[1]).to_contain_text("n = 3, α = 1: 2.00 bits per character on the text that was counted, 3.25 on new")
+    alpha.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(said[1]).to_contain_text("α = 0.1: 1.00 bits per character on the text that was counted, 2.75 on new text")
+    expect(said[1]).to_contain_text("the best n is 2, with 2.00 bits")
+    assert n.get_attribute("aria-valuetext") == "3"
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", "focus can be seen"
+
+    clocks.get_by_role("slider").focus()
+    page.keyboard.press("Home")
+    expect(said[2]).to_contain_text("Position 0: (0.50, 0.50), (1.00, 0.00).")
+    hand = clocks.locator(".grip").nth(1).bounding_box()
+    dial = clocks.locator("svg circle").first.bounding_box()
+    x, y = dial["x"] + dial["width"] / 2, dial["y"] + dial["height"] / 2
+    page.mouse.move(hand["x"] + hand["width"] / 2, hand["y"] + hand["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(x - 40, y - 40, steps=8)  # a quarter of a turn anticlockwise: π/2 words at one radian a word
+    page.mouse.up()
+    expect(said[2]).to_contain_text("Position 2:")
+
+    _, key, both = dials.get_by_role("slider").all()
+    expect(said[3]).to_contain_text("query at 6, key at 4: key stands 2 before query.")
+    before = said[3].inner_text().partition("Score, turned: ")[2][:5]
+    both.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(said[3]).to_contain_text("query at 8, key at 6: key stands 2 before query.")
+    expect(said[3]).to_contain_text(f"Score, turned: {before}")
+    page.keyboard.press("End")
+    expect(said[3]).to_contain_text("query at 11, key at 9")  # the first to arrive stops both
+    key.focus()
+    page.keyboard.press("End")
+    expect(said[3]).to_contain_text("query at 11, key at 11: key and query stand at one place.")
+    kept(page, "touchables")
+    page.emulate_media(color_scheme="dark")
+    page.add_style_tag(content="body { background: #111; color: #ddd }")
+    kept(page, "touchables-dark")
+    serious = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
+    assert [url for url in asked if not url.startswith("file:")] == []
+    assert not page.errors
+
+
+@of_what_is_handed_out
+def test_in_jupyterlab_a_picture_to_touch_keeps_the_arrow_keys_for_itself(lab, page):
+    page.goto(f"{lab}/lab/tree/04-positional-encoding/touch.ipynb?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    run(page, "Run All Cells")
+    said = page.locator(".touchable figcaption")
+    page.locator(".touchable input").scroll_into_view_if_needed()
+    page.locator(".touchable input").focus()
+    active = page.locator(".jp-Cell.jp-mod-active").first.element_handle()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(said).to_contain_text("Position 0: (1.00, 0.00).")
+    page.keyboard.press("ArrowUp")
+    expect(said).to_contain_text("Position 1: (0.00, 1.00).")
+    assert active.evaluate("cell => cell.classList.contains('jp-mod-active')"), "the key went to the notebook"
+    kept(page, "touchables-lab")
+    assert not ours(page.errors)

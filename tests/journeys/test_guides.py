@@ -1,0 +1,397 @@
+"""The guides: each of their commands exists as it is written, the cheap ones are run; links lead somewhere."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pytest
+import typer
+import yaml
+from class_copies import BEST, FULL, NAME, copy_of_the_course, put
+from class_copies import notebook as handed_in
+from conftest import NOTEBOOKS, ROOT
+from nbgrader.api import Gradebook
+from nbgrader.apps.nbgraderapp import NbGraderApp
+from proofs import ATTENTION, MARKING
+from traitlets.config import Application
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.handout import contents
+from autograder.spec.course import MARKERS, exercise, exercises
+from autograder.workload import Unannounced, markdown, notebook, syllabus
+
+INSTRUCTORS, STUDENTS = ROOT / "docs" / "instructors.md", ROOT / "docs" / "students.md"
+PAGES = [
+    *sorted((ROOT / "docs").glob("*.md")),
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # commands stand in those without a language
+INLINE = re.compile(r"(?<!`)`((?:autograder|nbgrader|make) [a-z_-]+[^`]*)`(?!`)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def fenced(page: Path, language: str) -> list[str]:
+    return [text for named, text in FENCE.findall(page.read_text("utf-8")) if named == language]
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of each command in the fences of a page, without comments and variables set for it."""
+    lines = "".join(fenced(page, "")).splitlines()
+    words = [shlex.split(line, comments=True) for line in lines]
+    return [[word for word in one if not re.match(r"[A-Z_]+=", word)] for one in words if one]
+
+
+def named(page: Path) -> list[list[str]]:
+    """Commands named within sentences."""
+    text = FENCE.sub("", page.read_text("utf-8"))
+    return [shlex.split(" ".join(words.split())) for words in INLINE.findall(text)]
+
+
+@dataclass(frozen=True)
+class Classroom:
+    """A folder in which the course's commands work on a term of its own."""
+
+    root: Path
+
+    def run(self, words: list[str]) -> str:
+        environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+        module = {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[words[0]]
+        done = subprocess.run(
+            [sys.executable, "-m", module, *words[1:]], cwd=self.root, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory):
+    root = tmp_path_factory.mktemp("term")
+    for name in ("autograder", "course", "solutions"):
+        (root / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    place = root / "classroom" / "submitted" / "amina" / NAME
+    place.mkdir(parents=True)
+    shutil.copy(ROOT / "course" / NAME / f"{NAME}.ipynb", place)
+    return Classroom(root)
+
+
+# --- does a command exist as it is written? ---------------------------------------------------------------------------
+
+
+def check_autograder(words: list[str]) -> None:
+    """What the command line itself makes of the words, short of doing it."""
+    name, *rest = words
+    known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert name in known, f"there is no autograder {name}"
+    try:
+        known[name].make_context(name, rest)
+    except Exception as error:  # typer's errors of usage have no common name that is public
+        raise AssertionError(f"autograder {shlex.join(words)}: {error}") from error
+
+
+def check_nbgrader(words: list[str]) -> None:
+    """Subcommands down to the last, then each option: a flag, an alias, or a setting of a class that there is."""
+    kind: type[Application] = NbGraderApp
+    while words and words[0] in subcommands(kind):
+        kind, words = subcommands(kind)[words[0]][0], words[1:]
+    assert not subcommands(kind), f"{kind.name} has no command {words}"
+    program = kind()
+    flags = {name for names in program.flags for name in ([names] if isinstance(names, str) else names)}
+    aliases = {name for names in program.aliases for name in ([names] if isinstance(names, str) else names)}
+    for word in words:
+        if word.startswith("-"):
+            option, equals, value = word.lstrip("-").partition("=")
+            owner, dot, trait = option.rpartition(".")
+            if dot:
+                known = {one.__name__: one for one in (*program.classes, *ours())}
+                assert trait in known[owner].class_traits(config=True), f"{owner} has no setting {trait}"
+            assert dot or option in (aliases if equals else flags), f"{kind.name} has no option --{option}"
+            assert not equals or value
+
+
+def subcommands(kind: type[Application]) -> dict:
+    """Without its own, an application has the empty trait of its base."""
+    return kind.subcommands if isinstance(kind.subcommands, dict) else {}
+
+
+def ours() -> list[type]:
+    from autograder.nbgrader_plugin.export.lms import CanvasExport, MoodleExport
+    from autograder.nbgrader_plugin.intake.lms_collect import LmsCollector
+
+    return [LmsCollector, CanvasExport, MoodleExport]
+
+
+def check_make(words: list[str]) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert words[0] in targets, f"there is no make {words[0]}"
+
+
+def check_conda(words: list[str]) -> None:
+    if words[0] == "activate":
+        assert words[1] == yaml.safe_load((ROOT / "environment.yml").read_text())["name"]
+    else:
+        assert words[:3] == ["env", "create", "-f"]
+        assert f"course/{words[3]}" in contents(ROOT)
+
+
+def check_pip(words: list[str]) -> None:
+    assert words[:2] == ["install", "-r"]
+    assert f"course/{words[2]}" in contents(ROOT)
+
+
+def check_cd(words: list[str]) -> None:
+    """The folder in the zip, and the one that `git clone` is told to make."""
+    assert words == ["course"]
+    assert all(name.startswith("course/") for name in contents(ROOT))
+
+
+def check_git(words: list[str]) -> None:
+    assert words == ["clone", "YOUR-FORK", "course"]
+
+
+def check_source(words: list[str]) -> None:
+    assert words == [".venv/bin/activate"]
+    assert "VENV := .venv\n" in (ROOT / "Makefile").read_text()
+
+
+def check_jupyter(words: list[str]) -> None:
+    assert (Path(sys.executable).parent / f"jupyter-{words[0]}").exists(), words
+
+
+CHECKS = {
+    "autograder": check_autograder,
+    "nbgrader": check_nbgrader,
+    "make": check_make,
+    "conda": check_conda,
+    "pip": check_pip,
+    "cd": check_cd,
+    "git": check_git,
+    "source": check_source,
+    "jupyter": check_jupyter,
+}
+
+
+@pytest.mark.parametrize("page", [INSTRUCTORS, STUDENTS], ids=lambda page: page.stem)
+def test_every_command_of_a_guide_exists_as_it_is_written(page, classroom, monkeypatch):
+    monkeypatch.chdir(classroom.root)
+    found = [*commands(page), *(named(page) if page == INSTRUCTORS else [])]
+    assert len(found) >= {INSTRUCTORS: 30, STUDENTS: 7}[page]
+    for first, *rest in found:
+        CHECKS[first](rest)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "autograder grad 05-attention",
+        "autograder report --htlm classroom/report.html",
+        "autograder try softmax classroom/submitted/nobody/05-attention/05-attention.ipynb",
+        "autograder grade 05-attention --student",
+        "nbgrader db assignment ad 05-attention",
+        "nbgrader db assignment add 05-attention --due=tomorrow",
+        "nbgrader relase_feedback 05-attention",
+        "nbgrader generate_assignment 05-attention --farce",
+        "nbgrader export --CanvasExport.rooster=classroom/canvas.csv",
+        "make student",
+        "pip install -r requirement.txt",
+        "conda activate transformers",
+        "jupyter laboratory",
+    ],
+)
+def test_a_command_with_a_slip_of_the_pen_would_be_found(command, classroom, monkeypatch):
+    monkeypatch.chdir(classroom.root)
+    first, *rest = shlex.split(command)
+    with pytest.raises(AssertionError):
+        CHECKS[first](rest)
+
+
+# --- what is cheap is run ---------------------------------------------------------------------------------------------
+
+
+def test_what_only_prints_is_run_as_it_is_written():
+    found = [
+        words[1:]
+        for words in commands(INSTRUCTORS)
+        if words[:2] in (["autograder", "plan"], ["autograder", "mistakes"])
+    ]
+    assert len(found) == 3
+    for words in found:
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, f"{words}\n{done.output}"
+        assert len(done.output.splitlines()) > 10
+
+
+@pytest.mark.slow
+def test_what_the_gradebook_is_told_and_asked_is_run_as_it_is_written(classroom):
+    found = [words for words in commands(INSTRUCTORS) if words[:2] == ["nbgrader", "db"]]
+    said = [classroom.run(words) for words in found]
+    assert len(found) == 3
+    assert "05-attention (due: 2027-02-01 23:59:00)" in said[1]
+    assert "There are 0 students" in said[2]
+
+
+@pytest.mark.depends_on(*MARKING, *ATTENTION, "handout.py", "syllabus.py", "../docs/instructors.md")
+@pytest.mark.slow
+def test_a_term_goes_by_the_guide(tmp_path):
+    """Its commands in their order, as they are written. Two students hand in; their written answers get points."""
+    term = Classroom(
+        copy_of_the_course(tmp_path / "course", f"c.AssignLatePenalties.plugin_class = '{late_plugin()}'\n")
+    )
+    [code] = fenced(INSTRUCTORS, "python")
+    (term.root / "late.py").write_text(code)
+    (term.root / "course").mkdir()
+    for name in set(NOTEBOOKS) - {NAME}:
+        for folder in ("course", "solutions"):
+            (term.root / folder / name).symlink_to(ROOT / folder / name)
+    book, said = term.root / "classroom", {}
+    for words in commands(INSTRUCTORS):
+        if words[0] in ("autograder", "nbgrader") and words[1] != "watch":
+            said[" ".join(words)] = term.run(words)
+        if words[:2] == ["nbgrader", "collect"]:
+            put(book, "amina", handed_in(), when="2027-02-05 12:00:00 UTC")
+            put(book, "ngozi", handed_in(BEST | {"softmax": NO_SHIFT}), when="2027-02-05 12:00:00 UTC")
+        if " ".join(words) == f"autograder grade {NAME}":
+            give_points(book, 2.5)
+    assert "2 marked" in said[f"autograder grade {NAME}"]
+    assert "2 marked" in said[f"autograder grade {NAME} --force"]
+    assert "1 marked" in said[f"autograder grade {NAME} --student amina --force"]
+    assert "softmax: 4 of 4 points" in said[f"autograder try softmax classroom/submitted/amina/{NAME}/{NAME}.ipynb"]
+    with (book / "grades.csv").open() as file:
+        marks = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert float(marks["amina"]["score"]) == FULL + 2.5  # she has more free days
+    raw = FULL + 2.5 - exercise("softmax").points + 2.25  # what the guide's table says of this mistake
+    assert float(marks["ngozi"]["raw_score"]) == raw
+    assert float(marks["ngozi"]["late_submission_penalty"]) == pytest.approx(0.2 * raw)  # the person's points, too
+    assert "ngozi" not in (book / "class.html").read_text("utf-8")
+    assert "ngozi" in (book / "report.html").read_text("utf-8")
+    assert len((book / "verdicts.csv").read_text("utf-8").splitlines()) > 50
+
+
+NO_SHIFT = next(one for one in exercise("softmax").mistakes if one.name == "no_shift").source
+
+
+def give_points(classroom: Path, points: float) -> None:
+    """To both for what they wrote, as Formgrader does it."""
+    with Gradebook(f"sqlite:///{classroom}/gradebook.db", "transformers") as book:
+        for student in ("amina", "ngozi"):
+            grade = book.find_grade("written_scaling", NAME, NAME, student)
+            grade.manual_score, grade.needs_manual_grade = points, False
+        book.db.commit()
+
+
+# --- late days --------------------------------------------------------------------------------------------------------
+
+
+def late_plugin() -> str:
+    """What the guide puts into nbgrader's configuration."""
+    [line] = re.findall(r"`c\.AssignLatePenalties\.plugin_class = \"([^\"]+)\"`", INSTRUCTORS.read_text("utf-8"))
+    return line
+
+
+def test_late_days_cost_what_the_guide_says(tmp_path, monkeypatch):
+    [code] = fenced(INSTRUCTORS, "python")
+    (tmp_path / "late.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    from late import LateDays  # type: ignore[import-not-found]
+    from nbgrader.preprocessors import AssignLatePenalties
+
+    late, day = LateDays(), 86_400
+    assert AssignLatePenalties(plugin_class=late_plugin()).plugin_class is LateDays
+    for who, days, taken in (
+        *(("ngozi", 0.01, 0), ("ngozi", 2, 0), ("ngozi", 2.01, 2), ("ngozi", 4, 4), ("ngozi", 90, 20)),
+        *(("amina", 7, 0), ("amina", 8, 2)),
+    ):
+        assert late.late_submission_penalty(who, 20.0, days * day) == pytest.approx(taken)
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+def test_the_guides_table_is_what_the_notebooks_say():
+    assert markdown(syllabus()) in INSTRUCTORS.read_text("utf-8")
+    assert CliRunner().invoke(app, ["plan", "05-attention"]).output.strip() == markdown([notebook("05-attention")])
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_exercise_has_its_points_and_minutes_and_there_is_time_for_all(name):
+    found = notebook(name)
+    assert {task.name: task.points for task in found.tasks if not task.written} == {
+        declared.name: declared.points for declared in exercises(name)
+    }
+    cells = nbformat.read(ROOT / "solutions" / name / f"{name}.ipynb", as_version=4).cells
+    earned = sum(cell.metadata.nbgrader.points for cell in cells if cell.metadata.get("nbgrader", {}).get("grade"))
+    assert found.points == earned
+    assert sum(task.minutes for task in found.tasks) < found.minutes
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_written_answer_has_a_rubric_above_it_and_a_sample_answer_in_it(name):
+    cells = nbformat.read(ROOT / "solutions" / name / f"{name}.ipynb", as_version=4).cells
+    places = {cell.metadata.get("nbgrader", {}).get("grade_id"): number for number, cell in enumerate(cells)}
+    for task in notebook(name).tasks:
+        if task.written:
+            above, answer = cells[places[task.name] - 1].source, cells[places[task.name]].source
+            rubric = above.partition("**Rubric**")[2]
+            assert sum(map(float, re.findall(r"^- (\d+) points?:", rubric, re.MULTILINE))) == task.points
+            sample = answer.partition(MARKERS[0])[2].partition(MARKERS[1])[0]
+            assert len(sample.split()) > 60
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("· 4 points · easy · 10 minutes", "· 5 points · easy · 10 minutes", "says 5 points; it earns 4"),
+        ("· 4 points · easy · 10 minutes", "· 4 points · easy", "No box above softmax"),
+        ("**Time:** about 225 minutes", "**Time:** plenty", "does not say"),
+    ],
+)
+def test_a_notebook_that_does_not_say_what_an_exercise_takes_is_named(old, new, said, tmp_path):
+    place = tmp_path / "solutions" / "05-attention"
+    place.mkdir(parents=True)
+    text = (ROOT / "solutions" / "05-attention" / "05-attention.ipynb").read_text("utf-8")
+    assert text.count(old) == 1
+    (place / "05-attention.ipynb").write_text(text.replace(old, new), "utf-8")
+    with pytest.raises(Unannounced, match=said):
+        notebook("05-attention", tmp_path)
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    text = FENCE.sub("", page.read_text("utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_leads_somewhere(page):
+    for target in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
+        if target.startswith("https://"):
+            continue
+        path, _, anchor = target.partition("#")
+        goal = (page.parent / path).resolve() if path else page
+        assert goal.exists(), target
+        assert not anchor or anchor in anchors(goal), target
+
+
+def test_the_readme_leads_to_both_guides_and_they_to_each_other():
+    links = LINK.findall((ROOT / "README.md").read_text("utf-8"))
+    assert {"docs/instructors.md", "docs/students.md"} <= set(links)
+    assert "students.md" in LINK.findall(INSTRUCTORS.read_text("utf-8"))
+
+
+def test_the_guide_has_twelve_steps_in_their_order():
+    steps = re.findall(r"^### (\d+)\. ", INSTRUCTORS.read_text("utf-8"), re.MULTILINE)
+    assert list(map(int, steps)) == list(range(1, 13))

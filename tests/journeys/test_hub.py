@@ -1,0 +1,487 @@
+"""`make hub`: a classroom on this machine, and who cannot read what in it. One hub for all of these tests.
+
+Needs root, Chromium, and the hub's packages (`.venv/bin/pip install -r tools/hub/requirements.txt`, `python tools/hub/classroom.py
+--install`); is skipped where one is missing. Screenshots are kept in `classroom/screenshots`, to be looked at.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import ROOT
+from nbgrader.api import Gradebook
+from playwright.sync_api import expect
+from test_browser import BROWSER, browser, cell, kept, ours, page, run  # noqa: F401 (fixtures among them)
+from test_versions import PYTHON, canonicalize_name, everything_needed, lock
+
+NAME = "06-masking"
+SPEC = importlib.util.spec_from_file_location("hub_classroom", ROOT / "hub" / "classroom.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+classroom = importlib.util.module_from_spec(SPEC)
+sys.modules["hub_classroom"] = classroom
+SPEC.loader.exec_module(classroom)
+TEACHER, AMINA, JOSE, NGOZI = (one.account for one in (classroom.TEACHER, *classroom.STUDENTS))
+
+
+def missing() -> str:
+    if not sys.platform.startswith("linux") or os.geteuid() != 0:
+        return "the local hub makes users of its own, so it needs Linux and root"
+    if BROWSER is None:
+        return "there is no Chromium on this machine: apt install chromium"
+    if not classroom.installed():
+        return "the hub's packages are missing: pip install -r tools/hub/requirements.txt, python tools/hub/classroom.py --install"
+    if any(classroom.account(one) for one in (TEACHER, AMINA, JOSE, NGOZI)):
+        return "the users of a hub are on this machine: make hub-clean"
+    return ""
+
+
+NEEDS = missing()
+whole = [pytest.mark.slow, pytest.mark.skipif(bool(NEEDS), reason=NEEDS)]
+
+# What somebody asks who looks for others' work; each line says what came of it. "own" shows that it would say so.
+PROBE = """
+import json, os
+def ask(what, path):
+    try:
+        if what == "list":
+            return f"READ {os.listdir(path)!r}"
+        if what == "kill":
+            os.kill(path, 0)
+            return "READ"
+        if what == "write":
+            os.rename(path, path + "-gone")
+            return "READ"
+        with open(path, "rb") as file:
+            return f"READ {len(file.read(100))} bytes"
+    except OSError as error:
+        return type(error).__name__
+print("PROBE", json.dumps({name: ask(*asked) for name, asked in ASKED.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    """A running hub: its address, its passwords, its folder, what it has said, and its process."""
+    folder = tmp_path_factory.mktemp("hub") / "hub"
+    said = folder.parent / "said"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    kept_names = {key: value for key, value in os.environ.items() if key != "COURSE_CLASSROOM"}
+    command = [sys.executable, ROOT / "hub" / "classroom.py", NAME, f"--folder={folder}", f"--port={port}"]
+    with said.open("w") as log:
+        process = subprocess.Popen(command, env=kept_names, stdout=log, stderr=subprocess.STDOUT)
+    hub = Hub(folder, said, process, f"http://127.0.0.1:{port}")
+    try:
+        hub.hears("ready: ", 600)
+        hub.passwords = dict(re.findall(r"^    (course-\w+) +(\S+)", said.read_text(), re.MULTILINE))
+        yield hub
+    finally:
+        hub.end()
+        done = subprocess.run(
+            [*command, "--clean", "--yes"], env=kept_names, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        assert not folder.exists()
+        for name in (TEACHER, AMINA, JOSE, NGOZI):
+            with pytest.raises(KeyError):
+                pwd.getpwnam(name)
+
+
+class Hub:
+    def __init__(self, folder: Path, said: Path, process: subprocess.Popen, address: str) -> None:
+        self.folder, self.said, self.process, self.address = folder, said, process, address
+        self.passwords: dict[str, str] = {}
+
+    def hears(self, what: str, seconds: float = 180) -> str:
+        """The line of the terminal in which this stands; waits for it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            for line in self.said.read_text().splitlines():
+                if what in line:
+                    return line
+            time.sleep(0.2)
+        raise AssertionError(f"{what!r} was not said:\n{self.said.read_text()}\n{self.log()}")
+
+    def log(self) -> str:
+        path = self.folder / "hub" / "log"
+        return "\n".join(path.read_text().splitlines()[-30:]) if path.exists() else ""
+
+    def home(self, name: str) -> Path:
+        return self.folder / "homes" / name
+
+    @property
+    def course(self) -> Path:
+        return self.home(TEACHER) / "course"
+
+    def at(self, name: str, path: str) -> str:
+        return f"{self.address}/user/{name}/{path}"
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(120)
+
+
+def log_in(page, hub, name, password=None):  # noqa: F811
+    page.goto(f"{hub.address}/hub/login")
+    page.fill("#username_input", name)
+    page.fill("#password_input", password or hub.passwords[name])
+    page.click("#login_submit")
+
+
+def menu(page, *names):  # noqa: F811
+    page.locator(".lm-MenuBar-itemLabel", has_text=names[0]).first.click()
+    page.locator(".lm-Menu-itemLabel", has_text=names[1]).first.click()
+
+
+def row(page, button):  # noqa: F811
+    """The button of the assignment in nbgrader's list."""
+    found = page.locator(".list_item", has_text=NAME).get_by_role("button", name=button, exact=True)
+    expect(found.first).to_be_visible()
+    return found.first
+
+
+def write_answer(page, name, answer):  # noqa: F811
+    editor = page.locator(".jp-CodeCell", has_text=f"def {name}(").locator(".cm-content").first
+    editor.scroll_into_view_if_needed()
+    editor.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(answer)
+
+
+def asked_of(hub) -> dict[str, tuple[str, object]]:
+    """What nobody but the teacher may read, and what is somebody else's."""
+    inbound = hub.folder / "exchange" / "transformers" / "inbound"
+    (inbound / "other").mkdir(mode=0o700, exist_ok=True)
+    return {
+        "another's home": ("list", str(hub.home(JOSE))),
+        "another's notebook": ("read", str(hub.home(JOSE) / "secret.txt")),
+        "the homes": ("list", str(hub.home(JOSE).parent)),
+        "the teacher's course": ("list", str(hub.course)),
+        "the solution": ("read", str(hub.course / "solutions" / NAME / f"{NAME}.ipynb")),
+        "the gradebook": ("read", str(hub.course / "classroom" / "gradebook.db")),
+        "the checkout's solution": ("read", str(ROOT / "solutions" / NAME / f"{NAME}.ipynb")),
+        "the checkout's exercises": ("list", str(ROOT / "autograder" / "exercises")),
+        "the submissions": ("list", str(inbound)),
+        "moving another's submission": ("write", str(inbound / "other")),
+        "moving the releases": ("write", str(inbound.parent / "outbound")),
+        "moving the exchange": ("write", str(inbound.parent)),
+        "the feedback": ("list", str(inbound.parent / "feedback")),
+        "the hub's log": ("read", str(hub.folder / "hub" / "log")),
+        "the hub's keys": ("read", str(hub.folder / "hub" / "cookie_secret")),
+        "the terminal of the hub": ("read", f"/proc/{hub.process.pid}/environ"),
+        "ending the hub": ("kill", hub.process.pid),
+    }
+
+
+def probe(asked: dict[str, tuple[str, object]]) -> str:
+    return f"ASKED = {asked!r}\n{PROBE}"
+
+
+def answered(text: str) -> dict[str, str]:
+    return json.loads(re.search(r"PROBE (\{.*\})", text)[1])
+
+
+# --- without a hub ----------------------------------------------------------------------------------------------------
+
+
+def test_the_hubs_pins_are_what_it_brings_beyond_the_courses_lock():
+    folder = ROOT / "hub"
+    pins = [line for line in (folder / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    pinned = {canonicalize_name(line.partition("==")[0]): line.partition("==")[2] for line in pins}
+    assert not set(pinned) & set(lock()), "one version, in one place"
+    assert all(pinned.values())
+    wanted = [line for line in (folder / "requirements.txt").read_text().splitlines() if line[0] not in "#-"]
+    system = PYTHON | {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+    if not classroom.installed():
+        pytest.skip("the hub's packages are missing: pip install -r tools/hub/requirements.txt")
+    assert everything_needed(wanted, system) - set(lock()) == set(pinned)
+
+
+def test_without_root_it_says_what_it_needs(monkeypatch):
+    monkeypatch.setattr(classroom.sys, "platform", "linux")
+    monkeypatch.setattr(classroom.os, "geteuid", lambda: 1000)
+    with pytest.raises(classroom.Unfit, match="sudo make hub"):
+        classroom.look_around()
+
+
+def test_nothing_of_somebody_elses_is_taken_or_removed(monkeypatch, tmp_path):
+    class Other:
+        pw_gecos, pw_dir = "Amina Bello", "/home/amina"
+
+    monkeypatch.setattr(classroom.pwd, "getpwnam", lambda name: Other)
+    with pytest.raises(classroom.Unfit, match="none of ours"):
+        classroom.account(AMINA)
+    monkeypatch.setattr(classroom, "look_around", lambda: None)
+    (tmp_path / "thesis.tex").write_text("years of work")
+    for what in (classroom.make_folders, lambda folder: classroom.clean(folder, sure=True)):
+        with pytest.raises(classroom.Unfit):
+            what(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_hub_is_not_removed_without_a_word_of_consent(monkeypatch, tmp_path):
+    monkeypatch.setattr(classroom, "look_around", lambda: None)
+    classroom.make_folders(tmp_path / "hub")
+    work = tmp_path / "hub" / "homes" / "thesis.tex"
+    work.write_text("years of work")
+    for said in ("", "yes\n", "n\n"):
+        monkeypatch.setattr(classroom.sys, "stdin", io.StringIO(said))
+        with pytest.raises(classroom.Unfit, match="Nothing was removed"):
+            classroom.clean(tmp_path / "hub", sure=False)
+    assert work.read_text() == "years of work"
+
+
+@pytest.fixture
+def checkout(monkeypatch, tmp_path):
+    """A small course to hand out, as whoever runs the tests; and what a start of the hub says of it."""
+    for name in (f"solutions/{NAME}", f"course/{NAME}", "course/start", "course/.jupyter", "autograder/spec"):
+        shutil.copytree(ROOT / name, tmp_path / "checkout" / name)
+    for name in ("nbgrader_config.py", "course/START.md"):
+        shutil.copy(ROOT / name, tmp_path / "checkout" / name)
+    monkeypatch.setattr(classroom, "ROOT", tmp_path / "checkout")
+    monkeypatch.setattr(classroom, "own_all", lambda path, name: None)
+    classroom.make_folders(tmp_path / "hub")
+    for person in (classroom.TEACHER, *classroom.STUDENTS):
+        (tmp_path / "hub" / "homes" / person.account).mkdir()
+    return tmp_path / "checkout", lambda: classroom.hand_out(tmp_path / "hub")
+
+
+def test_the_hub_keeps_what_a_teacher_changed_and_updates_the_rest(checkout, tmp_path):
+    root, start = checkout
+    assert start() == []
+    course = tmp_path / "hub" / "homes" / TEACHER / "course"
+    solution = f"solutions/{NAME}/{NAME}.ipynb"
+    changed = {name: (course / name).read_text() + "\n# mine\n" for name in (solution, "nbgrader_config.py")}
+    changed |= {f"solutions/{NAME}/mine.csv": "a,b", f"course/{NAME}/notes.txt": "noted"}
+    for name, text in changed.items():
+        (course / name).write_text(text)
+    assert start() == [], "nothing new, nothing to say"
+    for name in (solution, "autograder/spec/course.py"):
+        (root / name).write_text((root / name).read_text() + "\n\n")
+    (root / "autograder/spec/common_mistakes.py").unlink()
+    [said] = start()
+    assert solution in said
+    assert "nbgrader_config.py" not in said
+    assert start() == [], "said once"
+    assert {name: (course / name).read_text() for name in changed} == changed
+    assert (course / "autograder/spec/course.py").read_text() == (root / "autograder/spec/course.py").read_text()
+    assert not (course / "autograder/spec/common_mistakes.py").exists()
+    [new] = (course / "updates").glob(f"*/{solution}")
+    assert new.read_text() == (root / solution).read_text()
+    assert len([*course.glob(f"solutions/{NAME}/*.ipynb*")]) == 1, "nothing beside it that would be released with it"
+
+
+def test_the_hub_keeps_what_a_student_wrote_on_the_start_page(checkout, tmp_path):
+    _, start = checkout
+    start()
+    first = tmp_path / "hub" / "homes" / AMINA / "START.md"
+    first.write_text(first.read_text() + "\nDone: 1, 2\n")
+    start()
+    assert first.read_text().endswith("Done: 1, 2\n")
+
+
+def test_a_copy_of_which_nothing_is_known_keeps_all_that_differs(checkout, tmp_path):
+    """It was handed out before there were manifests."""
+    _, start = checkout
+    mine = tmp_path / "hub" / "homes" / TEACHER / "course" / "nbgrader_config.py"
+    mine.parent.mkdir()
+    mine.write_text("# mine")
+    [said] = start()
+    assert "nbgrader_config.py" in said
+    assert mine.read_text() == "# mine"
+
+
+# --- with one; in this order ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("hub")
+class TestHub:
+    pytestmark = whole
+
+    def test_everybody_has_a_password_of_their_own_and_no_other_opens(self, hub, page):  # noqa: F811
+        assert len(set(hub.passwords.values())) == 4
+        log_in(page, hub, TEACHER, hub.passwords[AMINA])
+        expect(page.locator(".login_error")).to_contain_text("Invalid")
+        kept(page, "hub-refused")
+
+    def test_nothing_listens_beyond_this_machine(self, hub):
+        ours = psutil.Process(hub.process.pid).children(recursive=True)
+        heard = {one.laddr for process in ours for one in process.net_connections("inet") if one.status == "LISTEN"}
+        assert len(heard) >= 3
+        assert {place.ip for place in heard} <= {"127.0.0.1", "::1"}
+
+    def test_a_student_fetches_answers_submits_and_reads_feedback(self, hub, page):  # noqa: F811
+        log_in(page, hub, AMINA)
+        expect(page.locator(".jp-MarkdownViewer h1")).to_be_visible()
+        expect(page.locator(".jp-MarkdownViewer blockquote")).to_contain_text("Fetch a notebook there first")
+        kept(page, "hub-start")
+        menu(page, "Nbgrader", "Assignment List")
+        row(page, "Fetch").click()
+        row(page, "Submit")
+        kept(page, "hub-fetched")
+
+        page.goto(hub.at(AMINA, f"lab/tree/{NAME}/{NAME}.ipynb?reset"))
+        expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+        run(page, "Run All Cells")
+        expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text("Not answered yet")
+        for answer, told in (("ids[:, 1:], ids[:, :-1]", "✗ the inputs"), ("ids[:, :-1], ids[:, 1:]", "✓ shift_")):
+            write_answer(page, "shift_targets", f"def shift_targets(ids):\n    return {answer}")
+            page.keyboard.press("Shift+Enter")
+            page.keyboard.press("Shift+Enter")
+            expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(told)
+        page.keyboard.press("Escape")
+        page.keyboard.press("b")  # a cell of their own, which looks around while it is marked
+        page.keyboard.press("Enter")
+        (hub.home(JOSE) / "secret.txt").write_text("José's")
+        page.keyboard.insert_text(probe(asked_of(hub) | {"own": ("list", ".")}))
+        page.keyboard.press("Control+s")
+        saved = hub.home(AMINA) / NAME / f"{NAME}.ipynb"
+        for _ in range(300):
+            if "PROBE" in saved.read_text():
+                break
+            page.wait_for_timeout(100)
+        page.get_by_role("button", name="Validate").click()
+        expect(page.locator(".jp-Dialog")).to_contain_text("Validation Results", timeout=600_000)
+        expect(page.locator(".jp-Dialog")).to_contain_text("Test of causal_mask")  # the next one, unanswered
+        kept(page, "hub-validated")
+        page.locator(".jp-Dialog").get_by_role("button", name="Ok").click()
+
+        menu(page, "Nbgrader", "Assignment List")
+        row(page, "Submit").click()
+        line = hub.hears(f"{AMINA}  {NAME}  ")
+        row(page, "Fetch Feedback")
+        kept(page, "hub-submitted")
+        earned, points, seconds = re.search(r"([\d.]+)/(\d+)  ([\d.]+) s", line).groups()
+        assert (float(earned), int(points)) == (3.0, 36), line
+        assert float(seconds) < 60, "feedback comes in seconds"
+        for _ in range(60):  # the list is not drawn anew by itself
+            row(page, "Fetch Feedback").click()
+            page.wait_for_timeout(1000)
+            if page.get_by_text("(view feedback)").count():
+                break
+        kept(page, "hub-feedback-fetched")
+        assert not ours(page.errors)
+
+    def test_the_feedback_is_read_in_the_browser(self, hub, page):  # noqa: F811
+        [path] = hub.home(AMINA).glob(f"{NAME}/feedback/*/{NAME}.html")
+        assert path.owner() == AMINA
+        page.goto(path.as_uri())
+        expect(page.locator("h1").first).to_be_visible()
+        kept(page, "hub-feedback")
+        assert "3 of 36" in page.locator("body").inner_text().replace("\n", " ")
+        serious = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
+        assert not serious, "\n".join(f"{one['id']}: {one['help']}" for one in serious)
+        assert not page.errors
+
+    def test_what_a_submission_does_while_it_is_marked_reads_nothing_of_others(self, hub):
+        [path] = hub.course.glob(f"classroom/autograded/{AMINA}/{NAME}/{NAME}.ipynb")
+        outputs = [
+            output.get("text", "")
+            for cell in nbformat.read(path, as_version=4).cells
+            for output in cell.get("outputs", [])
+        ]
+        found = answered("".join(outputs))
+        assert found.pop("own").startswith("READ")
+        assert {name: said for name, said in found.items() if said.startswith("READ")} == {}
+
+    def test_a_students_kernel_reads_nothing_of_others(self, hub, page):  # noqa: F811
+        asked = asked_of(hub) | {
+            "own": ("list", str(hub.home(AMINA))),
+            "the releases": ("list", str(hub.folder / "exchange" / "transformers" / "outbound")),
+        }
+        kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(probe(asked))], metadata=kernel)
+        place = hub.home(AMINA) / "probe.ipynb"
+        nbformat.write(notebook, place)
+        os.chown(place, pwd.getpwnam(AMINA).pw_uid, -1)
+        log_in(page, hub, AMINA)
+        page.goto(hub.at(AMINA, "lab/tree/probe.ipynb?reset"))
+        expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+        run(page, "Run All Cells")
+        expect(page.locator(".jp-OutputArea").first).to_contain_text("PROBE")
+        kept(page, "hub-probe")
+        found = answered(page.locator(".jp-OutputArea").first.inner_text().replace("\n", " "))
+        assert found.pop("own").startswith("READ")
+        assert NAME in found.pop("the releases")
+        assert {name: said for name, said in found.items() if said.startswith("READ")} == {}
+        assert set(found) == set(asked_of(hub))
+
+    def test_the_teacher_marks_a_written_answer_in_formgrader(self, hub, page):  # noqa: F811
+        log_in(page, hub, TEACHER)
+        expect(page.locator(".lm-MenuBar")).to_be_visible()
+        page.goto(hub.at(TEACHER, "formgrader/manage_students"))
+        expect(page.locator("#main-table")).to_contain_text("Bello, Amina")
+        kept(page, "hub-formgrader-students")
+        page.goto(hub.at(TEACHER, f"formgrader/manage_submissions/{NAME}"))
+        expect(page.locator("#main-table")).to_contain_text("Bello, Amina")
+        with gradebook(hub) as book:
+            sheet = book.find_submission_notebook(NAME, NAME, AMINA).id
+        page.goto(hub.at(TEACHER, f"formgrader/submissions/{sheet}/"), wait_until="networkidle")
+        expect(page.locator(".beside")).to_contain_text("Rubric")
+        score = page.locator("#written_no_mask")
+        expect(score).to_be_visible()
+        score.fill("2")
+        page.locator("#written_no_mask-comment").fill("Say *when*.")
+        score.focus()
+        page.locator("#shift_targets-comment").focus()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            page.wait_for_timeout(500)
+            with gradebook(hub) as book:
+                if book.find_grade("written_no_mask", NAME, NAME, AMINA).manual_score == 2:
+                    break
+        else:
+            raise AssertionError("the mark was not saved")
+        kept(page, "hub-formgrader-marking")
+        assert not ours(page.errors)
+
+    def test_formgrader_is_the_teachers_alone(self, hub, page):  # noqa: F811
+        assert "course-teacher/api" in (hub.folder / "hub" / "log").read_text(), "the teacher's server runs"
+        log_in(page, hub, AMINA)
+        page.wait_for_url("**/user/course-amina/**")
+        assert page.request.get(hub.at(AMINA, "formgrader")).status == 404
+        for path in ("formgrader/manage_students", "lab", f"files/classroom/autograded/{AMINA}/{NAME}/{NAME}.ipynb"):
+            reply = page.goto(hub.at(TEACHER, path))
+            assert reply.status in (403, 404), path
+        kept(page, "hub-formgrader-refused")
+        menus = page.goto(hub.at(AMINA, "lab"))
+        assert menus.ok
+        expect(page.locator(".lm-MenuBar")).to_be_visible()
+        page.locator(".lm-MenuBar-itemLabel", has_text="Nbgrader").click()
+        expect(page.locator(".lm-Menu-itemLabel", has_text="Assignment List")).to_be_visible()
+        assert page.locator(".lm-Menu-itemLabel", has_text="Formgrader").count() == 0
+
+    def test_ctrl_c_leaves_no_process_behind(self, hub):
+        assert classroom.processes(), "somebody is at work"
+        hub.end()
+        assert hub.process.returncode == 0, hub.said.read_text()
+        assert classroom.processes() == []
+        left = [
+            one for one in psutil.process_iter(["cmdline"]) if str(hub.folder) in " ".join(one.info["cmdline"] or [])
+        ]
+        assert left == []
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(hub.address.rpartition(":")[2])))
+
+
+def gradebook(hub):
+    return Gradebook(f"sqlite:///{hub.course}/classroom/gradebook.db", "transformers")

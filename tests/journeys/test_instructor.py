@@ -1,0 +1,136 @@
+"""What an instructor meets in formgrader and on the command line: names, an exchange, feedback for everybody."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+
+import pytest
+from conftest import ROOT
+from nbgrader.api import Gradebook, Student
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.exchange import ExchangeFactory
+from nbgrader.utils import notebook_hash
+
+from autograder.nbgrader_plugin.converters import settings
+from autograder.nbgrader_plugin.feedback.release_feedback import ReleaseFeedback
+from autograder.nbgrader_plugin.gradebook.student_names import take_names
+
+NAME = "05-attention"
+LOG = logging.getLogger("test-instructor")
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    """nbgrader with this course's configuration, and a new classroom."""
+    monkeypatch.setenv("COURSE_CLASSROOM", "")
+    return settings(str(tmp_path / "term"))
+
+
+def test_a_new_classroom_has_an_exchange_that_formgrader_can_use(app, tmp_path):
+    assert (tmp_path / "term" / "exchange").is_dir()
+    api = NbGraderAPI(app.coursedir, parent=app)
+    assert not api.exchange_missing
+    assert api.exchange_root == str(tmp_path / "term" / "exchange")
+
+
+# --- feedback ---------------------------------------------------------------------------------------------------------
+
+
+def write_page(term, student, words, secret=None, timestamp=None):
+    folder = term / "feedback" / student / NAME
+    folder.mkdir(parents=True)
+    (folder / f"{NAME}.html").write_text(words)
+    if secret:
+        (folder / "submission_secret.txt").write_text(secret)
+    if timestamp:
+        (folder / "timestamp.txt").write_text(timestamp)
+
+
+def released(app, term, student="*"):
+    assert ExchangeFactory(config=app.config).release_feedback is ReleaseFeedback  # what the command takes
+    app.coursedir.assignment_id, app.coursedir.student_id = NAME, student
+    ReleaseFeedback(coursedir=app.coursedir, parent=app).start()
+    return {path.name: path.read_text() for path in (term / "exchange" / "transformers" / "feedback").iterdir()}
+
+
+def page_of(secret):
+    return f"{notebook_hash(secret=secret, notebook_id=NAME)}.html"
+
+
+def test_whoever_handed_in_otherwise_is_named_and_keeps_nobody_from_their_feedback(app, tmp_path, caplog):
+    term = tmp_path / "term"
+    write_page(term, "ada", "Ada's page", "a", "2026-01-01 10:00:00 UTC")
+    write_page(term, "bob", "Bob's page")  # a file from Moodle, say
+    write_page(term, "zoe [x]", "Zoe's page", "z")  # the timestamp is lost
+    app.log.propagate = True
+    caplog.set_level("INFO")
+    assert released(app, term) == {page_of("a"): "Ada's page", page_of("z"): "Zoe's page"}
+    [warning] = {record.getMessage() for record in caplog.records if record.levelname == "WARNING"}
+    assert "bob did not hand in through the exchange" in warning
+    assert str(term / "feedback") in warning
+
+
+def test_feedback_may_be_released_to_one_student_and_again(app, tmp_path):
+    term = tmp_path / "term"
+    for student in ("ada", "bob"):
+        write_page(term, student, f"{student}'s page", student, "2026-01-01 10:00:00 UTC")
+    assert released(app, term, "ada") == {page_of("ada"): "ada's page"}
+    (term / "feedback" / "ada" / NAME / f"{NAME}.html").write_text("a better page")
+    assert released(app, term, "ada") == {page_of("ada"): "a better page"}
+
+
+def test_nobody_s_feedback_is_no_error(app, tmp_path):
+    assert released(app, tmp_path / "term") == {}
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path}/gradebook.db"
+
+
+def called(url):
+    with Gradebook(url, "transformers") as book:
+        return {s.id: (s.first_name, s.last_name, s.email, s.lms_user_id) for s in book.db.query(Student)}
+
+
+def test_the_example_table_gives_students_their_names(url, tmp_path):
+    with Gradebook(url, "transformers") as book:
+        book.add_student("amina")
+        book.add_student("stranger")
+    shutil.copy(ROOT / "students.example.csv", tmp_path / "students.csv")
+    for _ in range(2):
+        take_names(url, "transformers", tmp_path / "students.csv", LOG)
+        found = called(url)
+        assert found["amina"] == ("Amina", "Bello, PhD", "amina@example.edu", "20411")
+        assert found["jgarcia"][:2] == ("José", "García Pérez")
+        assert found["stranger"] == (None, None, None, None)
+        assert len(found) == 4
+
+
+def test_a_name_that_somebody_entered_stays(url, tmp_path):
+    with Gradebook(url, "transformers") as book:
+        book.add_student("amina", first_name="Mina")
+    table = tmp_path / "students.csv"
+    table.write_bytes(
+        "\ufeffid,first_name,last_name\r\namina,Amina,Bello\r\n,nobody,\r\n".encode()
+    )  # as Excel saves it
+    take_names(url, "transformers", table, LOG)
+    assert called(url) == {"amina": ("Mina", "Bello", None, None)}
+
+
+@pytest.mark.parametrize("content", [b"name;first\nx;y\n", b"id,first_name\n\xff\xfe,x\n"])
+def test_a_table_that_cannot_be_read_is_named_and_stops_nothing(content, url, tmp_path, caplog):
+    table = tmp_path / "students.csv"
+    table.write_bytes(content)
+    take_names(url, "transformers", table, LOG)
+    assert "students have no names" in caplog.text
+    assert not (tmp_path / "gradebook.db").exists()
+
+
+def test_without_a_table_nothing_happens(url, tmp_path):
+    take_names(url, "transformers", tmp_path / "students.csv", LOG)
+    assert not (tmp_path / "gradebook.db").exists()

@@ -1,0 +1,270 @@
+"""A gradebook in PostgreSQL: a real server, started for these tests, which several nbgrader processes mark into."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import class_copies
+import nbformat
+import pytest
+from conftest import ROOT, read
+from nbgrader.api import Gradebook
+from proofs import ATTENTION, MARKING
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
+from test_two_at_once import STUDENTS, both, run
+
+from autograder.nbgrader_plugin.gradebook import locking as ours
+from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.sample_class import filled_in
+from autograder.spec.course import exercises, in_notebook, questions
+
+MASKING = ("exercises/06_masking", "../solutions/06-masking", "../course/06-masking")
+pytestmark = [
+    pytest.mark.slow,  # starts a server, and marks
+    pytest.mark.depends_on(*MARKING, *ATTENTION, *MASKING, "../tests/engine/test_two_at_once.py", together=True),
+]
+ROUNDS = 8
+NAMES = ["05-attention", "06-masking"]
+
+
+def programs() -> Path:
+    """Where Debian, and most others, put the server's programs."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    on_path = shutil.which("initdb")
+    if not found and not on_path:
+        pytest.skip("There is no PostgreSQL server here (Debian: apt-get install postgresql).")
+    return found[-1].parent if found else Path(on_path).parent
+
+
+def somebody() -> dict[str, int]:
+    """The server refuses to run as root."""
+    if os.getuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return {"user": entry.pw_uid, "group": entry.pw_gid}
+    pytest.skip("The server refuses to run as root, and there is no other user that it could run as.")
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server of our own behind a socket; what comes back is the address of a database on it, by name."""
+    pytest.importorskip("psycopg", reason="There is no driver for PostgreSQL here (pip install -e '.[postgres]').")
+    bin_folder, who = programs(), somebody()
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # a short name: a socket's may not be long
+    if who:
+        os.chown(folder, who["user"], who["group"])
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "cwd": folder, **who}
+    data = str(folder / "data")
+    # C: nbgrader sorts names in Python here and in the database there, and the tests look at the order
+    command = [bin_folder / "initdb", "-D", data, "-A", "trust", "-U", "grader", "-E", "UTF8", "--no-sync"]
+    subprocess.run([*command, "--locale=C.UTF-8"], check=True, **quiet)
+    log = (folder / "log").open("w")
+    command = [bin_folder / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"]
+    running = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, **who)
+    try:
+        wait_for(folder, running)
+        yield lambda name: f"postgresql+psycopg://grader@/{name}?host={folder}"
+    finally:
+        running.send_signal(signal.SIGINT)  # fast: it ends the connections that are left
+        running.wait(30)
+        log.close()
+        shutil.rmtree(folder)
+
+
+def wait_for(folder, running):
+    for _ in range(300):
+        with contextlib.suppress(OperationalError):
+            return ask(f"postgresql+psycopg://grader@/postgres?host={folder}", "SELECT 1")
+        if running.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise RuntimeError(f"The server did not start:\n{(folder / 'log').read_text()}")
+
+
+def ask(url, question):
+    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        result = connection.execute(text(question))
+        return result.all() if result.returns_rows else None
+
+
+@pytest.fixture(scope="module")
+def database(server):
+    """Makes a database, empty or like another one."""
+
+    def make(name, template="template0"):
+        ask(server("postgres"), f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        return server(name)
+
+    return make
+
+
+# --- two at once ------------------------------------------------------------------------------------------------------
+
+
+def test_both_may_make_the_tables(database):
+    assert both([database(f"empty{number}") for number in range(3)]) == [""] * 6
+
+
+def test_both_may_make_the_same_students(database):
+    Gradebook(database("round")).close()
+    urls = [database(f"round{number}", "round") for number in range(ROUNDS)]
+    assert both(urls) == [""] * 2 * ROUNDS
+    for url in urls:
+        with Gradebook(url, "transformers") as gradebook:
+            assert [student.id for student in gradebook.students] == STUDENTS
+
+
+HOLD = """
+import sys
+from autograder.nbgrader_plugin.gradebook.locking import alone
+with alone(sys.argv[1]):
+    print("mine", flush=True)
+    input()
+"""
+
+
+@contextlib.contextmanager
+def held(url):
+    """Another process has the gradebook to itself."""
+    command = [sys.executable, "-c", HOLD, url]
+    holder = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "mine\n"
+        yield holder
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def test_one_waits_for_the_other_and_not_for_ever(database, monkeypatch):
+    url = database("turns")
+    monkeypatch.setattr(ours, "PATIENCE", 0.5)
+    with held(url) as holder:
+        with pytest.raises(OperationalError, match="lock timeout"), ours.alone(url):
+            pass
+        with ours.alone(database("another")):  # a turn is of one database
+            pass
+        holder.communicate("done\n")
+        with ours.alone(url), ours.alone(url):
+            pass
+
+
+def test_a_turn_ends_with_the_process_that_had_it(database, monkeypatch):
+    url = database("killed")
+    monkeypatch.setattr(ours, "PATIENCE", 20.0)
+    with held(url) as holder:
+        holder.kill()
+        with ours.alone(url):
+            pass
+
+
+# --- marking ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def marked(database, tmp_path_factory):
+    """Two notebooks marked by two processes at once into a database with nothing in it, and the pages written."""
+    folder, url = tmp_path_factory.mktemp("course"), database("marks")
+    (folder / "autograder").symlink_to(ROOT / "autograder")
+    config = (ROOT / "nbgrader_config.py").read_text()
+    (folder / "nbgrader_config.py").write_text(f"{config}\nc.CourseDirectory.db_url = {url!r}\n")
+    for name in NAMES:
+        for kind in ("solutions", "course"):
+            shutil.copytree(ROOT / kind / name, folder / kind / name)
+        best = {e.name: e.source for e in exercises(name)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(name)}
+        for student, answers in (("perfect", best), ("José 张", best), ("blank", {})):
+            filled = filled_in(read("course", name), answers)
+            filled.cells = [cell for cell in filled.cells if grade_id(cell)]  # marking is quicker without the others
+            filled.metadata.pop("name", None)
+            for cell in filled.cells:
+                if student == "perfect" and grade_id(cell).startswith("written"):
+                    cell.source = "Because."
+            path = folder / "classroom" / "submitted" / student / name / f"{name}.ipynb"
+            path.parent.mkdir(parents=True)
+            nbformat.write(filled, path)
+    run(folder, *(["autograde", name] for name in NAMES))
+    for name in NAMES:
+        run(folder, ["generate_feedback", name])
+    return folder, url
+
+
+def test_two_processes_mark_into_one_database(marked):
+    folder, url = marked
+    assert not list(folder.rglob("gradebook.db*"))
+    for name in NAMES:
+        full = sum(declared.points for declared in in_notebook(name))
+        with Gradebook(url, "transformers") as gradebook:
+            marks = {s.student.id: s.score for s in gradebook.assignment_submissions(name)}
+        assert marks == {"perfect": full, "José 张": full, "blank": 0.0}
+
+
+def test_pages_and_tables_of_marks_are_written_from_it(marked):
+    folder, _ = marked
+    assert len(list(folder.glob("classroom/feedback/*/*/*.html"))) == 3 * len(NAMES)
+    run(folder, ["export"])
+    with (folder / "classroom" / "grades.csv").open(encoding="utf8") as file:
+        rows = {(row["assignment"], row["student_id"]): row for row in csv.DictReader(file)}
+    assert float(rows["06-masking", "perfect"]["score"]) > 0 == float(rows["06-masking", "blank"]["score"])
+
+
+def test_formgrader_finds_what_it_shows(marked):
+    with Gradebook(marked[1], "transformers") as gradebook:
+        assert {row["id"] for row in gradebook.student_dicts()} == {"perfect", "José 张", "blank"}
+        for name in NAMES:
+            assert len(gradebook.submission_dicts(name)) == 3
+            assert len(gradebook.notebook_submission_dicts(name, name)) == 3
+            assert gradebook.average_assignment_score(name) > 0
+            assert gradebook.average_notebook_score(name, name) > 0
+            waiting = {row["student"]: row["needs_manual_grade"] for row in gradebook.submission_dicts(name)}
+            assert waiting == {"perfect": True, "José 张": False, "blank": False}  # who has written an answer
+
+
+def test_nbgraders_migrations_find_nothing_left_to_do(marked):
+    folder, url = marked
+    before = ask(url, "SELECT version_num FROM alembic_version")
+    said = run(folder, ["db", "upgrade"])
+    assert ask(url, "SELECT version_num FROM alembic_version") == before, said
+
+
+def test_marking_anew_changes_nothing(marked):
+    folder, url = marked
+    before = ask(url, "SELECT count(*), sum(auto_score) FROM grade")
+    run(folder, ["autograde", "06-masking", "--force"])
+    assert ask(url, "SELECT count(*), sum(auto_score) FROM grade") == before
+    assert before[0][0] > 0
+
+
+def test_a_connection_is_not_kept_when_a_command_is_done(marked):
+    database = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'marks' AND pid <> pg_backend_pid()"
+    assert ask(marked[1], database) == [(0,)]
+
+
+def test_a_class_is_graded_and_reported_from_it(database, tmp_path):
+    url = database("graded")
+    root = class_copies.copy_of_the_course(tmp_path / "course", f"c.CourseDirectory.db_url = {url!r}\n")
+    place = tmp_path / "class"
+    for student, answers in (("perfect", class_copies.BEST), ("José 张", class_copies.BEST), ("blank", {})):
+        class_copies.put(place, student, class_copies.notebook(answers))
+    assert "3 marked" in class_copies.run(root, place, "autograder", "grade", class_copies.NAME)
+    with Gradebook(url, "transformers") as gradebook:
+        scores = {s.student.id: s.score for s in gradebook.assignment_submissions(class_copies.NAME)}
+    assert scores == {"perfect": class_copies.FULL, "José 张": class_copies.FULL, "blank": 0.0}
+    assert "3 unchanged" in class_copies.run(root, place, "autograder", "grade", class_copies.NAME)
+    said = class_copies.run(root, place, "autograder", "report", "--classroom", str(place), "--db-url", url)
+    assert "José 张" in said
+    assert not list(place.glob("gradebook.db"))

@@ -1,0 +1,560 @@
+"""The website: nothing in it that marks, nothing from other hosts, and everything that a reader is promised.
+
+What the pages are made of is tested everywhere. What is built needs the website's environment. Where it is missing, it
+is made here as `make site` makes it, in half a minute; where that fails, as without a network, these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import http.server
+import itertools
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import zipfile
+from html import unescape
+from pathlib import Path
+
+import filelock
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from conftest import NOTEBOOKS, ROOT, read
+
+from autograder.files import LEFT
+from autograder.nbgrader_plugin.release import student_version
+from autograder.spec.course import questions
+
+sys.path.insert(0, str(ROOT))  # the website is no part of the package
+from tools.website import elsewhere, sources
+
+ENVIRONMENT = ".venv-site"
+PYTHON = ROOT / ENVIRONMENT / "bin" / "python"
+ADDRESS = elsewhere.Address("somebody/course")
+EXPLORERS = {"05-attention", "07-multi-head", "10-hugging-face-gpt2", "11-translation"}
+SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
+
+
+# --- what must not be there -------------------------------------------------------------------------------------------
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+@functools.cache
+def handed_out() -> str:
+    """Everything that students read anyway."""
+    cells = [cell.source for name in NOTEBOOKS for cell in read("course", name).cells]
+    beside = [path.read_text("utf-8") for name in NOTEBOOKS for path in (ROOT / "course" / name).glob("*.py")]
+    return squeezed("\n".join(cells + beside))
+
+
+@functools.cache
+def secrets() -> tuple[str, ...]:
+    """Lines of solutions, of model answers with what is asked of them, and of hidden tests; keys; explanations."""
+    found: set[str] = set()
+    keys: set[str] = set()
+    for name in NOTEBOOKS:
+        for cell in read("solutions", name).cells:
+            for pattern in (SOLUTION, HIDDEN):
+                for block in pattern.findall(cell.source):
+                    found |= {squeezed(line.split("  # ")[0]) for line in block.splitlines()}
+        for question in questions(name):
+            keys.add(f'{question.name} = "{question.key}"')
+            for said in question.explanations.values():
+                found |= {squeezed(sentence) for sentence in re.split(r"(?<=[.?!]) ", said)}
+    told = {line for line in found if len(line) > 15}  # shorter ones stand anywhere
+    return tuple(sorted(line for line in told | keys if line not in handed_out()))
+
+
+def given_away(text: str) -> list[str]:
+    text = squeezed(text)
+    return [line for line in secrets() if line in text]
+
+
+def readable(path: Path) -> str:
+    """The text of a file as somebody could read it, with and without its markup."""
+    text = path.read_text("utf-8", errors="ignore")
+    if path.suffix == ".html":
+        return BeautifulSoup(text, "html.parser").get_text() + "\n" + unescape(text)
+    if path.suffix == ".ipynb":
+        return text + "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
+    return text
+
+
+def test_the_search_for_secrets_would_find_them():
+    assert len(secrets()) > 1000
+    for name in NOTEBOOKS:
+        solved = "\n".join(cell.source for cell in read("solutions", name).cells)
+        assert len(given_away(solved)) > 20, name
+        assert not given_away("\n".join(cell.source for cell in read("course", name).cells)), name
+    [key] = [question for question in questions("05-attention") if question.name == "q5_1"]
+    assert given_away(f'<p>q5_1 = "{key.key}"</p>')
+    assert given_away(key.explanations["B"])
+
+
+# --- what pages are made of -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    goal = tmp_path_factory.mktemp("sources")
+    sources.write(ROOT, goal, None)
+    return goal
+
+
+def page(folder: Path, name: str) -> nbformat.NotebookNode:
+    return nbformat.read(folder / f"{name}.ipynb", as_version=4)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_page_is_the_released_notebook_with_figures_of_given_cells(written, name):
+    made, released = page(written, name), {cell.id: cell for cell in read("course", name).cells}
+    solved = {cell.id: cell for cell in read("solutions", name).cells}
+    assert [cell.id for cell in made.cells] == [key for key in released if key != student_version.NAME]
+    figures = 0
+    for cell in made.cells:
+        if outputs := cell.get("outputs"):
+            assert released[cell.id].source == solved[cell.id].source, f"{cell.id} is not what students get"
+            assert "### BEGIN" not in solved[cell.id].source
+            figures += sum("image/png" in output.get("data", {}) for output in outputs)
+    assert figures >= 10
+    assert not given_away(json.dumps([cell.get("outputs", []) for cell in made.cells], ensure_ascii=False))
+
+
+def test_a_cell_that_is_not_given_keeps_its_outputs_to_itself():
+    released, solved = read("course", "05-attention"), read("solutions", "05-attention")
+    shown = nbformat.v4.new_output("stream", text="42")
+    changed = []
+    for cell in solved.cells:
+        if cell.cell_type == "code":
+            twin = next(one for one in released.cells if one.id == cell.id)
+            cell.outputs = [shown]
+            if twin.source != cell.source:
+                changed.append(cell.id)
+    made = {cell.id: cell for cell in sources.page_of(released, solved).cells if cell.cell_type == "code"}
+    assert len(changed) > 20
+    assert not any(made[name].outputs for name in changed)
+    assert any(cell.outputs for cell in made.values())
+
+
+def test_the_cell_that_looks_around_is_the_releases_own():
+    assert sources.READY == student_version.NAME
+
+
+def test_tests_and_claims_are_folded_under_their_names(written):
+    folded = {cell.id: cell for cell in page(written, "05-attention").cells if "hide-input" in cell.metadata.tags}
+    assert folded["test_softmax"].metadata.mystnb.code_prompt_show.startswith("Test of softmax")
+    assert "@title" not in folded["test_softmax"].source
+    assert not any("answer" in cell.metadata.tags for cell in folded.values())
+
+
+def test_each_figure_is_described_and_named_by_its_hash(written):
+    figures = json.loads((written / sources.ALTS).read_text("utf-8"))
+    assert len(figures) > 150
+    assert all(len(alt) > 40 for alt in figures.values())
+
+
+def test_without_an_address_no_page_links_to_one(written):
+    for path in written.glob("*"):
+        assert not re.search(r"colab\.research|mybinder\.org", path.read_text("utf-8")), path.name
+
+
+@pytest.mark.parametrize("wrong", ["course", "https://github.com/a/b", "a/b/c", "a/b?x", ""])
+def test_what_is_no_repository_is_refused_with_a_sentence(wrong):
+    with pytest.raises(ValueError, match="write owner/name"):
+        elsewhere.Address(wrong)
+
+
+def test_the_locks_agree_where_they_name_the_same():
+    """Formulas are set by the version that sets those in feedback."""
+    locks = [dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / place / "constraints.txt").read_text(), re.MULTILINE))
+             for place in (".", "website")]  # fmt: skip
+    assert locks[0]["latex2mathml"] == locks[1]["latex2mathml"]
+    wanted = re.findall(r"^([a-z][\w-]*)", (ROOT / "website" / "requirements.txt").read_text(), re.MULTILINE)
+    assert wanted
+    assert {name.lower() for name in wanted} <= {name.lower() for name in locks[1]}
+
+
+# --- Colab and Binder -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """What stands beside the pages on the branch that Colab and Binder are sent to."""
+    place = tmp_path_factory.mktemp("published")
+    elsewhere.write(ROOT, place, ADDRESS)
+    return place
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_links_lead_to_files_that_are_published(published, name):
+    owner, _, rest = ADDRESS.colab(name).removeprefix("https://colab.research.google.com/github/").partition("/")
+    repository, kind, branch, path = rest.split("/", 3)
+    assert [owner, repository, kind, branch] == ["somebody", "course", "blob", "gh-pages"]
+    assert (published / path).is_file()
+    start, _, path = ADDRESS.binder(name).partition("?labpath=")
+    assert start == "https://mybinder.org/v2/gh/somebody/course/gh-pages"
+    assert (published / path.replace("%2F", "/")).read_bytes() == (ROOT / path.replace("%2F", "/")).read_bytes()
+
+
+def test_binder_gets_the_environment_that_students_get(published):
+    assert (published / ".binder" / "environment.yml").read_bytes() == (ROOT / "environment.yml").read_bytes()
+    start = published / ".binder" / "start"
+    asked = ["bash", start, "printenv", "JUPYTER_CONFIG_PATH", "JUPYTER_PATH"]
+    settings, data = subprocess.run(asked, cwd=published, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+    assert Path(settings, "jupyter_lab_config.json").is_file()
+    assert Path(data.split(":")[0], "labextensions", "course-figures", "package.json").is_file()
+
+
+def test_nothing_that_marks_is_published(published):
+    for path in published.rglob("*"):
+        if path.is_file() and path.is_relative_to(published / "course"):
+            name = path.relative_to(published / "course").as_posix()
+            assert path.read_bytes() in [
+                one.read_bytes() for one in (ROOT / "course" / name, ROOT / name) if one.exists()
+            ]
+        elif path.is_file():
+            assert not given_away(readable(path)), path.name
+
+
+@contextlib.contextmanager
+def served(folder: Path):
+    """A plain server of files. Its address."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def raw():
+    """A host of raw files: the folder course/, as GitHub would serve it."""
+    with served(ROOT / "course") as address:
+        yield address
+
+
+@pytest.mark.parametrize("name", ["05-attention", "10-hugging-face-gpt2"])
+def test_on_colab_the_first_cell_fetches_what_lies_beside(raw, name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    notebook = elsewhere.for_colab(ROOT / "course" / name, f"{raw}/{name}/", elsewhere.pins(ROOT))
+    assert notebook.cells[1].id == "fetch"
+    assert notebook.cells[2].id == student_version.NAME
+    names: dict = {}
+    exec(notebook.cells[1].source, names)
+    folder = ROOT / "course" / name
+    left = LEFT | {f"{name}.ipynb"}
+    beside = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and not left & set(path.parts)}
+    assert beside
+    assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()} == beside
+    assert all(path.read_bytes() == (folder / path).read_bytes() for path in beside)
+    assert f"{len(beside)} files are here" in capsys.readouterr().out
+    assert set(names) - {"__builtins__"} == {"fetch_what_lies_beside"}, "the cell defines what answers could lean on"
+
+
+def test_on_colab_a_file_that_is_not_the_notebooks_own_is_told(raw, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [cell] = [cell for cell in elsewhere.for_colab(ROOT / "course" / "05-attention", f"{raw}/07-multi-head/", {}).cells
+              if cell.id == "fetch"]  # fmt: skip
+    exec(cell.source, {})  # the same explorer lies beside notebook 07
+    source = cell.source.replace(hashlib.sha256(Path("attention_explorer.py").read_bytes()).hexdigest(), "0" * 64)
+    with pytest.raises(RuntimeError, match=r"attention_explorer\.py is not the file"):
+        exec(source, {})
+
+
+def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(raw, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command[5:]))
+    versions = elsewhere.pins(ROOT) | {"torch": "9.9.9", "transformers": "9.9.9"}
+    assert {"torch", "numpy", "pooch", "tokenizers"} <= set(versions)
+    notebook = elsewhere.for_colab(ROOT / "course" / "10-hugging-face-gpt2", f"{raw}/10-hugging-face-gpt2/", versions)
+    exec(notebook.cells[1].source, {})
+    assert asked == [["transformers==9.9.9"]], "torch stays as Colab has it"
+
+
+# --- what is built ----------------------------------------------------------------------------------------------------
+
+of_the_built_site = pytest.mark.depends_on(
+    *("../website", "../course", "../solutions", "../requirements.txt", "../constraints.txt", "../environment.yml"),
+    *("asked", "grading", "exercises", "handout.py"),
+    together=True,
+)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """The website's environment, as the Makefile makes it: nothing is done where it is there and as its lock says."""
+    with filelock.FileLock(tmp_path_factory.getbasetemp().parent / "site.lock"):  # two workers may need it at once
+        command = ["make", f"PYTHON={sys.executable}", f"{ENVIRONMENT}/ready"]
+        if shutil.which("make") is None:
+            pytest.skip("there is no make on this machine, which would make the website's environment")
+        done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
+    if done.returncode:
+        pytest.skip(f"the website's environment cannot be made here: {done.stderr[-300:]}")
+
+
+@pytest.fixture(scope="module")
+def built(environment, tmp_path_factory):
+    goal = tmp_path_factory.mktemp("site")
+    command = [PYTHON, "-m", "tools.website.build", "--repository", "somebody/course", "--goal", goal]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, env={"PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr[-3000:]
+    return goal / "html"
+
+
+@functools.cache
+def soup(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text("utf-8"), "html.parser")
+
+
+def pages(folder: Path) -> list[Path]:
+    return [folder / "index.html", *(folder / f"{name}.html" for name in NOTEBOOKS)]
+
+
+@of_the_built_site
+@pytest.mark.slow
+def test_nothing_that_marks_is_in_any_built_file(built):
+    seen = set()
+    for path in (path for path in built.rglob("*") if path.is_file() and not path.is_relative_to(built / "course")):
+        if path.suffix == ".zip":
+            _only_what_is_handed_out(path)
+        elif path.is_relative_to(built / "_images"):
+            continue
+        else:
+            assert not given_away(readable(path)), path.name
+        seen.add(path.suffix)
+    assert {".html", ".js", ".zip", ".ipynb"} <= seen
+    figures = {hashlib.sha256(path.read_bytes()).hexdigest() for path in (built / "_images").iterdir()}
+    assert figures == set(json.loads((built.parent / "sources" / sources.ALTS).read_text("utf-8")))
+    assert not (built / "_sources").exists()
+
+
+def _only_what_is_handed_out(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        assert f"{path.stem}/{path.stem}.ipynb" in archive.namelist()
+        for name in archive.namelist():
+            twin = next(place for place in (ROOT / "course" / name, ROOT / name) if place.exists())
+            assert archive.read(name) == twin.read_bytes()
+
+
+@of_the_built_site
+@pytest.mark.slow
+def test_every_exercise_is_on_its_page_with_box_and_stub(built):
+    for name in NOTEBOOKS:
+        text = soup(built / f"{name}.html").get_text()
+        released = read("course", name)
+        stubs = [cell for cell in released.cells if cell.metadata.get("nbgrader", {}).get("solution")]
+        assert len(stubs) >= 5
+        for cell in stubs:
+            if cell.cell_type == "code":
+                assert squeezed(cell.source) in squeezed(text), cell.id
+        boxes = re.findall(r"^> · (\d+ points?) · (\w+) · (\d+ minutes)$",
+                           "\n".join(cell.source for cell in released.cells), re.MULTILINE)  # fmt: skip
+        assert len(re.findall(r"· \d+ points? · \w+ · \d+ minutes", squeezed(text))) == len(boxes) > 0
+
+
+@of_the_built_site
+@pytest.mark.slow
+def test_every_picture_has_its_words_and_every_formula_is_set(built):
+    for path in pages(built):
+        for image in soup(path).select("article img"):
+            assert len(image.get("alt", "")) > 10, f"{path.name}: {image['src'][:60]}"
+    for name in NOTEBOOKS:
+        made = soup(built / f"{name}.html")
+        text = "\n".join(cell.source for cell in read("course", name).cells if cell.cell_type == "markdown")
+        assert len(made.select("article math[display=block]")) == len(re.findall(r"\$\$.+?\$\$", text, re.DOTALL))
+        assert made.select("article math")
+        assert not made.select(".formula > code"), "a formula stands as it was written"
+        for cell in made.select("article"):
+            for code in cell.select("code, pre, script, details.in-words"):
+                code.extract()
+            assert not re.search(r"\$[^$\d\s][^$\n]*\$", cell.get_text()), f"a formula was not seen on {name}"
+        soup.cache_clear()
+
+
+@of_the_built_site
+@pytest.mark.slow
+def test_headings_go_down_one_step_at_a_time_on_every_page(built):
+    for path in pages(built):
+        levels = [int(heading.name[1]) for heading in soup(path).select("article :is(h1, h2, h3, h4, h5, h6)")]
+        assert levels.count(1) == 1
+        assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), path.name
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("there is no Chromium on this machine: apt install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def host(built):
+    with served(built) as address:
+        yield address
+
+
+@pytest.fixture
+def opened(browser, host):
+    """Opens a page; in the end nothing may have been asked of another host, and no script may have failed."""
+    asked, errors, contexts = [], [], []
+
+    def open_page(path: str, width: int = 1300, scheme: str = "light", pixels: int = 1):
+        screen = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "device_scale_factor": pixels}
+        contexts.append(browser.new_context(**screen))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(60_000)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{host}/{path}")
+        page.wait_for_timeout(300)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [url for url in asked if not url.startswith((f"{host}/", "data:"))] == []
+    assert errors == []
+
+
+def kept(page, name: str) -> None:
+    folder = ROOT / "classroom" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"site-{name}.png")
+
+
+@of_the_built_site
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index", "05-attention"])
+def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme):
+    page = opened(f"{name}.html", scheme=scheme)
+    assert page.locator("html").get_attribute("data-theme") == scheme
+    kept(page, f"{name}-{scheme}")
+    without_findings(page)
+
+
+@of_the_built_site
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name != "05-attention"])
+def test_pages_have_no_serious_finding(opened, name):
+    """Contrast aside: all pages take their colours from the same styles, and to look at every word takes a minute."""
+    without_findings(opened(f"{name}.html"), **{"color-contrast": {"enabled": False}})
+
+
+def without_findings(page, **rules) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    options = {"preload": False, "rules": rules}  # it would fetch styles once more, and imports from a wrong place
+    found = Axe().run(page, options=options).response["violations"]
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(
+        f"{one['id']}: {one['help']} ({len(one['nodes'])}): {one['nodes'][0]['html'][:200]}" for one in serious
+    )
+
+
+@of_the_built_site
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["index", *NOTEBOOKS])
+def test_on_a_phone_no_page_is_wider_than_the_screen(opened, name):
+    page = opened(f"{name}.html", width=390)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+    if name in ("index", "05-attention"):
+        kept(page, f"{name}-phone")
+
+
+@of_the_built_site
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_figures_are_sharp_on_fine_screens_and_no_larger_than_in_jupyter(opened, scheme):
+    name = "06-masking"
+    page = opened(f"{name}.html", scheme=scheme, pixels=2)
+    look = """all => all.map(one => [one.naturalWidth, one.naturalHeight, one.clientWidth, one.clientHeight,
+                                     one.closest(".cell_output").clientWidth])"""
+    seen = page.locator("article .cell_output img").evaluate_all(look)
+    made = sources.page_of(read("course", name), read("solutions", name)).cells
+    figures = [output.metadata["image/png"] for cell in made for output in cell.get("outputs", [])
+               if "image/png" in output.get("data", {})]  # fmt: skip
+    assert len(seen) == len(figures) > 5
+    for (width, height, shown, high, column), about in zip(seen, figures, strict=True):
+        assert width == 2 * about["width"]
+        assert shown == min(about["width"], column)
+        assert abs(high / shown - height / width) < 0.01, "not stretched"
+    page.locator("article .cell_output img").first.scroll_into_view_if_needed()
+    kept(page, f"figure-sharp-{scheme}")
+
+
+@of_the_built_site
+@pytest.mark.slow
+def test_the_keyboard_turns_day_into_night(opened):
+    page = opened("index.html")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(ground)
+    page.keyboard.press("Tab")
+    page.locator(".theme-switch-button").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.get_by_role("button", name="Dark", exact=True).focus()
+    page.keyboard.press("Enter")
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.wait_for_timeout(500)
+    assert page.evaluate(ground) != before
+
+
+@of_the_built_site
+@pytest.mark.slow
+def test_the_search_finds_a_word_and_shows_where_it_stands(opened):
+    page = opened("search.html?q=perplexity")
+    page.locator("#search-results li a").first.wait_for()
+    assert page.locator("#search-results li a", has_text="Language modelling").count()
+    page.locator("#search-results li p.context", has_text="perplexity").first.wait_for()
+    kept(page, "search")
+
+
+@of_the_built_site
+@pytest.mark.slow
+def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):
+    """What a browser does not allow there is to fetch the lines around a word that was found."""
+    page = browser.new_page()
+    page.goto(f"{(built / 'search.html').as_uri()}?q=perplexity")
+    page.locator("#search-results li a", has_text="Language modelling").first.click()
+    page.locator("article h1", has_text="Language modelling").wait_for()
+    assert page.locator("article img").first.evaluate("image => image.naturalWidth") > 100
+    page.close()
+
+
+@of_the_built_site
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(EXPLORERS))
+def test_explorers_are_alive(opened, name):
+    page = opened(f"{name}.html")
+    assert page.locator(".explorer").count() >= 1
+    assert page.locator(".explorer .still").count() == 0
+    said = page.locator(".explorer figcaption").first
+    before = said.inner_text()
+    page.locator(".explorer .head").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert said.inner_text() != before
+    kept(page, f"explorer-{name}")

@@ -1,0 +1,1 @@
+"""Benchmarks: two things measured in one run."""

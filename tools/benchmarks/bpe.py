@@ -1,0 +1,96 @@
+"""What learning merges costs: the simple algorithm, the course's indexed one, the tokenizers library, in one run.
+
+    python tools/benchmarks/bpe.py [corpus.txt] [characters] [repeats]
+
+Each learns 256 merges from a text, counting the words included. The simple algorithm, which counts all pairs anew for
+each merge, gets a tenth of the text. Goal: the indexed one takes at most ten times as long as the library.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from rich import box  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.table import Table  # noqa: E402
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers  # noqa: E402
+
+from autograder.spec.course import reference  # noqa: E402
+
+count_pairs, merge_pair, train_bpe = map(reference, ("count_pairs", "merge_pair", "train_bpe"))
+
+MERGES = 256
+LIMIT = 10.0  # times the library's time
+
+
+def simple(words: dict, num_merges: int) -> list:
+    """What most students write first: count everything, merge everywhere, begin again."""
+    merges = []
+    for _ in range(num_merges):
+        counts = count_pairs(words)
+        if not counts:
+            break
+        merges.append(min(counts, key=lambda pair: (-counts[pair], pair)))
+        words = {merge_pair(symbols, merges[-1]): frequency for symbols, frequency in words.items()}
+    return merges
+
+
+def of_the_library(text: str) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    alphabet = len(set("".join(text.split())))
+    trainer = trainers.BpeTrainer(vocab_size=alphabet + MERGES, show_progress=False)
+    tokenizer.train_from_iterator([text], trainer)
+    assert tokenizer.get_vocab_size() == alphabet + MERGES, "the text is too short for so many merges"
+    return tokenizer
+
+
+def words_of(text: str) -> dict:
+    return Counter(map(tuple, text.split()))
+
+
+def seconds(run: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    run()
+    return time.perf_counter() - started
+
+
+def main(corpus: str = "", characters: int = 500_000, repeats: int = 5) -> None:
+    path = Path(corpus) if corpus else next(ROOT.glob("solutions/*/stories.txt"))
+    text = path.read_text(encoding="utf-8")[:characters]
+    short = text[: len(text) // 10]
+    rows: dict[str, tuple[str, Callable[[], object], int]] = {
+        "simple, a tenth": (short, lambda: simple(words_of(short), MERGES), 1),
+        "indexed, a tenth": (short, lambda: train_bpe(words_of(short), MERGES), repeats),
+        "indexed": (text, lambda: train_bpe(words_of(text), MERGES), repeats),
+        "library": (text, lambda: of_the_library(text), repeats),
+    }
+    assert train_bpe(words_of(short), 20) == simple(words_of(short), 20)
+    of_the_library(short)  # first uses of libraries are not what is measured
+    times: dict[str, list[float]] = {name: [] for name in rows}
+    for turn in range(repeats):  # in turns, so that a busy moment hits all alike
+        for name, (_, run, count) in rows.items():
+            if turn < count:
+                times[name].append(seconds(run))
+    median = {name: statistics.median(measured) for name, measured in times.items()}
+    table = Table(title=f"{MERGES} merges from {path.name}", title_justify="left", box=box.SIMPLE)
+    for column in ("", "characters", "distinct words", "runs", "seconds", "/ library"):
+        table.add_column(column, justify="left" if not column else "right")
+    for name, (given, _, count) in rows.items():
+        ratio = f"{median[name] / median['library']:.1f}" if given is text else ""
+        table.add_row(name, f"{len(given):,}", f"{len(words_of(given)):,}", str(count), f"{median[name]:.3f}", ratio)
+    Console().print(table)
+    ratio = median["indexed"] / median["library"]
+    print(f"goal: at most {LIMIT:.0f} times the library's time; it took {ratio:.1f} times")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2], *map(int, sys.argv[2:]))

@@ -1,0 +1,150 @@
+"""A class marked with feedback: stock nbgrader, one submission after another, beside `autograder grade`.
+
+    python tools/benchmarks/grading.py [--notebook 05-attention] [--students 40] [--stock 40] [--workers 1 2]
+
+The class is made from the sample class, no two submissions alike. `--stock N` hands the first N to stock nbgrader (0:
+none), since it takes minutes; its rate is that of these. Wall-clock seconds and CPU seconds of all processes, start-up
+included and, in the last column, not; memory is the most that all processes together held (proportional set size).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import psutil
+from marking import counted, course, nbgrader
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from autograder.sample_class import sample_class, submitted_notebook
+
+
+@dataclass
+class Measured:
+    """One run over a class."""
+
+    seconds: float
+    cpu: float
+    memory: list[float]  # GiB, once a second
+    students: int
+
+    @property
+    def rate(self) -> float:
+        return self.students / self.seconds
+
+
+def hand_in(folder: Path, classroom: str, notebook: str, students: int) -> None:
+    blank = nbformat.read(folder / "course" / notebook / f"{notebook}.ipynb", as_version=4)
+    samples = sample_class(notebook)
+    for number in range(students):
+        sample = samples[number % len(samples)]
+        filled = submitted_notebook(sample, blank)
+        filled.cells.append(nbformat.v4.new_code_cell(f"# {number}"))
+        place = folder / classroom / "submitted" / f"student-{number:04}" / notebook
+        place.mkdir(parents=True)
+        nbformat.write(filled, place / f"{notebook}.ipynb")
+
+
+def ours(folder: Path, notebook: str, students: int, *options: str) -> Measured:
+    memory: list[float] = []
+    over = threading.Event()
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(folder), "COURSE_CLASSROOM": "classroom"}
+    command = [sys.executable, "-m", "autograder.cli", "grade", notebook, *options]
+    with counted() as cpu:
+        started = time.monotonic()
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        watcher = threading.Thread(target=lambda: watch(process.pid, memory, over))
+        watcher.start()
+        said, _ = process.communicate()
+        seconds = time.monotonic() - started
+        over.set()
+        watcher.join()
+    if process.returncode:
+        raise SystemExit(said.decode())
+    return Measured(seconds, cpu[0], memory, students)
+
+
+def watch(pid: int, memory: list[float], over: threading.Event) -> None:
+    while not over.wait(1):
+        total = 0
+        try:
+            for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
+                total += process.memory_full_info().pss
+        except psutil.Error:
+            continue
+        memory.append(total / 2**30)
+
+
+def stock(folder: Path, notebook: str, students: int) -> Measured:
+    with counted() as cpu:
+        started = time.monotonic()
+        nbgrader(folder, "autograde", notebook)
+        nbgrader(folder, "generate_feedback", notebook)
+        seconds = time.monotonic() - started
+    return Measured(seconds, cpu[0], [], students)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--notebook", default="05-attention")
+    parser.add_argument("--students", type=int, default=40)
+    parser.add_argument("--stock", type=int, default=40)
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
+    chosen = parser.parse_args()
+    table = Table(title=f"{chosen.notebook}, with feedback pages", box=box.SIMPLE_HEAD)
+    for heading in ("", "students", "wall s", "CPU s", "students/s", "against stock", "GiB at most", "GiB at a half"):
+        table.add_column(heading, justify="right" if heading else "left")
+    base: float | None = None
+
+    def show(name: str, found: Measured) -> None:
+        memory = (
+            [f"{max(found.memory):.1f}", f"{found.memory[len(found.memory) // 2]:.1f}"] if found.memory else ["", ""]
+        )
+        against = f"{found.rate / base:.0f} x" if base else ""
+        figures = (
+            str(found.students),
+            f"{found.seconds:.1f}",
+            f"{found.cpu:.1f}",
+            f"{found.rate:.2f}",
+            against,
+            *memory,
+        )
+        table.add_row(name, *figures)
+        Console(stderr=True).print(name, *figures, highlight=False)
+
+    with tempfile.TemporaryDirectory(prefix="bench-") as temporary:
+        if chosen.stock:
+            folder = Path(temporary, "stock")
+            course(folder, chosen.notebook, stock=True)
+            hand_in(folder, ".", chosen.notebook, chosen.stock)
+            found = stock(folder, chosen.notebook, chosen.stock)
+            show("stock nbgrader", found)
+            base = found.rate
+        for workers in chosen.workers:
+            folder = Path(temporary, f"ours-{workers}")
+            course(folder, chosen.notebook, stock=False)
+            hand_in(folder, "classroom", chosen.notebook, chosen.students)
+            name = f"autograder grade --workers {workers}"
+            show(name, ours(folder, chosen.notebook, chosen.students, "--workers", str(workers)))
+            show("   the second run, unchanged", ours(folder, chosen.notebook, chosen.students))
+            shutil.rmtree(folder)
+    Console().print(table)
+    Console().print(f"load of the machine at the end: {os.getloadavg()[0]:.1f}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""What a right submission costs through `nbgrader autograde`: ours beside stock nbgrader, on the same submissions.
+
+    python tools/benchmarks/marking.py [notebook] [submissions]
+
+CPU seconds of all processes, children included, beyond start-up: the command is run for one submission and for several,
+and the difference is divided by the number of the others. On Linux all processes are counted by a control group, where
+one can be made (as root); otherwise by what the command and the children it waited for report.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+
+os.environ["OMP_NUM_THREADS"] = "1"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from autograder.sample_class import filled_in  # noqa: E402
+from autograder.spec.course import exercises, questions  # noqa: E402
+
+STOCK = """
+c = get_config()
+c.CourseDirectory.course_id = "stock"
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "course"
+c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
+c.ExecutePreprocessor.timeout = 600
+"""
+GROUPS = Path("/sys/fs/cgroup/cpuacct")
+
+
+@contextlib.contextmanager
+def counted() -> Iterator[list[float]]:
+    """The CPU seconds of everything that is started inside; the list holds them afterwards."""
+    result: list[float] = []
+    group = GROUPS / f"bench-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        yield result
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return
+    home = next(
+        line.split(":")[2] for line in Path("/proc/self/cgroup").read_text().splitlines() if ":cpuacct:" in line
+    )
+    (group / "tasks").write_text(str(os.getpid()))
+    started = int((group / "cpuacct.usage").read_text())
+    try:
+        yield result
+    finally:
+        result.append((int((group / "cpuacct.usage").read_text()) - started) / 1e9)
+        (GROUPS / home.lstrip("/") / "tasks").write_text(str(os.getpid()))
+        with contextlib.suppress(OSError):
+            group.rmdir()
+
+
+def course(folder: Path, notebook: str, stock: bool) -> None:
+    """A copy of the course in which nbgrader is configured as here, or hardly at all."""
+    shutil.copytree(ROOT / "solutions" / notebook, folder / "solutions" / notebook)
+    if stock:
+        (folder / "nbgrader_config.py").write_text(STOCK)
+    else:
+        shutil.copytree(ROOT / "autograder", folder / "autograder")
+        shutil.copy(ROOT / "nbgrader_config.py", folder)
+    nbgrader(folder, "generate_assignment", notebook)
+
+
+def nbgrader(folder: Path, *command: str) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # nbgrader calls `alembic`
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "COURSE_CLASSROOM": "."}
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *command], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+
+
+def cost(folder: Path, notebook: str, students: list[str]) -> float:
+    """CPU seconds of marking these right submissions."""
+    answers = {e.name: e.source for e in exercises(notebook)}
+    answers |= {q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)}
+    shutil.rmtree(folder / "submitted", ignore_errors=True)
+    right = filled_in(nbformat.read(folder / "course" / notebook / f"{notebook}.ipynb", as_version=4), answers)
+    for student in students:
+        place = folder / "submitted" / student / notebook
+        place.mkdir(parents=True)
+        nbformat.write(right, place / f"{notebook}.ipynb")
+    with counted() as seconds:
+        nbgrader(folder, "autograde", notebook, "--force")
+    return seconds[0]
+
+
+def main() -> None:
+    notebook = sys.argv[1] if len(sys.argv) > 1 else "05-attention"
+    several = int(sys.argv[2]) if len(sys.argv) > 2 else 9
+    print(f"{notebook}, right submissions: CPU seconds of all processes")
+    for title, stock in (("this course's nbgrader_config.py", False), ("stock nbgrader", True)):
+        with tempfile.TemporaryDirectory(prefix="course-") as name:
+            folder = Path(name)
+            course(folder, notebook, stock)
+            cost(folder, notebook, ["warm-up"])
+            one = cost(folder, notebook, ["one"])
+            many = cost(folder, notebook, [f"student-{n}" for n in range(several)])
+        print(f"  {title:35} start-up and one {one:6.2f}   each further one {(many - one) / (several - 1):6.2f}")
+    print(f"load of the machine at the end: {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()

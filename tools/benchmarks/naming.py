@@ -1,0 +1,135 @@
+"""What naming a wrong answer costs above the checks: trying the catalogue, as it was, and looking it up, side by side.
+
+    python tools/benchmarks/naming.py [--all] [exercise …]
+
+CPU milliseconds for the first catalogued mistake of each exercise. `tried`: every version of the catalogue is asked the
+heaviest check that failed (up to 24 of them are, and the rest reckoned). `cold`: the first diagnosis of a process that
+has just started; each is made in a fork that has looked nothing up. `warm`: the next one. With --all every mistake is
+diagnosed cold (half an hour: each is asked all checks first), and the slowest ones are listed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = "1"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import torch
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from tqdm.auto import tqdm
+
+from autograder.judge.diagnosis import signatures
+from autograder.judge.diagnosis.diagnose import Line, diagnose
+from autograder.judge.run_check import answering
+from autograder.spec.course import exercise, exercises
+from autograder.spec.exercise import Exercise
+
+SAMPLE = 24
+SLOWEST = 10
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return 1000 * (time.process_time() - started)
+
+
+def asked(declared: Exercise, source: str) -> tuple[list[Line], dict[str, list]]:
+    """The rubric's lines and the record for an answer, without a diagnosis."""
+    someone, lines = answering(declared, source), []
+    for check in declared.checks:
+        found = signatures.answer_to(declared, check, someone)
+        lines.append(Line(check.title, check.weight, not found.failed))
+    return lines, someone.record
+
+
+def measured(declared: Exercise) -> dict[str, float]:
+    """In a fork: nothing that is looked up or parsed here is there for the next exercise."""
+    source = declared.mistakes[0].source
+    lines, record = asked(declared, source)
+    [heaviest, *_] = sorted((line for line in lines if not line.passed), key=lambda line: -line.weight)
+    [check] = [check for check in declared.checks if check.title == heaviest.title]
+    sources = signatures.sources_of(declared.name)
+    chosen = sources[:: max(1, len(sources) // SAMPLE)]
+    tried = milliseconds(
+        lambda: [signatures.answer_to(declared, check, answering(declared, version)) for version in chosen]
+    )
+    _forget(declared)
+    cold = milliseconds(lambda: diagnose(declared, lines, record))
+    warm = milliseconds(lambda: diagnose(declared, lines, record))
+    return {"versions": len(sources), "tried": tried * len(sources) / len(chosen), "cold": cold, "warm": warm}
+
+
+def cold_for(declared: Exercise, mistake: int) -> float:
+    """In a fork: the first diagnosis of one catalogued mistake."""
+    lines, record = asked(declared, declared.mistakes[mistake].source)
+    _forget(declared)
+    return milliseconds(lambda: diagnose(declared, lines, record))
+
+
+def _forget(declared: Exercise) -> None:
+    for attribute in ("mistakes", "alternatives", "sentences"):
+        declared.__dict__.pop(attribute, None)
+
+
+def in_a_fork(work: Callable[[], Any]) -> Any:
+    reading, writing = os.pipe()
+    if not os.fork():
+        with open(writing, "w") as out:
+            json.dump(work(), out)
+        os._exit(0)
+    os.close(writing)
+    with open(reading) as answer:
+        found = json.load(answer)
+    os.wait()
+    return found
+
+
+def every_mistake(chosen: list[Exercise]) -> None:
+    """Diagnose every mistake, each in a process that has looked nothing up, and say what it cost."""
+    pairs = [(one, number) for one in chosen for number in range(len(one.mistakes))]
+    costs = [in_a_fork(partial(cold_for, *pair)) for pair in tqdm(pairs, desc="mistakes", disable=None, leave=False)]
+    ordered = sorted(costs)
+    print(
+        f"{len(costs)} mistakes, each diagnosed by a process that has just started: median {median(costs):.0f} ms,"
+        f" 99 of 100 within {ordered[int(0.99 * len(ordered))]:.0f} ms; {sum(cost > 50 for cost in costs)} above 50 ms"
+    )
+    for cost, (one, number) in sorted(zip(costs, pairs, strict=True), key=lambda row: -row[0])[:SLOWEST]:
+        print(f"{cost:8.0f}  {one.name}: {one.mistakes[number].name}")
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    names = [name for name in sys.argv[1:] if name != "--all"]
+    chosen = [exercise(name) for name in names] or exercises()
+    table = Table(title="CPU ms to name a mistake, above the checks", box=box.SIMPLE_HEAD)
+    for heading in ("exercise", "versions", "tried", "cold", "warm"):
+        table.add_column(heading, justify="left" if heading == "exercise" else "right")
+    rows = [
+        (one.name, in_a_fork(partial(measured, one))) for one in tqdm(chosen, desc="naming", disable=None, leave=False)
+    ]
+    for name, row in rows:
+        table.add_row(name, f"{row['versions']}", *(f"{row[column]:.1f}" for column in ("tried", "cold", "warm")))
+    worst = {column: max(row[column] for _, row in rows) for column in ("tried", "cold", "warm")}
+    table.add_section()
+    table.add_row("the most", "", *(f"{value:.1f}" for value in worst.values()))
+    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    if "--all" in sys.argv:
+        every_mistake(chosen)
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    print(f"load of the machine at the end: {load:.1f}")
+
+
+if __name__ == "__main__":
+    main()

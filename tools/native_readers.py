@@ -1,0 +1,123 @@
+"""What native readers are asked to check: each kind of sentence once, and each form of each word once.
+
+    python -m tools.native_readers    # writes the tables in docs/native-readers/
+
+The stories are made of patterns and words. So that somebody can vouch for all of them without reading a million
+characters, sentences are taken from the stream of stories as long as they bring a pattern or a form that was not there
+before. Sentences that need the one before them stand after it. The samples are notebook 02's, which no grammar wrote:
+one sentence in fourteen languages, and five in some fifty.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from autograder.files import Written, listed, write_whole
+from transformer_exercises.stories import LANGUAGES, bangla, derivations
+from transformer_exercises.stories.engine import SLOT, Derivation, Say
+from transformer_exercises.stories.write import ROOT
+
+SEED = 7
+ENOUGH = 4_000  # stories in a row that bring nothing new: then the rarest has been seen
+TOP = ("number", "language", "english", "to check", "right?", "how I would say it")
+
+
+def shown(
+    language: str, languages: Sequence[str] = LANGUAGES, stories: Callable[[int], Iterator[Derivation]] = derivations
+) -> list[tuple[str, str]]:
+    """(English, `language`) of the sentences to check, in the order of the stories they come from."""
+    index = languages.index(language)
+    seen: set[Say | str] = set()
+    found: list[tuple[str, str]] = []
+    nothing = 0
+    for story in stories(SEED):
+        before, nothing = "", nothing + 1
+        pairs = zip(story.sentences("english"), story.sentences(language), strict=True)
+        for (source, english), (_, told) in pairs:
+            brought = {source} | {
+                story.word(name[0].lower() + name[1:]).forms[language][form]
+                for name, form in SLOT.findall(source.patterns[index])
+            }
+            if brought - seen:
+                seen |= brought
+                nothing = 0
+                lead = "" if source.alone or not before else f"({before}) "
+                found.append((lead + english.strip(), told.strip()))
+            before = english.strip()
+        if nothing > ENOUGH:
+            return found
+    raise AssertionError("the stream of stories has no end")
+
+
+def samples(root: Path = ROOT) -> dict[str, str]:
+    """Notebook 02's sentence by its languages, English first."""
+    [path] = root.glob("solutions/02-*/02-*.ipynb")
+    cells = ["".join(cell["source"]) for cell in json.loads(path.read_text("utf-8"))["cells"]]
+    [written] = [
+        found[1] for cell in cells if (found := re.match(r"SAMPLES = (\{.*?^\})", cell, re.DOTALL | re.MULTILINE))
+    ]
+    return ast.literal_eval(written)
+
+
+def many_languages(root: Path = ROOT) -> list[tuple[str, str, str]]:
+    """(language, English, `language`) of notebook 02's five sentences, where nobody has checked them yet."""
+    [path] = root.glob("solutions/02-*/many-languages.json")
+    english, *others = json.loads(path.read_text("utf-8"))["languages"]
+    return [
+        (one["name"], *pair)
+        for one in others
+        if one["checked_by"] is None
+        for pair in zip(english["sentences"], one["sentences"], strict=True)
+    ]
+
+
+def sheet(rows: list[tuple[str, str, str]]) -> str:
+    """A table to fill in, its columns parted by tabs, of (language, English, what is to be checked)."""
+    lines = [[str(number), *row, "", ""] for number, row in zip(itertools.count(1), rows)]
+    return "".join("\t".join(line) + "\n" for line in [TOP, *lines])
+
+
+def sheets() -> dict[str, str]:
+    """The files by their names."""
+    told = {language: [(language, *pair) for pair in shown(language)] for language in LANGUAGES[1:]}
+    agreeing = shown("bangla", bangla.LANGUAGES, bangla.derivations)
+    told["bangla-agreement"] = [("bangla", *pair) for pair in agreeing]
+    english, *others = samples().items()
+    told["samples"] = [(language, english[1], text) for language, text in others]
+    told["many-languages"] = many_languages()
+    return {f"{name}.tsv": sheet(rows) for name, rows in told.items()}
+
+
+def filled_in(path: Path) -> list[str]:
+    """The numbers of the rows in which a reader has written something, or that are no rows of ours."""
+    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()[1:]] if path.is_file() else []
+    return [row[0] for row in rows if len(row) != len(TOP) or any(cell.strip() for cell in row[-2:])]
+
+
+def write(goal: Path = ROOT / "docs" / "native-readers") -> list[Path]:
+    """Write the tables; return their paths. Raises Written if a reader has written in one of them."""
+    tables = {goal / name: text for name, text in sheets().items()}
+    for path in tables:
+        if rows := filled_in(path):
+            raise Written(
+                f"A reader has written in {path}, in row {listed(rows)}, so no table was written: take it into the "
+                "grammar, or move the table elsewhere."
+            )
+    goal.mkdir(exist_ok=True)
+    for path, text in tables.items():
+        write_whole(path, text.encode())  # bytes: the same newlines on every system
+    return list(tables)
+
+
+if __name__ == "__main__":
+    try:
+        for path in write():
+            print(path)
+    except Written as reason:
+        sys.exit(str(reason))

@@ -1,0 +1,313 @@
+"""A published small GPT for Bangla, trained as far as a processor goes: what notebook 09's section 13 shows.
+
+    python -m tools.training.bangla                          trains both models, measures them, keeps the results
+    python -m tools.training.bangla --minutes 5 --control 2  shorter; the same command goes on after a kill
+    python -m tools.training.bangla --measure                measures again what is kept in --folder
+
+The configuration (vocabulary 32,100, context 128, 8 layers, 8 heads, width 512, dropout 0.2) reads the sentences of
+`corpus.bangla`, and so does the size `laptop`, for a quarter of the time: was the large table worth it on two cores?
+What is kept: costs, curves, what both models wrote and which share of it the grammar could have written, one sentence
+down to its bytes, and what the models expect at its verb beside what is exactly right.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import unicodedata
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from tokenizers import pre_tokenizers
+from transformers import AutoTokenizer, GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers.utils import logging
+
+from autograder.files import whole
+from transformer_exercises.stories import bangla
+
+from .grow import Recipe, Run, grow
+from .sizes import Size, size_named
+from .stories_gpt2 import TRAIN_SEED, VALIDATION_SEED
+from .texts import stories
+
+KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "bangla.json"
+NAMES = ("bangla", "laptop")  # sizes; the second is the control
+SEED = 9
+PRECISION = "bfloat16"  # under autocast: processors that compute in it do so several times as fast
+CHARACTERS = 10_000_000  # more than either model reads
+WRITTEN = 200  # stories of each model that are checked against the grammar
+PROMPTS = ("", "এখন মা", "গতকাল রাফি", "আগামীকাল শিক্ষক", "এইমাত্র মেয়েটি", "অতিথিরা")
+FORMS = ("পড়ছে", "পড়ছেন", "পড়েছে", "পড়েছেন")
+SENTENCE = "এখন মিতু বাগানে একটি বই পড়ছে।"
+# Where the verb of SENTENCE stands: only the subject changes, or only the adverb, or who was spoken of before
+PLACES = (
+    "এখন মিতু বাগানে একটি বই",
+    "এখন মা বাগানে একটি বই",
+    "এইমাত্র মিতু বাগানে একটি বই",
+    "এইমাত্র মা বাগানে একটি বই",
+    "মিতু বাগানে একটি বই",
+    "মা বাগানে একটি বই",
+    "এখন মা ভাত খাচ্ছেন। মায়ের পাশে মিতু একটি বই",
+    "এখন মিতু ভাত খাচ্ছে। মিতুর পাশে মা একটি বই",
+    "এখন মা ভাত খাচ্ছেন। মিতু কী করছে? সে একটি বই",
+    "এখন মিতু ভাত খাচ্ছে। মা কী করছেন? তিনি একটি বই",
+)
+
+app = typer.Typer(add_completion=False)
+
+
+# --- what the models cost -------------------------------------------------------------------------------------------
+
+
+def parts(size: Size, different: int) -> dict[str, int]:
+    """Parameters, by where they are; `different` tokens occur in the text."""
+    rows, C = size.rows_of_table(different), size.width
+    found = {
+        "tokens that occur": different * C,
+        "unused rows": (rows - different) * C,
+        "positions": size.context * C,
+        "blocks": size.layers * (12 * C * C + 13 * C),
+        "last norm": 2 * C,
+    }
+    assert sum(found.values()) == size.parameters(rows)
+    return found
+
+
+def flops(size: Size, different: int) -> dict[str, int]:
+    """Of training, for each token, by where they are spent: 6 for each weight that multiplies, and the scores."""
+    found = {name: 6 * count for name, count in parts(size, different).items() if name != "positions"}
+    found["scores"] = 12 * size.layers * size.width * size.context
+    assert sum(found.values()) == size.flops_per_token(size.rows_of_table(different))
+    return found
+
+
+# --- training -------------------------------------------------------------------------------------------------------
+
+
+def train(name: str, minutes: float, folder: Path) -> None:
+    """One run of `make grow`, and what is to be remembered of it in its folder. Goes on where it was stopped."""
+    size = size_named(name).but(stories="bangla")
+    material = stories(folder, size.vocabulary, size.context, CHARACTERS, "bangla")
+    recipe = Recipe(size=size, minutes=minutes, steps=0, seed=SEED, device="cpu", precision=PRECISION, compiled=False)
+    run = grow(material, recipe, folder)
+    facts = json.dumps(remembered(run), ensure_ascii=False, indent=2) + "\n"
+    whole(folder / "facts.json", lambda path: path.write_text(facts, encoding="utf-8", newline="\n"))
+
+
+def remembered(run: Run) -> dict[str, Any]:
+    now, size, material = run.now, run.recipe.size, run.material
+    different = len(material.tokenizer)
+    tokens = run.trainer.taken * size.tokens_per_step
+    return {
+        "layers": size.layers,
+        "heads": size.heads,
+        "width": size.width,
+        "context": size.context,
+        "rows_of_table": size.rows_of_table(different),
+        "dropout": size.dropout,
+        "peak": size.peak,
+        "tokens_per_step": size.tokens_per_step,
+        "precision": run.recipe.precision,
+        "parts": parts(size, different),
+        "flops_per_token": flops(size, different),
+        "steps": run.trainer.taken,
+        "tokens": tokens,
+        "minutes": now.seconds / 60,
+        "processor_minutes": now.processor / 60,
+        "tokens_per_second": tokens / now.seconds,
+        "tokens_per_processor_second": tokens / now.processor,
+        "best": now.best,
+        "points": [
+            {name: asdict(point)[name] for name in ("step", "tokens", "training", "validation", "minutes")}
+            for point in now.points
+        ],
+        "samples": {str(point.tokens): text for point, text in zip(now.points, now.samples, strict=True)},
+        "text": {
+            "tokens": len(material.tokens),
+            "different": different,
+            "validation_tokens": int((material.targets >= 0).sum()),
+            "characters_per_token": material.characters,
+            "floor": material.floor,
+        },
+    }
+
+
+# --- what they have learnt ------------------------------------------------------------------------------------------
+
+
+class Grown:
+    """A model that was kept, with its tokenizer."""
+
+    def __init__(self, folder: Path):
+        self.model: Any = GPT2LMHeadModel.from_pretrained(folder).eval()
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
+        self.end = int(self.tokenizer.eos_token_id)
+
+    def ids(self, text: str) -> list[int]:
+        """Of the beginning of a story, with the token before it."""
+        return [self.end, *self.tokenizer.backend_tokenizer.encode(text).ids]
+
+    @torch.no_grad()
+    def written(self, prompt: str, stories: int) -> list[str]:
+        """So many stories that begin with the prompt, each drawn from all that the model expects."""
+        given = torch.tensor([self.ids(prompt)]).expand(stories, -1)
+        torch.manual_seed(SEED)
+        made = self.model.generate(
+            given,
+            attention_mask=torch.ones_like(given),
+            max_new_tokens=self.model.config.n_positions - given.shape[1],
+            do_sample=True,
+            top_k=0,
+            pad_token_id=self.end,
+        )
+        texts = []
+        for row in made[:, 1:].tolist():
+            row = row[: row.index(self.end)] if self.end in row else row
+            texts.append(str(self.tokenizer.decode(row)))
+        return texts
+
+    @torch.no_grad()
+    def next_words(self, prefix: str) -> torch.Tensor:
+        """p(token | prefix) [rows of the table]."""
+        return self.model(torch.tensor([self.ids(prefix)])).logits[0, -1].float().softmax(-1)
+
+    def token(self, word: str) -> int:
+        """Of a word with the blank before it."""
+        [one] = self.tokenizer.backend_tokenizer.encode(f" {word}").ids
+        return one
+
+
+def possible(text: str) -> bool:
+    """Whether the grammar could have written this story."""
+    return bangla.true_nll(text + "\n") < math.inf
+
+
+def at_the_verb(models: dict[str, Grown]) -> list[dict[str, Any]]:
+    """What each model expects in each of PLACES, and what is exactly right."""
+    found = []
+    for prefix in PLACES:
+        right = bangla.continuations(f"{prefix} ", [f"{form}।" for form in FORMS])
+        row: dict[str, Any] = {"prefix": prefix, "grammar": [right[f"{form}।"] for form in FORMS]}
+        for name, one in models.items():
+            p = one.next_words(prefix)
+            row[name] = [p[one.token(form)].item() for form in FORMS]
+        found.append(row)
+    return found
+
+
+def agreement(one: Grown) -> dict[str, float]:
+    """Over all subjects and both adverbs: is the right form the likeliest of the four, and what share does it get?"""
+    right, share, pairs = 0, 0.0, 0
+    for who in bangla.WHO:
+        for adverb, tense in (("এখন", 0), ("এইমাত্র", 2)):
+            p = one.next_words(f"{adverb} {who.forms['bangla']['']} একটি বই")
+            four = [p[one.token(form)].item() for form in FORMS]
+            wanted = tense + who.facts["respect"]
+            right += max(range(4), key=four.__getitem__) == wanted
+            share += four[wanted] / sum(four)
+            pairs += 1
+    return {"pairs": pairs, "right": right, "share": share / pairs}
+
+
+def dissected(one: Grown) -> dict[str, Any]:
+    """SENTENCE: its meaning word by word, its tokens, and how merges made one token of its verb's bytes."""
+    verb = SENTENCE.split()[-1].strip("।")
+    encoded = one.tokenizer.backend_tokenizer.encode(SENTENCE)
+    marks = [unicodedata.normalize("NFC", sign) for sign in verb]
+    return {
+        "text": SENTENCE,
+        "gloss": bangla.gloss(SENTENCE),
+        "tokens": [SENTENCE[start:end] for start, end in encoded.offsets],
+        "ids": encoded.ids,
+        "cut_by_gpt2": len(pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(SENTENCE)),
+        "verb": [
+            {
+                "sign": sign,
+                "code": f"U+{ord(sign):04X}",
+                "name": unicodedata.name(sign),
+                "bytes": sign.encode().hex(" "),
+            }
+            for sign in marks
+        ],
+        "merges": merged(one.tokenizer, f" {verb}"),
+    }
+
+
+def merged(tokenizer: PreTrainedTokenizerFast, word: str) -> list[list[str]]:
+    """The pieces of a word, as bytes in hexadecimal: before the first merge, and after each."""
+    [(letters, _)] = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(word)
+    back = dict(zip(letters, word.encode(), strict=True))
+    rank = {
+        tuple(pair): i for i, pair in enumerate(json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"])
+    }
+    pieces = list(letters)
+    steps = [pieces]
+    while any(pair in rank for pair in itertools.pairwise(pieces)):
+        best = min(itertools.pairwise(pieces), key=lambda pair: rank.get(pair, len(rank)))
+        joined, place = [], 0
+        while place < len(pieces):
+            both = tuple(pieces[place : place + 2]) == best
+            joined.append("".join(pieces[place : place + 1 + both]))
+            place += 1 + both
+        pieces = joined
+        steps.append(pieces)
+    return [[bytes(back[letter] for letter in piece).hex(" ") for piece in step] for step in steps]
+
+
+def told(text: str) -> dict[str, Any]:
+    """A story that a model wrote: can the grammar write it, and what does it mean word by word?"""
+    return {"text": text, "possible": possible(text), "gloss": bangla.gloss(text)}
+
+
+def measured(folders: dict[str, Path]) -> dict[str, Any]:
+    """All that the notebook shows."""
+    facts = {name: json.loads((folder / "facts.json").read_text("utf-8")) for name, folder in folders.items()}
+    models = {name: Grown(folder) for name, folder in folders.items()}
+    text = [one.pop("text") for one in facts.values()]
+    if text[0] != text[1]:
+        raise ValueError(f"The two models have not read the same text: {text}. Delete their folders and train again.")
+    for name, one in models.items():
+        stories = one.written("", WRITTEN)
+        facts[name]["written"] = {"stories": WRITTEN, "possible": sum(map(possible, stories))}
+        facts[name]["agreement"] = agreement(one)
+        facts[name]["stories"] = [told(one.written(prompt, 1)[0]) for prompt in PROMPTS]
+    return {
+        "text": text[0],
+        "seeds": {"training": TRAIN_SEED, "validation": VALIDATION_SEED, "model": SEED},
+        "prompts": list(PROMPTS),
+        "forms": list(FORMS),
+        "models": facts,
+        "at_the_verb": at_the_verb(models),
+        "sentence": dissected(models[NAMES[0]]),
+    }
+
+
+@app.command()
+def main(
+    minutes: Annotated[float, typer.Option(min=0.01, help="How long the published configuration is trained.")] = 36.0,
+    control: Annotated[float, typer.Option(min=0.01, help="How long the size laptop is trained.")] = 9.0,
+    folder: Annotated[Path, typer.Option(help="Where both models are kept.")] = Path("grown-bangla"),
+    out: Annotated[Path, typer.Option(help="Where the results are kept.")] = KEPT,
+    measure: Annotated[bool, typer.Option("--measure", help="Train nothing; measure what is in the folder.")] = False,
+) -> None:
+    """Train what is not trained yet, measure both models, and keep the results."""
+    logging.disable_progress_bar()
+    torch.set_num_threads(1)  # so that the cost is that of one core
+    folders = {name: folder / name for name in NAMES}
+    for name, long in zip(NAMES, (minutes, control), strict=True):
+        if not measure and not (folders[name] / "facts.json").is_file():
+            train(name, long, folders[name])
+    missing = [str(one) for one in folders.values() if not (one / "facts.json").is_file()]
+    if missing:
+        raise typer.BadParameter(f"{' and '.join(missing)} hold no trained model", param_hint="--folder")
+    text = json.dumps(measured(folders), ensure_ascii=False, indent=1) + "\n"
+    whole(out, lambda path: path.write_text(text, encoding="utf-8", newline="\n"))
+    typer.echo(f"Kept in {out}.")
+
+
+if __name__ == "__main__":
+    app()

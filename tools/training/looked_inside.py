@@ -1,0 +1,117 @@
+"""The small trained models that notebooks look inside, kept beside them so that what the text says of them stays true.
+
+`python -m tools.training.looked_inside heads` trains notebook 07's five models of eight heads, and
+`... looked_inside stream` notebook 08's stack of blocks. The models, their texts and notebook 07's training are the
+notebooks' own: their given cells are run, so that nothing is defined twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from torch import nn
+from tqdm import tqdm
+
+SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+
+app = typer.Typer(add_completion=False)
+
+
+def given(notebook: str, *names: str) -> dict[str, Any]:
+    """What the notebook's given cells with these grade ids define, run where its files are."""
+    folder = SOLUTIONS / notebook
+    cells = json.loads((folder / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+    source = {cell["metadata"].get("nbgrader", {}).get("grade_id"): "".join(cell["source"]) for cell in cells}
+    found: dict[str, Any] = {}
+    with contextlib.chdir(folder):
+        for name in names:
+            exec(compile(source[name], f"{notebook}:{name}", "exec"), found)
+    return found
+
+
+def weights(model: nn.Module) -> dict[str, torch.Tensor]:
+    """The model's weights in half precision: enough for what is looked at, and half the file."""
+    return {name: tensor.half() for name, tensor in model.state_dict().items() if tensor.is_floating_point()}
+
+
+@app.command()
+def heads(
+    steps: Annotated[int, typer.Option(help="Training steps of each model.")] = 2_000,
+    models: Annotated[int, typer.Option(help="How many models; the seed of each is its number.")] = 5,
+    out: Annotated[Path, typer.Option(help="Where to keep the weights.")] = SOLUTIONS / "07-multi-head" / "heads.pt",
+) -> None:
+    """Train notebook 07's models of two layers with four heads on new headlines (about two minutes)."""
+    cells = ("setup", "headlines", "headline-data", "two-layers", "three-ways", "train", "attention-maps", "roles")
+    notebook = given("07-multi-head", *cells)
+    dice, ids = random.Random(11), notebook["stoi"]
+    texts = [[ids[word] for word in notebook["headlines"](dice)[0]] for _ in range(steps * notebook["B"])]
+    notebook["train_ids"] = torch.tensor(texts)  # what the notebook's `train` reads
+    trained, histories = [], []
+    for seed in range(models):
+        history: list[list[float]] = []
+        model, losses = notebook["train"](notebook["right"], steps, f"model {seed}", seed, watcher(notebook, history))
+        watcher(notebook, history)(steps, model)
+        trained.append(weights(model))
+        histories.append(history)
+        typer.echo(f"model {seed}: training loss {sum(losses[-50:]) / len(losses[-50:]):.3f}")
+    torch.save({"models": trained, "history": torch.tensor(histories)}, out)
+
+
+def watcher(notebook: dict[str, Any], history: list[list[float]]) -> Callable[[int, nn.Module], None]:
+    """Notes, of a model in training: the step, its test loss at verbs told before and at all other words, and the
+    largest share of a head's weight in the second layer that a repeated animal gives to its verb."""
+    role = list(notebook["PAIRS"]).index("repeated animal: its verb")
+    texts, queries, _ = notebook["PAIRS"][
+        "repeated animal: its verb"
+    ]  # the word after such a query is a verb told before
+    told = torch.zeros(notebook["test_ids"][:, 1:].shape, dtype=torch.bool)
+    told[texts, queries] = True
+    rows = notebook["test_ids"]
+
+    @torch.no_grad()
+    def watch(step: int, model: nn.Module) -> None:
+        loss = nn.functional.cross_entropy(model(rows[:, :-1]).transpose(1, 2), rows[:, 1:], reduction="none")
+        share = notebook["role_shares"](model)[1, :, role].max()
+        history.append([step, loss[told].mean().item(), loss[~told].mean().item(), share.item()])
+
+    return watch
+
+
+@app.command()
+def stream(
+    steps: Annotated[int, typer.Option(help="Training steps.")] = 5_000,
+    rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 2e-3,
+    out: Annotated[Path, typer.Option(help="Where to keep the weights.")] = SOLUTIONS / "08-blocks" / "stream.pt",
+) -> None:
+    """Train notebook 08's pre-norm stack of 12 blocks on the stories (about ten minutes)."""
+    notebook = given("08-blocks", "setup", "data", "stack")
+    torch.manual_seed(0)
+    model = notebook["Stack"](norm_first=True, L=12)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / 100) * (1 + math.cos(math.pi * step / steps)) / 2
+    )
+    generator, bar, mean = torch.Generator().manual_seed(1), tqdm(range(steps), mininterval=5), math.log(53)
+    for _ in bar:
+        loss, _ = model(notebook["batch"](generator, B=32))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        mean = 0.98 * mean + 0.02 * loss.item()
+        bar.set_postfix(loss=f"{mean:.3f}", refresh=False)
+    torch.save(weights(model), out)
+    typer.echo(f"{out}: training loss {mean:.3f}, floor {notebook['floor']:.3f}")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,245 @@
+"""How a GPT's loss falls with its size and its data, above a floor that is known: notebook 09's experiment.
+
+    python -m tools.training.scaling            about 15 minutes of one core; goes on where it was stopped
+    python -m tools.training.scaling --show     the table of what is kept, and nothing else
+
+Each run trains a GPT-2 of notebook 09's shape (two layers, the start as a copier) on so many tokens of fresh stories;
+none comes twice. Its schedule ends with the tokens, so every amount is a training of its own (Hoffmann and others
+2022). Each cell is trained at two learning rates, and the better one counts: a single rate would suit few data or many.
+What is kept is the validation loss and the exact floor. Only tokens and steps count, never time, so a busy machine
+changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import torch.nn.functional as F
+import typer
+from rich.console import Console
+from rich.table import Table
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor, nn
+from tqdm import tqdm
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from autograder.files import whole
+from transformer_exercises.stories import sample, true_nll
+
+from .stories_gpt2 import IGNORED, TRAIN_SEED, VALIDATION_SEED, learning_rate, start_as_copier
+
+KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "scaling.json"
+WIDTHS = (16, 28, 48, 80, 128)
+TOKENS = (250_000, 500_000, 1_000_000, 2_000_000)
+RATES = (0.1, 0.05)  # times 1 / √width: small models want larger rates
+LAYERS, HEADS = 2, 4
+CONTEXT = 72  # as in the notebook: the longest story
+ROWS = 12  # windows in a step
+LEARNT_FROM = 2_000_000  # characters of stories for the tokenizer; the notebook has as many
+VALIDATION = 100_000  # characters
+SEED = 9
+
+app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training and what it came to."""
+
+    width: int
+    parameters: int
+    tokens: int  # seen, each once
+    rate: float  # the highest
+    loss: float  # nats per token of the validation stories
+
+
+class Stories:
+    """Stories as tokens: windows to learn from, in order, and validation stories, one a row."""
+
+    def __init__(self, tokens: int):
+        text = sample("english", characters=LEARNT_FROM, seed=TRAIN_SEED)
+        self.tokenizer = learn_tokenizer(text)
+        [self.newline] = self.tokenizer.encode("\n").ids  # before each story
+        characters = LEARNT_FROM
+        while len(windows := self._windows(text)) * CONTEXT < tokens:
+            characters = round(characters * max(1.1, 1.05 * tokens / (len(windows) * CONTEXT)))
+            text = sample("english", characters=characters, seed=TRAIN_SEED)
+        self.windows = windows  # [N, CONTEXT + 1]
+        held = sample("english", characters=VALIDATION, seed=VALIDATION_SEED)
+        rows = self._encoded(held)
+        self.inputs = torch.full((len(rows), CONTEXT), self.newline)
+        self.targets = torch.full((len(rows), CONTEXT), IGNORED)
+        for i, ids in enumerate(rows):
+            self.inputs[i, : len(ids)] = torch.tensor([self.newline, *ids[:-1]])
+            self.targets[i, : len(ids)] = torch.tensor(ids)
+        self.floor = true_nll(held) / sum(map(len, rows))
+
+    def _encoded(self, text: str) -> list[list[int]]:
+        return [code.ids for code in self.tokenizer.encode_batch(text.splitlines(keepends=True))]
+
+    def _windows(self, text: str) -> Tensor:
+        """Windows that begin with the line break before a story and do not overlap: no token is learnt from twice."""
+        ids = torch.tensor([self.newline, *(token for row in self._encoded(text) for token in row)])
+        starts, behind = [], 0
+        for place in (ids == self.newline).nonzero().squeeze(1).tolist():
+            if place >= behind and place + CONTEXT < len(ids):
+                starts.append(place)
+                behind = place + CONTEXT
+        return ids[torch.tensor(starts)[:, None] + torch.arange(CONTEXT + 1)]
+
+
+def learn_tokenizer(text: str) -> Tokenizer:
+    """Notebook 09's, for English: byte-level BPE with the bytes that occur as its alphabet."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator([text], trainers.BpeTrainer(vocab_size=1_000, show_progress=False))
+    return tokenizer
+
+
+def config(vocabulary: int, width: int) -> GPT2Config:
+    return GPT2Config(
+        vocab_size=vocabulary,
+        n_positions=CONTEXT,
+        n_layer=LAYERS,
+        n_head=HEADS,
+        n_embd=width,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+
+
+def new_model(vocabulary: int, width: int) -> GPT2LMHeadModel:
+    """An untrained GPT-2 that starts as notebook 09's do."""
+    torch.manual_seed(SEED)
+    model = GPT2LMHeadModel(config(vocabulary, width))
+    start_as_copier(model)
+    return model
+
+
+@torch.no_grad()
+def validation_loss(model: GPT2LMHeadModel, stories: Stories) -> float:
+    """Nats per token over whole stories, each with all its context."""
+    model.eval()
+    total = 0.0
+    for inputs, targets in zip(stories.inputs.split(64), stories.targets.split(64), strict=True):
+        logits = model(inputs, use_cache=False).logits  # (B, T, V)
+        total += F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=IGNORED, reduction="sum").item()
+    return total / int((stories.targets != IGNORED).sum())
+
+
+def train(stories: Stories, width: int, tokens: int, rate: float) -> Run:
+    """One training on so many tokens, or up to a batch fewer."""
+    model = new_model(stories.tokenizer.get_vocab_size(), width)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+    steps = tokens // (ROWS * CONTEXT)
+    for step, rows in enumerate(
+        tqdm(stories.windows.split(ROWS)[:steps], desc=f"{width} {tokens:,} {rate}", leave=False)
+    ):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step, steps, rate, warmup=steps // 20)
+        logits = model(rows[:, :-1], use_cache=False).logits  # (B, T, V)
+        loss = F.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return Run(width, model.num_parameters(), steps * ROWS * CONTEXT, rate, validation_loss(model, stories))
+
+
+# --- what is kept -----------------------------------------------------------------------------------------------------
+
+
+def settings(stories: Stories) -> dict[str, Any]:
+    """What all runs share. Runs with other settings cannot stand beside each other."""
+    return {
+        "floor": stories.floor,
+        "vocabulary": stories.tokenizer.get_vocab_size(),
+        "layers": LAYERS,
+        "heads": HEADS,
+        "context": CONTEXT,
+        "rows": ROWS,
+        "seed": SEED,
+    }
+
+
+def kept_runs(path: Path) -> tuple[dict[str, Any], list[Run]]:
+    """What `keep_runs` wrote; nothing, if nothing is there."""
+    if not path.is_file():
+        return {}, []
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    return kept["settings"], [Run(**run) for run in kept["runs"]]
+
+
+def keep_runs(path: Path, shared: dict[str, Any], runs: list[Run]) -> None:
+    """One run a line, so that a difference can be read."""
+    ordered = sorted(runs, key=lambda run: (run.tokens, run.width, run.rate))
+    lines = ",\n".join("    " + json.dumps(asdict(run)) for run in ordered)
+    text = f'{{\n  "settings": {json.dumps(shared)},\n  "runs": [\n{lines}\n  ]\n}}\n'
+    whole(path, lambda beside: beside.write_text(text, encoding="utf-8", newline="\n"))
+
+
+def best(runs: list[Run]) -> dict[tuple[int, int], Run]:
+    """Of each size and amount of data, the run with the lowest loss."""
+    found: dict[tuple[int, int], Run] = {}
+    for run in sorted(runs, key=lambda run: run.loss):
+        found.setdefault((run.parameters, run.tokens), run)
+    return found
+
+
+def table(shared: dict[str, Any], runs: list[Run]) -> Table:
+    """Excess losses: rows of sizes, columns of amounts."""
+    found = best(runs)
+    amounts = sorted({tokens for _, tokens in found})
+    shown = Table(title=f"Validation loss above the floor of {shared['floor']:.4f}, nats per token (the best rate)")
+    shown.add_column("parameters", justify="right")
+    for tokens in amounts:
+        shown.add_column(f"{tokens:,} tokens", justify="right")
+    for size in sorted({size for size, _ in found}):
+        cells = [found.get((size, tokens)) for tokens in amounts]
+        excess = ["" if run is None else f"{run.loss - shared['floor']:.4f} ({run.rate:g})" for run in cells]
+        shown.add_row(f"{size:,}", *excess)
+    return shown
+
+
+@app.command()
+def main(
+    out: Annotated[Path, typer.Option(help="Where the results are kept.")] = KEPT,
+    width: Annotated[list[int], typer.Option(help="Of the models; several times for several.")] = list(WIDTHS),  # noqa: B006
+    tokens: Annotated[list[int], typer.Option(help="Amounts of data, as often.")] = list(TOKENS),  # noqa: B006
+    rate: Annotated[list[float], typer.Option(help="Highest learning rates to try, times 1 / √width.")] = list(RATES),  # noqa: B006
+    show: Annotated[bool, typer.Option("--show", help="Print what is kept and train nothing.")] = False,
+) -> None:
+    """Train each size on each amount of data at each rate, but for what is already kept; print the table."""
+    shared, runs = kept_runs(out)
+    if show and not runs:
+        raise typer.BadParameter(f"{out} keeps no runs yet", param_hint="--show")
+    if not show:
+        torch.set_num_threads(1)  # a second thread gains little for models this small
+        stories = Stories(max(tokens))
+        if runs and shared != settings(stories):
+            raise typer.BadParameter(
+                f"{out} keeps runs with other settings: delete it, or name another", param_hint="--out"
+            )
+        shared = settings(stories)
+        done = {(run.width, run.tokens, run.rate) for run in runs}
+        batch = ROWS * CONTEXT
+        wanted = [(C, D // batch * batch, round(one / C**0.5, 5)) for one in rate for D in tokens for C in width]
+        for C, D, peak in tqdm([one for one in dict.fromkeys(wanted) if one not in done], desc="runs"):
+            started = time.process_time()
+            runs.append(train(stories, C, D, peak))
+            tqdm.write(f"{runs[-1]}, {time.process_time() - started:.0f} s of one core")
+            keep_runs(out, shared, runs)
+    Console().print(table(shared, runs))
+
+
+if __name__ == "__main__":
+    app()

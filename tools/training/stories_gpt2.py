@@ -1,0 +1,330 @@
+"""A small model in GPT-2's own format, so that notebook 10 works without the published weights and without a network.
+
+`python -m tools.training.stories_gpt2` trains a `GPT2LMHeadModel` and a byte-level BPE tokenizer on the course's
+English stories and saves both as Hugging Face does (safetensors), with a model card, beside the notebook. The recipe is
+notebook 09's: windows that begin where a story begins, values and outputs that start near the identity, a larger token
+table, AdamW, a short warm-up and half a cosine.
+
+The token <|endoftext|> stands where the corpus has a line break: between two stories. Nothing is lost by that, so the
+corpus's exact probability is the floor of this model's loss too.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import torch.nn.functional as F
+import typer
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor, nn
+from tqdm import tqdm
+from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, GPT2Tokenizer
+from transformers.utils import logging
+
+from autograder.files import Written, refuse_foreign
+from transformer_exercises.stories import sample, true_nll
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
+END = "<|endoftext|>"
+CONTEXT = 128  # tokens; the longest story has about 70
+TRAIN_SEED, VALIDATION_SEED = 1, 2  # as in the files that the notebooks read
+IGNORED = -100  # a target that does not count
+
+app = typer.Typer(add_completion=False)
+
+
+# --- tokens -----------------------------------------------------------------------------------------------------------
+
+
+def learn_tokenizer(stories: Sequence[str], vocab_size: int = 2_000) -> GPT2Tokenizer:
+    """Byte-level BPE learned from the stories; every byte is in the alphabet, so any text comes back as it was.
+
+    vocab_size is an upper limit: the stories have few words, and merging ends when each of them is one token.
+    """
+    learner = Tokenizer(models.BPE())
+    learner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    learner.decoder = decoders.ByteLevel()
+    learner.train_from_iterator(
+        stories,
+        trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=[END],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    return GPT2Tokenizer(tokenizer_object=learner, model_max_length=CONTEXT)
+
+
+class Windows:
+    """Pieces of text to learn from, each CONTEXT + 1 tokens: the inputs, and the targets one step on.
+
+    Each begins with a story and goes on with the stories after it. Half of them have <|endoftext|> in front, which asks
+    for a new story; a quarter begin with a story's first word, and a quarter with a sentence from its middle: people
+    will type such texts, and position 0 must not always hold <|endoftext|>.
+    """
+
+    def __init__(self, stories: Sequence[str], tokenizer: GPT2Tokenizer, generator: random.Random):
+        self.stories, self.tokenizer, self.generator = stories, tokenizer, generator
+        tokens: list[int] = [tokenizer.eos_token_id]
+        self.starts: list[int] = []  # of each story, behind the <|endoftext|> before it
+        for ids in tokenizer(list(stories)).input_ids:
+            self.starts.append(len(tokens))
+            tokens += [*ids, tokenizer.eos_token_id]
+        self.tokens = torch.tensor(tokens)  # (N,)
+        last = len(tokens) - CONTEXT - 1
+        self.usable = sum(start <= last for start in self.starts[1:])  # from here on a whole window is left
+        if self.usable < 1:
+            raise ValueError(f"{len(tokens)} tokens of stories are too few for windows of {CONTEXT + 1}")
+
+    def batch(self, size: int) -> tuple[Tensor, Tensor]:
+        """Inputs and targets, both [size, CONTEXT]."""
+        rows = torch.stack([self.window() for _ in range(size)])  # (B, T + 1)
+        return rows[:, :-1], rows[:, 1:]
+
+    def window(self) -> Tensor:
+        """One piece of text [CONTEXT + 1]."""
+        number = self.generator.randrange(self.usable)
+        start, way = self.starts[number], self.generator.random()
+        if way < 0.5:
+            return self.tokens[start - 1 : start + CONTEXT]
+        if way < 0.75:
+            return self.tokens[start : start + CONTEXT + 1]
+        story = self.stories[number]
+        tail = self.tokenizer(story[self.generator.choice([0, *sentence_starts(story)]) :]).input_ids
+        behind = self.starts[number + 1] - 1  # the <|endoftext|> after this story
+        return torch.cat([torch.tensor(tail), self.tokens[behind : behind + CONTEXT + 1 - len(tail)]])
+
+
+def sentence_starts(story: str) -> list[int]:
+    """Where a sentence begins in the middle of a story."""
+    return [match.end() for match in re.finditer(r"[.?!]\"? (?=[A-Z\"])", story)]
+
+
+# --- how good -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Validation:
+    """Stories that the model has not seen, one per row, and the best loss that any model can expect on them."""
+
+    inputs: Tensor  # [stories, T]; each row begins with <|endoftext|>
+    targets: Tensor  # [stories, T]; IGNORED behind a story's end
+    floor: float  # nats per token
+
+    @classmethod
+    def of(cls, text: str, tokenizer: GPT2Tokenizer) -> Validation:
+        """text: whole stories, a line break behind each."""
+        rows = tokenizer(text.splitlines()).input_ids
+        width = max(map(len, rows)) + 1
+        inputs = torch.full((len(rows), width), tokenizer.eos_token_id)
+        targets = torch.full((len(rows), width), IGNORED)
+        for i, ids in enumerate(rows):
+            inputs[i, 1 : len(ids) + 1] = torch.tensor(ids)
+            targets[i, : len(ids) + 1] = torch.tensor([*ids, tokenizer.eos_token_id])
+        return cls(inputs, targets, true_nll(text) / int((targets != IGNORED).sum()))
+
+    @torch.no_grad()
+    def loss(self, model: GPT2LMHeadModel) -> float:
+        """Mean loss over all tokens of all stories, <|endoftext|> at their ends included, in nats per token."""
+        was_training = model.training
+        model.eval()
+        total = 0.0
+        for inputs, targets in zip(self.inputs.split(32), self.targets.split(32), strict=True):
+            logits = model(inputs, use_cache=False).logits  # (B, T, V)
+            total += F.cross_entropy(logits.transpose(1, 2), targets, reduction="sum", ignore_index=IGNORED).item()
+        model.train(was_training)
+        return total / int((self.targets != IGNORED).sum())
+
+
+# --- training -------------------------------------------------------------------------------------------------------
+
+
+def new_model(tokenizer: GPT2Tokenizer, layers: int, heads: int, width: int) -> GPT2LMHeadModel:
+    """An untrained GPT-2 of this size. No dropout: there are more stories than so small a model can learn by heart."""
+    end = tokenizer.eos_token_id
+    model = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=len(tokenizer),
+            n_positions=CONTEXT,
+            n_layer=layers,
+            n_head=heads,
+            n_embd=width,
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            bos_token_id=end,
+            eos_token_id=end,
+        )
+    )
+    # Padding is named here and not in the configuration, where it makes calls warn that they have no attention mask
+    model.generation_config = GenerationConfig(bos_token_id=end, eos_token_id=end, pad_token_id=end)
+    start_as_copier(model)
+    return model
+
+
+@torch.no_grad()
+def start_as_copier(model: GPT2LMHeadModel, gain: float = 0.3, spread: float = 3.0) -> None:
+    """Begin as notebook 09 does: add the identity to values and gain × identity to outputs, stretch the token table.
+
+    So attention starts by carrying along what it looks at (Trockman and Kolter 2023, mimetic initialisation), and names
+    are told apart from the first step on.
+    """
+    width = model.config.n_embd
+    blocks: Any = model.transformer.h
+    for block in blocks:
+        block.attn.c_attn.weight[:, -width:] += torch.eye(width)  # Conv1D: (in, out), out = query, key, value
+        block.attn.c_proj.weight += gain * torch.eye(width)
+    model.transformer.wte.weight *= spread  # tied to lm_head
+
+
+def learning_rate(step: int, steps: int, peak: float, warmup: int = 100) -> float:
+    """A linear warm-up, then half a cosine down to zero; step counts from 0."""
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    return peak * (1 + math.cos(math.pi * (step - warmup) / max(steps - warmup, 1))) / 2
+
+
+def train(
+    model: GPT2LMHeadModel, windows: Windows, validation: Validation, *, steps: int, batch_size: int, peak: float
+) -> None:
+    """Change the model's parameters in place; the bar shows the loss against the floor, in nats per token."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=peak, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+    model.train()
+    bar = tqdm(range(steps), desc="training", unit="step")
+    for step in bar:
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step, steps, peak)
+        inputs, targets = windows.batch(batch_size)  # (B, T) each
+        logits = model(inputs, use_cache=False).logits  # (B, T, V)
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        if (step + 1) % max(steps // 20, 1) == 0:
+            now = against_floor(validation.loss(model), validation.floor)
+            bar.set_postfix_str(f"training {loss.item():.3f}, {now}")
+
+
+def against_floor(loss: float, floor: float) -> str:
+    return f"validation {loss:.3f}, floor {floor:.3f} nats per token ({100 * (loss / floor - 1):+.1f} %)"
+
+
+# --- the folder -----------------------------------------------------------------------------------------------------
+
+CARD = """---
+language: en
+license: mit
+library_name: transformers
+pipeline_tag: text-generation
+---
+# gpt2-stories
+
+A very small language model in GPT-2's format, for teaching. Notebook 10 uses it where the published GPT-2 cannot be
+loaded, because everything the notebook does with the one it can do with the other.
+
+| | |
+| --- | --- |
+| architecture | `GPT2LMHeadModel`: {layers} layers, {heads} heads, width {width}, context {context} tokens |
+| parameters | {parameters:,} (output layer tied to the token table), float32 |
+| tokenizer | byte-level BPE, {vocabulary:,} tokens; any text is encoded and comes back as it was |
+| trained by | `{command}`, {minutes:.0f} minutes of one CPU core |
+| one step | {batch_size} windows of {context} tokens |
+| trained on | {characters:,} characters of the course's own English stories (`transformer_exercises/stories`) |
+| loss on validation stories | {loss:.3f} nats per token |
+| floor | {floor:.3f} nats per token: the true entropy of these stories, which no model can beat |
+| distance | {distance:.1f} % above the floor |
+
+It knows {words} words and a few kinds of story; of everything else, the world included, it knows nothing. A text that
+it shall continue begins best with `<|endoftext|>` (a new story) or with words such as "The dog drank the water".
+
+Not for use beyond teaching.
+"""
+
+
+def save(folder: Path, model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, **facts: object) -> int:
+    """Write the model, its tokenizer and its card into the folder; return how many bytes they take together."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    (folder / "model.safetensors").chmod(0o644)  # safetensors lets nobody but the owner read it
+    (folder / "README.md").write_text(card(model, **facts), encoding="utf-8", newline="\n")
+    return sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+
+
+def card(model: GPT2LMHeadModel, **facts: object) -> str:
+    """The model card; its sizes are read off the model."""
+    config = model.config
+    return CARD.format(
+        layers=config.n_layer,
+        heads=config.n_head,
+        width=config.n_embd,
+        context=config.n_positions,
+        vocabulary=config.vocab_size,
+        parameters=model.num_parameters(),
+        **facts,
+    )
+
+
+@app.command()
+def main(
+    steps: Annotated[int, typer.Option(min=1, help="Steps of training.")] = 4_000,
+    out: Annotated[Path, typer.Option(help="The folder to write.")] = FOLDER,
+    batch_size: Annotated[int, typer.Option(min=1, help="Windows in a step.")] = 24,
+    layers: Annotated[int, typer.Option(min=1)] = 4,
+    heads: Annotated[int, typer.Option(min=1)] = 4,
+    width: Annotated[int, typer.Option(min=1, help="Width of the model, a multiple of the heads.")] = 128,
+    peak: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-3,
+    characters: Annotated[int, typer.Option(min=1_000, help="How much to learn from.")] = 10_000_000,
+    seed: Annotated[int, typer.Option(help="Of the weights and the windows.")] = 10,
+) -> None:
+    """Train a small GPT-2 on the course's English stories and save it in Hugging Face's format."""
+    if width % heads:
+        raise typer.BadParameter(f"a width of {width} cannot be shared by {heads} heads", param_hint="--width")
+    try:
+        refuse_foreign(out, ["model.safetensors"], "model")
+    except Written as reason:
+        raise typer.BadParameter(str(reason), param_hint="--out") from None
+    logging.disable_progress_bar()
+    torch.set_num_threads(1)  # a second thread gains little for a model this small
+    torch.manual_seed(seed)
+    stories = sample("english", characters=characters, seed=TRAIN_SEED).splitlines()
+    tokenizer = learn_tokenizer(stories)
+    validation = Validation.of(sample("english", characters=30_000, seed=VALIDATION_SEED), tokenizer)
+    model = new_model(tokenizer, layers, heads, width)
+    print(f"{model.num_parameters():,} parameters, {len(tokenizer):,} tokens, {len(stories):,} stories")
+    started = time.process_time()
+    windows = Windows(stories, tokenizer, random.Random(seed))
+    train(model, windows, validation, steps=steps, batch_size=batch_size, peak=peak)
+    minutes = (time.process_time() - started) / 60  # of this program, whatever else the machine does
+    loss = validation.loss(model)
+    size = save(
+        out,
+        model,
+        tokenizer,
+        command=f"python -m tools.training.stories_gpt2 --steps {steps} --batch-size {batch_size} "
+        f"--layers {layers} --heads {heads} --width {width} --peak {peak} --characters {characters} --seed {seed}",
+        minutes=minutes,
+        batch_size=batch_size,
+        characters=sum(len(story) + 1 for story in stories),
+        words=len(set(re.findall(r"\w+", " ".join(stories)))),
+        loss=loss,
+        floor=validation.floor,
+        distance=100 * (loss / validation.floor - 1),
+    )
+    print(against_floor(loss, validation.floor))
+    print(f"{size / 1e6:.1f} MB in {out}")
+
+
+if __name__ == "__main__":
+    app()

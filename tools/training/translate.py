@@ -1,0 +1,1032 @@
+"""The translator of notebook 11, trained for as long as you like on any file of sentence pairs.
+
+    python -m tools.training.translate                                 the course's own English–Igbo sentences
+    python -m tools.training.translate news-train.tsv --minutes 60     real ones
+    python -m tools.training.translate FOLDER --layout both            every *-train.tsv in it; both layouts
+    python -m tools.training.translate wikimedia.en-ig --source igbo --target english       as OPUS gives them out
+
+A table is UTF-8 text, one pair of sentences a line, a tab between the two; the first line names the columns (english
+and igbo, or en and ibo, or say which: --source NAME --target NAME). For X-train.tsv, the files X-dev.tsv and X-test.tsv
+beside it, if there are any, choose the weights and give the score; otherwise pairs are held out at random. OPUS gives
+out two files, NAME.en and NAME.ig, whose lines belong together: name one of them, NAME, or the folder they lie in.
+
+The folder --out keeps the model, both tokenizers and a curve of BLEU and chrF during training. A run that was killed
+goes on from there when it is called again. say.py, in the same folder, translates without this package.
+
+Model, schedule, loss, decoding and BLEU are those of the notebook: what its locked cells give, and the answers to its
+exercises. A GPU is used if there is one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import csv
+import hashlib
+import importlib.util
+import itertools
+import math
+import random
+import sys
+import time
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated, Any
+
+import torch
+import torch.nn.functional as F
+import typer
+from rich.console import Console
+from rich.table import Table
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from autograder.files import Written, refuse_foreign
+from autograder.judge.run_check import namespace_with
+from autograder.spec.course import exercises, reference
+
+from . import keeping
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = "11-translation"
+STORIES = ROOT / "solutions" / NOTEBOOK / "stories-parallel.tsv"
+LANGUAGES = {"english": ("en", "eng"), "igbo": ("ig", "ibo"), "bangla": ("bn", "ben")}  # how headers call them too
+PAD, BOS, EOS = 0, 1, 2
+SPECIAL = ["<pad>", "<bos>", "<eos>"]  # in this order: their places are their ids
+ROOM = 256  # positions of the model
+CHECKED = 500  # pairs of the validation data, at most, for each look at the loss
+FEWEST = 20  # pairs; fewer cannot be split
+LAYOUTS = ("fused", "looped")
+PRECISIONS = ("float32", "bfloat16")
+# For the course's stories, what a machine can do in minutes; on a GPU, sizes and warm-up of the published architecture
+USUAL = {
+    "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "dropout": 0.1, "room": 1_024},
+    "cuda": {"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "dropout": 0.1, "room": 16_384},
+}
+# Sentences of one's own are real, and few where a processor is to learn them: short tokens that come often, a model
+# kept from learning them by heart, and a rate at which it does not stop at writing the target language without a look
+# at the source (docs/translating.md)
+OWN = {
+    **{"layers": 3, "width": 192, "heads": 4, "warmup": 4_000, "dropout": 0.3},
+    **{"vocab_size": 2_000, "joint": True, "average": 5},
+}
+# The base model of Vaswani et al. 2017 (table 3, sections 3.4, 5.1 and 6.1)
+PAPER = {
+    **{"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "dropout": 0.1, "room": 25_000},
+    **{"vocab_size": 37_000, "joint": True, "average": 5},
+}
+
+Pair = tuple[str, str]
+app = typer.Typer(add_completion=False)
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+class BadData(ValueError):
+    """The sentence pairs cannot be used; the message says why and what to do."""
+
+
+# --- sentence pairs ---------------------------------------------------------------------------------------------------
+
+
+def read_pairs(path: Path, source: str, target: str) -> list[Pair]:
+    """The pairs (source sentence, target sentence) of a tab-separated file whose first line names the columns.
+
+    Rows without one of the two sentences are left out. Raises BadData for what is no such file.
+    """
+    lines = [line.rstrip("\r") for line in read_text(path).split("\n")]
+    if not any(line.strip() for line in lines):
+        raise BadData(f"{path.name} is empty. It should hold a line that names the columns, then a pair in each line.")
+    header = cells(lines[0])
+    if len(header) < 2:
+        raise BadData(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
+    places = column(header, source, path, "--source"), column(header, target, path, "--target")
+    if places[0] == places[1]:
+        raise BadData(
+            f"Source and target are the same column, {header[places[0]]}. Name two: --source NAME --target NAME."
+        )
+    rows = [row for row in map(cells, lines[1:]) if len(row) > max(places)]
+    pairs = [(row[places[0]], row[places[1]]) for row in rows if row[places[0]] and row[places[1]]]
+    if not pairs:
+        raise BadData(f"{path.name} names its columns, but no line after that holds two sentences with a tab between.")
+    return pairs
+
+
+def read_two_files(stem: Path, source: str, target: str) -> list[Pair]:
+    """The pairs of two files whose lines belong together: STEM.en and STEM.ig, as OPUS gives them out (Moses)."""
+    sides = [(language, side(stem, language)) for language in (source, target)]
+    for (language, found), other in zip(sides, (target, source), strict=True):
+        if found is None:
+            endings = " or ".join(f"{stem.name}.{code}" for code in codes(language))
+            raise BadData(f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}.")
+    # Lines end at a newline and nowhere else: a sentence may hold other characters that Python takes for an end
+    lines = [read_text(path).removesuffix("\n").split("\n") for _, path in sides if path is not None]
+    if len(lines[0]) != len(lines[1]):
+        raise BadData(
+            f"The two files of {stem.name} have {len(lines[0]):,} and {len(lines[1]):,} lines. "
+            "Line by line they should be translations of each other."
+        )
+    pairs = [(tidied(one), tidied(other)) for one, other in zip(*lines, strict=True)]
+    pairs = [pair for pair in pairs if all(pair)]
+    if not pairs:
+        raise BadData(f"The two files of {stem.name} hold no line with a sentence on both sides.")
+    return pairs
+
+
+def codes(language: str) -> tuple[str, ...]:
+    """How names of files and columns call a language."""
+    return (language.casefold(), *LANGUAGES.get(language.casefold(), ()))
+
+
+def side(stem: Path, language: str) -> Path | None:
+    """The file of one language of a pair of files, or None."""
+    found = (stem.with_name(f"{stem.name}.{code}") for code in codes(language))
+    return next((path for path in found if path.is_file()), None)
+
+
+def stems(path: Path, source: str, target: str) -> list[Path]:
+    """The pairs of files that `path` means: all in a folder; or the pair, by its name without ending or by one file."""
+    if path.is_dir():
+        endings = {f".{code}" for code in codes(source)}
+        found = sorted({file.with_suffix("") for file in path.iterdir() if file.suffix.casefold() in endings})
+        return [stem for stem in found if side(stem, target)]
+    if path.is_file():
+        endings = {f".{code}" for language in (source, target) for code in codes(language)}
+        return [path.with_suffix("")] if path.suffix.casefold() in endings else []
+    return [path] if side(path, source) or side(path, target) else []
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise BadData(f"There is no file or folder {path}.") from None
+    except UnicodeDecodeError as error:
+        raise BadData(
+            f"{path.name} is not UTF-8 (byte {error.object[error.start]:#04x} at position {error.start:,}). "
+            "Save it as UTF-8 and try again."
+        ) from None
+
+
+def cells(line: str) -> list[str]:
+    """The cells of one line, each with single spaces and composed letters. Quotation marks may surround a cell."""
+    found = next(csv.reader([line], delimiter="\t"), [])  # line by line: a stray quotation mark spoils one line only
+    return [tidied(cell) for cell in found]
+
+
+def tidied(text: str) -> str:
+    """Single spaces, composed letters."""
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+def column(header: Sequence[str], language: str, path: Path, option: str) -> int:
+    """Where the language's column is."""
+    names = [name.casefold() for name in header]
+    for name in codes(language):
+        if name in names:
+            return names.index(name)
+    raise BadData(
+        f"{path.name} has no column called {language}. Its first line should name the columns, such as "
+        f"english<TAB>igbo; it reads: {'<TAB>'.join(name[:40] for name in header)}. "
+        f"If these are names, choose one with {option} NAME."
+    )
+
+
+@dataclass
+class Corpus:
+    """Pairs to learn from, to choose the weights by, and to be scored on; no sentence is in two of the three."""
+
+    train: list[Pair]
+    validation: list[Pair]
+    test: list[Pair]
+    remarks: list[str] = field(default_factory=list)  # what a reader of the score should know
+
+    @classmethod
+    def of(cls, path: Path, source: str, target: str, generator: random.Random) -> Corpus:
+        """All *-train.tsv of a folder, or one file, with *-dev.tsv and *-test.tsv beside them; or pairs of files."""
+        files = sorted(path.glob("*-train.tsv")) if path.is_dir() else [path]
+        if two := [] if path.is_dir() and files else stems(path, source, target):
+            files, train = [], [pair for stem in two for pair in read_two_files(stem, source, target)]
+        elif not files:
+            raise BadData(
+                f"No file in the folder {path} ends in -train.tsv, and none is one of two such as NAME.en and NAME.ig. "
+                "Name a file instead."
+            )
+        else:
+            train = [pair for file in files for pair in read_pairs(file, source, target)]
+        held = {
+            part: [pair for file in siblings(files, part) for pair in read_pairs(file, source, target)]
+            for part in ("dev", "test")
+        }
+        held["dev"] = unseen(held["dev"], held["test"])
+        remarks = []
+        for part, name in (("test", "test"), ("dev", "validation")):
+            if not held[part]:
+                train, held[part] = hold_out(train, generator)
+                remarks.append(f"{len(held[part]):,} pairs were held out at random for {name}.")
+        fresh = unseen(list(dict.fromkeys(train)), held["test"] + held["dev"])
+        if len(fresh) < len(train):
+            remarks.append(
+                f"{len(train) - len(fresh):,} of {len(train):,} training pairs were left out: they were there twice, "
+                "or one of their sentences is in the test or validation data."
+            )
+        if len(fresh) < FEWEST:
+            raise BadData(
+                f"Too few sentences: {len(fresh)} different training pairs, and at least {FEWEST} are needed."
+            )
+        return cls(fresh, held["dev"], held["test"], remarks)
+
+
+def siblings(files: Sequence[Path], part: str) -> list[Path]:
+    """X-dev.tsv or X-test.tsv for every X-train.tsv."""
+    ending = "-train.tsv"
+    found = [
+        file.with_name(file.name.removesuffix(ending) + f"-{part}.tsv") for file in files if file.name.endswith(ending)
+    ]
+    return [file for file in found if file.is_file()]
+
+
+def hold_out(pairs: Sequence[Pair], generator: random.Random) -> tuple[list[Pair], list[Pair]]:
+    """A tenth of the different pairs, 500 at most, and what is left without their sentences."""
+    different = list(dict.fromkeys(pairs))
+    if len(different) < FEWEST:
+        raise BadData(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
+    held = generator.sample(different, min(len(different) // 10, 500))
+    return unseen(pairs, held), held
+
+
+def unseen(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
+    """The pairs neither of whose sentences is among the held ones."""
+    sources, targets = {pair[0] for pair in held}, {pair[1] for pair in held}
+    return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
+
+
+# --- tokens and batches -----------------------------------------------------------------------------------------------
+
+
+def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
+    """Byte-level BPE of one language; the ids of <pad>, <bos> and <eos> are 0, 1 and 2."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=SPECIAL,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+@dataclass
+class Tongues:
+    """The two tokenizers."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @classmethod
+    def learned(cls, pairs: Sequence[Pair], vocab_size: int, joint: bool = False) -> Tongues:
+        """joint: one vocabulary, learned from both languages, is both tokenizers."""
+        if joint:
+            both = learn_tokenizer([text for pair in pairs for text in pair], vocab_size)
+            return cls(both, both)
+        return cls(*(learn_tokenizer([pair[i] for pair in pairs], vocab_size) for i in (0, 1)))
+
+    def read(self, texts: Sequence[str]) -> list[list[int]]:
+        """Source sentences as ids, cut to the model's room."""
+        return [[*code.ids[: ROOM - 1], EOS] for code in self.source.encode_batch(list(texts))]
+
+    def pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
+        """Pairs as ids, both sides cut to the model's room."""
+        written = self.target.encode_batch([pair[1] for pair in pairs])
+        return list(
+            zip(
+                self.read([pair[0] for pair in pairs]),
+                [[BOS, *code.ids[: ROOM - 1], EOS] for code in written],
+                strict=True,
+            )
+        )
+
+
+def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
+    """Ids [B, T], <pad> behind the shorter rows."""
+    width = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows], device=device)
+
+
+@dataclass(frozen=True)
+class Batch:
+    source: Tensor  # [B, S]
+    inputs: Tensor  # [B, T]: <bos> first
+    targets: Tensor  # [B, T]: one step on, <eos> last
+    tokens: int  # of both languages, padding not counted
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[list[int], list[int]]], device: str) -> Batch:
+        target = padded([pair[1] for pair in pairs], device)
+        source = padded([pair[0] for pair in pairs], device)
+        return cls(source, target[:, :-1], target[:, 1:], sum(len(one) + len(other) - 1 for one, other in pairs))
+
+
+def by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list]:
+    """All pairs once, in batches of similar lengths, so that little is padding; a batch fills `room` tokens at most."""
+    order = sorted(pairs, key=lambda pair: (len(pair[1]) + generator.random() * 4, len(pair[0])))
+    batches: list[list] = []
+    batch: list = []
+    widest = 0
+    for pair in order:
+        wider = max(widest, len(pair[0]), len(pair[1]))
+        if batch and wider * (len(batch) + 1) > room:
+            batches.append(batch)
+            batch, wider = [], max(len(pair[0]), len(pair[1]))
+        batch, widest = [*batch, pair], wider
+    batches.append(batch)
+    generator.shuffle(batches)
+    return iter(batches)
+
+
+class Stream:
+    """Batches without end, all pairs once in every round; knows its place, so that it can be taken up again."""
+
+    def __init__(self, pairs: list, room: int, seed: int, device: str, place: tuple[int, int] = (0, 0)):
+        self.pairs, self.room, self.seed, self.device = pairs, room, seed, device
+        self.round, skipped = place
+        self.taken = 0  # batches of this round
+        self._open()
+        for _ in range(skipped):
+            self._advance()
+
+    def _open(self) -> None:
+        self.batches = by_length(self.pairs, self.room, random.Random(f"{self.seed} {self.round}"))
+
+    def _advance(self) -> list:
+        batch = next(self.batches, None)
+        if batch is None:
+            self.round, self.taken = self.round + 1, 0
+            self._open()
+            batch = next(self.batches)
+        self.taken += 1
+        return batch
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        return Batch.of(self._advance(), self.device)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.round, self.taken
+
+
+# --- the notebook's parts ---------------------------------------------------------------------------------------------
+
+
+def notebook_parts() -> SimpleNamespace:
+    """Everything that notebook 11 defines: its locked cells, and the references as the answers to its exercises."""
+    asked = exercises(NOTEBOOK)
+    return SimpleNamespace(**namespace_with(asked[0], "\n\n".join(exercise.source for exercise in asked)))
+
+
+class LoopedHeads(nn.Module):
+    """Attention as in the published implementation: each head has three small projections, and they take turns.
+
+    Holds the weights of the given nn.MultiheadAttention (batch_first) and is called like it: query [B, T, C],
+    key and value [B, S, C], attn_mask [B * H, T, S] (boolean, True = blocked, or numbers to add) -> ([B, T, C], None).
+    """
+
+    batch_first = False  # PyTorch's encoder layer looks here: it must not take the short cut past this module
+
+    def __init__(self, fused: nn.MultiheadAttention):
+        super().__init__()
+        self.num_heads, self.width = fused.num_heads, fused.head_dim
+        weights, biases = fused.in_proj_weight.detach().chunk(3), fused.in_proj_bias.detach().chunk(3)
+        self.q_projs, self.k_projs, self.v_projs = (
+            nn.ModuleList(map(linear, weight.split(self.width), bias.split(self.width)))
+            for weight, bias in zip(weights, biases, strict=True)
+        )
+        self.out_proj = linear(fused.out_proj.weight.detach(), fused.out_proj.bias.detach())
+        self.dropout = fused.dropout
+
+    def forward(self, query, key, value, attn_mask=None, **_):
+        masks = None if attn_mask is None else attn_mask.unflatten(0, (len(query), self.num_heads))  # (B, H, T, S)
+        heads = []
+        for h in range(self.num_heads):
+            q, k, v = self.q_projs[h](query), self.k_projs[h](key), self.v_projs[h](value)  # (B, T or S, d_k)
+            scores = q @ k.transpose(1, 2) / math.sqrt(self.width)  # (B, T, S)
+            if masks is not None:
+                mask = masks[:, h]
+                scores = scores.masked_fill(mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+            weights = F.dropout(torch.softmax(scores, dim=-1), self.dropout, self.training)
+            heads.append(weights @ v)
+        return self.out_proj(torch.cat(heads, dim=-1)), None
+
+
+def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
+    """A linear layer that starts with these numbers (a copy of them)."""
+    layer = nn.Linear(weight.shape[1], weight.shape[0], device=weight.device, dtype=weight.dtype)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        layer.bias.copy_(bias)
+    return layer
+
+
+def with_looped_heads(model: nn.Module) -> nn.Module:
+    """A copy of the model with the same weights, in which every nn.MultiheadAttention is a loop over heads."""
+    model = copy.deepcopy(model)
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, nn.MultiheadAttention):
+                setattr(parent, name, LoopedHeads(child))
+    return model
+
+
+class Reader:
+    """A Translator that reads a source once and not again for every new token; called as the Translator itself."""
+
+    def __init__(self, model: Any):
+        self.model = model
+        self.source: Tensor | None = None
+
+    def __call__(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
+        if not self._read_before(source_ids):
+            self.source = source_ids
+            self.memory, self.mask = self.model.encode(source_ids)
+        rows = len(source_ids)  # beam search asks about several copies of one source
+        return self.model.decode(target_ids, self.memory.expand(rows, -1, -1), self.mask.expand(rows, -1, -1, -1))
+
+    def _read_before(self, source_ids: Tensor) -> bool:
+        known = self.source
+        if known is None or known.shape[1] != source_ids.shape[1] or len(known) not in (1, len(source_ids)):
+            return False
+        return bool((known == source_ids).all())
+
+
+# --- training ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How to train."""
+
+    minutes: float
+    steps: int  # 0: as many as the minutes allow
+    layers: int
+    width: int
+    heads: int
+    dropout: float
+    smoothing: float
+    warmup: int  # steps
+    room: int  # tokens of one language in a batch, padding included
+    vocab_size: int
+    joint: bool  # one vocabulary, and one table of embeddings for source, target and output
+    average: int  # weights of so many looks are averaged; 1: they are not
+    seed: int
+    device: str
+    source: str  # languages
+    target: str
+    precision: str  # in which matrix products are made; one of PRECISIONS
+
+    def autocast(self) -> contextlib.AbstractContextManager:
+        if self.precision == "float32":
+            return contextlib.nullcontext()
+        return torch.autocast(self.device, getattr(torch, self.precision))
+
+
+@dataclass
+class Outcome:
+    """What one training came to."""
+
+    parameters: int
+    steps: int
+    tokens: int
+    seconds: float
+    validation: float  # nats per target token
+    speed: float = 0.0  # tokens per second, measured beside the other layout; 0: not measured
+    bleu: float = 0.0
+    sacrebleu: float | None = None  # None: it is not installed
+
+
+def sizes(tongues: Tongues, recipe: Recipe) -> dict[str, Any]:
+    """What a Translator is called with, but for the id of padding and the class of its blocks."""
+    return {
+        "source_vocab": tongues.source.get_vocab_size(),
+        "target_vocab": tongues.target.get_vocab_size(),
+        "embed_dim": recipe.width,
+        "num_heads": recipe.heads,
+        "ff_dim": 4 * recipe.width,
+        "num_layers": recipe.layers,
+        "dropout": recipe.dropout,
+        "max_len": ROOM,
+    }
+
+
+def new_model(parts: SimpleNamespace, tongues: Tongues, recipe: Recipe, layout: str) -> nn.Module:
+    torch.manual_seed(recipe.seed)
+    model = parts.Translator(**sizes(tongues, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
+    if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output has the target's table already
+        model.source_embedding = model.target_embedding
+    return (with_looped_heads(model) if layout == "looped" else model).to(recipe.device)
+
+
+class Trainer:
+    """A model, its optimiser and one step of training."""
+
+    def __init__(self, parts: SimpleNamespace, model: nn.Module, recipe: Recipe):
+        self.parts, self.model, self.recipe = parts, model, recipe
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+        self.taken = 0
+
+    def step(self, batch: Batch, cooling: float = 1.0) -> Tensor:
+        """One update; cooling multiplies the schedule's rate. Returns the loss, in nats per target token."""
+        self.taken += 1
+        rate = self.parts.noam_rate(self.taken, self.recipe.width, self.recipe.warmup)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate * cooling
+        with self.recipe.autocast():
+            logits = self.model(batch.source, batch.inputs)  # (B, T, V)
+            loss = self.parts.label_smoothed_loss(logits.float(), batch.targets, self.recipe.smoothing, PAD)
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return loss.detach()
+
+
+@torch.no_grad()
+def validation_loss(model: nn.Module, batches: Sequence[Batch], recipe: Recipe) -> float:
+    """Cross-entropy, without smoothing, in nats per target token."""
+    model.eval()
+    total = count = 0.0
+    for batch in batches:
+        with recipe.autocast():
+            logits = model(batch.source, batch.inputs)
+        losses = F.cross_entropy(logits.float().transpose(1, 2), batch.targets, ignore_index=PAD, reduction="sum")
+        total, count = total + losses.item(), count + int((batch.targets != PAD).sum())
+    model.train()
+    return total / count
+
+
+@dataclass
+class Progress:
+    """How far a training is: all that it takes to go on as if nothing had happened."""
+
+    best: float
+    weights: dict[str, Tensor]  # those with the lowest validation loss
+    tokens: int = 0
+    seconds: float = 0.0
+    done: float = 0.0  # the share of the time that is over
+    checked: float = 0.0  # the share at the last look
+    recent: list[float] = field(default_factory=list)  # losses since the last look
+    lately: list[dict[str, Tensor]] = field(default_factory=list)  # weights at the last looks, if they are averaged
+    points: list[keeping.Point] = field(default_factory=list)
+
+
+def train(
+    parts: SimpleNamespace,
+    model: nn.Module,
+    batches: Stream,
+    held: Sequence[Batch],
+    recipe: Recipe,
+    name: str,
+    *,
+    folder: Path | None = None,
+    run: str = "",
+    judge: Callable[[nn.Module], tuple[float | None, float | None]] = lambda model: (None, None),
+) -> Outcome:
+    """Train for the recipe's minutes, translating not counted; the weights with the lowest validation loss are kept.
+
+    In the last fifth of the time the rate is cooled down to zero: that is worth more than the same time at full rate.
+    Each look (twenty in all) adds a point to the curve, with what `judge` says of the model. With a folder, it also
+    leaves there how far the training is; a training of the same `run` begins where that ends.
+    """
+    trainer = Trainer(parts, model.train(), recipe)
+    now = Progress(math.inf, copy.deepcopy(model.state_dict()))
+    if folder and (kept := keeping.kept_state(folder, recipe.device)):
+        batches, now = taken_up(kept, run, folder, trainer, batches)
+    started = time.perf_counter() - now.seconds
+    with tqdm(total=100, desc=name, bar_format="{desc}: {n:.0f} %|{bar}| {elapsed}{postfix}") as bar:
+        while now.done < 1:
+            batch = next(batches)
+            now.recent.append(trainer.step(batch, cooling=min(1.0, (1 - now.done) / 0.2)).item())
+            now.tokens += batch.tokens
+            now.seconds = time.perf_counter() - started
+            elapsed = now.seconds / (60 * recipe.minutes)
+            now.done = min(1.0, trainer.taken / recipe.steps if recipe.steps and elapsed < 1 else elapsed)
+            bar.update(100 * now.done - bar.n)
+            if twentieths(now.done) > twentieths(now.checked):
+                paused = time.perf_counter()
+                scores = judge(model)
+                started += time.perf_counter() - paused  # translating is not training
+                point = look(trainer, held, now, scores)
+                model.train()
+                bar.set_postfix_str(f"loss {point.training:.2f}, validation {point.validation:.2f}")
+                now.seconds = time.perf_counter() - started
+                if folder:
+                    keeping.keep_curve(folder, now.points, name)
+                    keeping.keep_state(folder, state_of(run, trainer, batches, now))
+    model.load_state_dict(now.weights)
+    return Outcome(sum(p.numel() for p in model.parameters()), trainer.taken, now.tokens, now.seconds, now.best)
+
+
+def twentieths(share: float) -> int:
+    """How many twentieths of the whole are over; 3 / 60 is one, though not quite as binary fractions."""
+    return math.floor(20 * share + 1e-9)
+
+
+def look(
+    trainer: Trainer, held: Sequence[Batch], now: Progress, scores: tuple[float | None, float | None]
+) -> keeping.Point:
+    """Measure the model, add a point to the curve, and keep the weights if they are the best so far.
+
+    Where weights are averaged, the mean over the last looks is a candidate, too.
+    """
+    model = trainer.model
+    validation = validation_loss(model, held, trainer.recipe)
+    training = sum(now.recent) / len(now.recent)
+    point = keeping.Point(trainer.taken, now.seconds / 60, training, validation, *scores)
+    now.points.append(point)
+    now.checked, now.recent = now.done, []
+    if validation < now.best:
+        now.best, now.weights = validation, copy.deepcopy(model.state_dict())
+    if trainer.recipe.average > 1:
+        here = copy.deepcopy(model.state_dict())
+        now.lately = [*now.lately, here][-trainer.recipe.average :]
+        mean = mean_of(now.lately)
+        model.load_state_dict(mean)
+        if (averaged := validation_loss(model, held, trainer.recipe)) < now.best:
+            now.best, now.weights = averaged, mean
+        model.load_state_dict(here)
+    return point
+
+
+def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of each weight (Vaswani et al. 2017, section 6.1, average the last checkpoints so)."""
+    return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
+
+
+def state_of(run: str, trainer: Trainer, batches: Stream, now: Progress) -> dict[str, Any]:
+    """Numbers, texts and tensors from which `taken_up` makes the same again."""
+    return {
+        "run": run,
+        "model": trainer.model.state_dict(),
+        "optimizer": trainer.optimizer.state_dict(),
+        "taken": trainer.taken,
+        "place": batches.place,
+        "random": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state() if trainer.recipe.device == "cuda" else None,
+        "progress": {name: value for name, value in vars(now).items() if name != "points"},
+        "points": [asdict(point) for point in now.points],
+    }
+
+
+def taken_up(
+    kept: dict[str, Any], run: str, folder: Path, trainer: Trainer, batches: Stream
+) -> tuple[Stream, Progress]:
+    """Set model, optimiser and sources of randomness as they were; the batches and the progress from there on."""
+    if kept["run"] != run:
+        raise BadData(
+            f"{folder} holds the unfinished training of other data or with other settings. "
+            "Name another folder with --out, or delete that one."
+        )
+    trainer.model.load_state_dict(kept["model"])
+    trainer.optimizer.load_state_dict(kept["optimizer"])
+    trainer.taken = kept["taken"]
+    torch.set_rng_state(kept["random"].cpu())
+    if kept["cuda"] is not None:
+        torch.cuda.set_rng_state(kept["cuda"].cpu())
+    place = kept["place"]
+    stream = Stream(batches.pairs, batches.room, batches.seed, batches.device, (place[0], place[1]))
+    points = [keeping.Point(**point) for point in kept["points"]]
+    console.print(f"Going on after step {trainer.taken:,}, where an earlier run ended.")
+    return stream, Progress(**kept["progress"], points=points)
+
+
+def race(parts: SimpleNamespace, tongues: Tongues, batches: Stream, recipe: Recipe, rounds: int) -> dict[str, float]:
+    """Tokens per second of training in both layouts: the same weights, the same batches, in turns.
+
+    Each layout takes each batch four times, and its quickest step counts: what makes a step slower than that is other
+    programs on the machine, or the start. The race is run before the training and does not touch its model.
+    """
+    racers = {layout: Trainer(parts, new_model(parts, tongues, recipe, layout).train(), recipe) for layout in LAYOUTS}
+    tokens, spent = 0, dict.fromkeys(LAYOUTS, 0.0)
+    for batch in itertools.islice(batches, rounds):
+        tokens += batch.tokens
+        quickest = dict.fromkeys(LAYOUTS, math.inf)
+        for _, (layout, trainer) in itertools.product(range(4), racers.items()):
+            started = time.perf_counter()
+            trainer.step(batch).item()  # item() waits for the GPU
+            quickest[layout] = min(quickest[layout], time.perf_counter() - started)
+        spent = {layout: seconds + quickest[layout] for layout, seconds in spent.items()}
+    return {layout: tokens / seconds for layout, seconds in spent.items()}
+
+
+# --- translating and scoring ------------------------------------------------------------------------------------------
+
+
+def translate(
+    parts: SimpleNamespace, model: nn.Module, tongues: Tongues, texts: Sequence[str], recipe: Recipe, beam: int
+) -> list[str]:
+    """The model's translations. beam 1: greedy, in batches of similar length; more: beam search, one by one."""
+    model.eval()
+    rows = tongues.read(texts)
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+    size = 64 if beam == 1 else 1
+    found: dict[int, list[int]] = {}
+    for places in tqdm([order[i : i + size] for i in range(0, len(order), size)], desc="translating", leave=False):
+        source = padded([rows[i] for i in places], recipe.device)
+        longest = min(source.shape[1] * 3 // 2 + 10, ROOM - 1)
+        with recipe.autocast():
+            if beam == 1:
+                written = parts.greedy_decode(Reader(model), source, BOS, EOS, longest)
+            else:
+                written = [parts.beam_search(Reader(model), source, BOS, EOS, beam, longest)]
+        found |= dict(zip(places, written, strict=True))
+    return [tongues.target.decode(found[i]) for i in range(len(rows))]
+
+
+def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float | None]:
+    """BLEU of the course (words and punctuation marks) and sacrebleu's with its own tokens, or None without it."""
+    split_words = reference("split_words")
+    ours = parts.bleu([split_words(text) for text in hypotheses], [split_words(text) for text in references])
+    if importlib.util.find_spec("sacrebleu") is None:
+        return ours, None
+    import sacrebleu
+
+    return ours, sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+# Darth Chudi's blog post, blog.chudioranu.com/posts/language-models, and its code, github.com/darthchudi/transformer-py
+PUBLISHED_PAIRS = 174_918
+PUBLISHED = {
+    "from, to": "igbo, english",
+    "training pairs": f"three quarters of {PUBLISHED_PAIRS:,}",
+    "layers, width, heads": "6, 512, 8",
+    "heads": "looped",
+    "vocabulary": "10,000 each",
+    "training": "20 epochs in the post, 30 in its code",
+    "validation loss": "2.7 (training 2.1)",
+    "BLEU": "35.0 on its test, 48.3 in evaluation",
+}
+
+
+def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Recipe) -> Table:
+    """This run beside the published one; a dash stands for what was not measured or not published."""
+    table = Table(title="This run and the published Igbo–English run")
+    table.add_column("")
+    for layout in outcomes:
+        table.add_column(f"this run, {layout}")
+    table.add_column("published run")
+
+    def row(title: str, say: Callable[[str, Outcome], str]) -> None:
+        table.add_row(title, *(say(layout, one) for layout, one in outcomes.items()), PUBLISHED.get(title, "–"))
+
+    row("from, to", lambda layout, one: f"{recipe.source}, {recipe.target}")
+    row("training pairs", lambda layout, one: f"{len(corpus.train):,}")
+    row("layers, width, heads", lambda layout, one: f"{recipe.layers}, {recipe.width}, {recipe.heads}")
+    row("heads", lambda layout, one: layout)
+    row(
+        "vocabulary",
+        lambda layout, one: f"{recipe.vocab_size:,}" + (" for both, one table" if recipe.joint else " each"),
+    )
+    row("parameters", lambda layout, one: f"{one.parameters:,}")
+    row(
+        "training",
+        lambda layout, one: f"{one.seconds / 60:.1f} min on {recipe.device} in {recipe.precision}, {one.steps:,} steps",
+    )
+    row("tokens seen", lambda layout, one: f"{one.tokens:,}")
+    row("tokens per second, side by side", lambda layout, one: f"{one.speed:,.0f}" if one.speed else "–")
+    row("validation loss", lambda layout, one: f"{one.validation:.3f} nats per token")
+    row("BLEU", lambda layout, one: f"{one.bleu:.1f} on {tested:,} sentences")
+    row(
+        "BLEU, sacrebleu's tokens",
+        lambda layout, one: "not installed" if one.sacrebleu is None else f"{one.sacrebleu:.1f}",
+    )
+    return table
+
+
+def difference(corpus: Corpus, stories: bool) -> str:
+    """Why the two columns of scores are not to be compared."""
+    published = PUBLISHED_PAIRS * 3 // 4
+    times = published / len(corpus.train)
+    amount = f"{times:.0f} times as many as" if times >= 1.5 else "about as many as" if times > 0.7 else "fewer than"
+    kind = (
+        "real sentences; these are written by a small grammar" if stories else "other sentences, and tested on others"
+    )
+    return (
+        f"The published run learnt from about {published:,} pairs, {amount} here ({len(corpus.train):,}), and from "
+        f"{kind}. So the scores do not say which model is better."
+    )
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def judge_of(
+    parts: SimpleNamespace, tongues: Tongues, pairs: Sequence[Pair], recipe: Recipe
+) -> Callable[[nn.Module], tuple[float | None, float | None]]:
+    """What sacrebleu says of a model's greedy translations of these pairs: BLEU and chrF; None without sacrebleu."""
+
+    def judge(model: nn.Module) -> tuple[float | None, float | None]:
+        if importlib.util.find_spec("sacrebleu") is None:
+            return None, None
+        import sacrebleu
+
+        ours = translate(parts, model, tongues, [pair[0] for pair in pairs], recipe, beam=1)
+        right = [[pair[1] for pair in pairs]]
+        return sacrebleu.corpus_bleu(ours, right).score, sacrebleu.corpus_chrf(ours, right).score
+
+    return judge
+
+
+def about(corpus: Corpus, recipe: Recipe, tongues: Tongues, outcome: Outcome) -> dict[str, Any]:
+    """What model.json says: the sizes, from which say.py builds the model, and what it is and has reached."""
+    return {
+        "sizes": sizes(tongues, recipe),
+        "source": recipe.source,
+        "target": recipe.target,
+        "training pairs": len(corpus.train),
+        "steps": outcome.steps,
+        "validation loss": outcome.validation,
+        "recipe": asdict(recipe),
+    }
+
+
+def run(
+    corpus: Corpus,
+    recipe: Recipe,
+    layouts: Sequence[str],
+    beam: int,
+    tests: int,
+    rounds: int,
+    *,
+    out: Path,
+    judged: int,
+) -> dict[str, Outcome]:
+    """Train, translate and score in each of the layouts; keep the models; print a few translations."""
+    folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
+    for folder in folders.values():
+        refuse_foreign(folder, keeping.OURS, "translator of ours")
+    parts = notebook_parts()
+    generator = random.Random(recipe.seed)
+    tongues = Tongues.learned(corpus.train, recipe.vocab_size, recipe.joint)
+    train_ids = [pair for pair in tongues.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
+    dropped = len(corpus.train) - len(train_ids)
+    if not train_ids:
+        raise BadData(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
+    if dropped:
+        corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
+    held = [
+        Batch.of(batch, recipe.device)
+        for batch in by_length(tongues.pairs(corpus.validation[:CHECKED]), recipe.room, generator)
+    ]
+    test = corpus.test if not tests or tests >= len(corpus.test) else generator.sample(corpus.test, tests)
+
+    speeds = dict.fromkeys(LAYOUTS, 0.0)
+    if not any((folder / keeping.UNFINISHED).is_file() for folder in folders.values()):
+        console.print("Comparing the speed of the two layouts …")
+        speeds = race(parts, tongues, Stream(train_ids, recipe.room, recipe.seed, recipe.device), recipe, rounds)
+        console.print(
+            "Tokens per second of training, side by side: "
+            + ", ".join(f"{layout} heads {speed:,.0f}" for layout, speed in speeds.items())
+            + f" (fused is {speeds['fused'] / speeds['looped']:.2f} times as fast)"
+        )
+    judge = judge_of(parts, tongues, corpus.validation[:judged], recipe)
+    outcomes = {}
+    for layout, folder in folders.items():
+        model = new_model(parts, tongues, recipe, layout)
+        batches = Stream(train_ids, recipe.room, recipe.seed, recipe.device)
+        name = hashlib.sha256(repr((recipe, layout, judged, train_ids, corpus.validation)).encode()).hexdigest()
+        outcome = train(parts, model, batches, held, recipe, f"{layout} heads", folder=folder, run=name, judge=judge)
+        described = about(corpus, recipe, tongues, outcome)
+        # A table that is tied is in the file under each of its names: whoever reads it need not know of the tying
+        weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        keeping.keep_model(folder, weights, described, tongues.source, tongues.target)
+        keeping.finished(folder)
+        written = translate(parts, model, tongues, [pair[0] for pair in test], recipe, beam)
+        outcome.bleu, outcome.sacrebleu = score(parts, written, [pair[1] for pair in test])
+        outcome.speed = speeds[layout]
+        outcomes[layout] = outcome
+        for (source, right), ours in list(zip(test, written, strict=True))[:3]:
+            console.print(f"\n{source}\n  {layout}: {ours}\n  right: {right}", markup=False)
+    console.print(report(outcomes, corpus, len(test), recipe))
+    console.print(f"Kept in {out}: the model, its tokenizers, the curve (curve.png, curve.csv), and say.py to use it.")
+    return outcomes
+
+
+@app.command()
+def main(
+    tsv: Annotated[
+        Path,
+        typer.Argument(
+            help="A table of sentence pairs, two files of lines (OPUS: the name they share), or a folder of either.",
+            show_default="the course's sentences",
+        ),
+    ] = STORIES,
+    minutes: Annotated[float, typer.Option(min=0.001, help="How long to train, translating not counted.")] = 10.0,
+    layout: Annotated[str, typer.Option(help="fused, looped or both (one after the other, each so long).")] = "fused",
+    source: Annotated[str, typer.Option(help="The column to translate from.")] = "english",
+    target: Annotated[str, typer.Option(help="The column to translate into.")] = "igbo",
+    layers: Annotated[
+        int | None, typer.Option(min=1, help="Of encoder and decoder each; 2, own pairs 3, on a GPU 6.")
+    ] = None,
+    width: Annotated[
+        int | None, typer.Option(min=2, help="Even, a multiple of the heads; 128, own pairs 192, on a GPU 512.")
+    ] = None,
+    heads: Annotated[int | None, typer.Option(min=1, help="4, on a GPU 8.")] = None,
+    dropout: Annotated[float | None, typer.Option(min=0.0, max=0.9, help="0.1; own pairs 0.3, on a GPU 0.1.")] = None,
+    smoothing: Annotated[float, typer.Option(min=0.0, max=0.9, help="Label smoothing.")] = 0.1,
+    warmup: Annotated[
+        int | None, typer.Option(min=1, help="Steps until the rate is highest; 400, own pairs or on a GPU 4,000.")
+    ] = None,
+    batch_tokens: Annotated[int | None, typer.Option(min=ROOM, help="Of one language; 1,024, on a GPU 16,384.")] = None,
+    vocab_size: Annotated[
+        int | None,
+        typer.Option(min=300, help="Tokens of each language (joint: of both), at most; 4,000, own pairs 2,000."),
+    ] = None,
+    joint: Annotated[
+        bool | None,
+        typer.Option(
+            "--joint/--separate", help="One vocabulary and one table of embeddings for both; separate, own pairs joint."
+        ),
+    ] = None,
+    average: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Try the mean of the weights at so many of the twenty looks; 1: of none. Own pairs 5."
+        ),
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The base model of 2017 where nothing else is said. For a large GPU.")
+    ] = False,
+    steps: Annotated[
+        int, typer.Option(min=0, help="Stop after so many steps, if the minutes allow them; 0: do not.")
+    ] = 0,
+    beam: Annotated[int, typer.Option(min=1, help="1: greedy; more: beam search, slow.")] = 1,
+    tests: Annotated[int, typer.Option(min=0, help="Score so many test sentences, drawn at random; 0: all.")] = 500,
+    rounds: Annotated[int, typer.Option(min=1, help="Batches in the comparison of the layouts' speed.")] = 10,
+    precision: Annotated[
+        str | None,
+        typer.Option(help="float32 or bfloat16; float32, on a GPU bfloat16. Some processors are faster in bfloat16."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the weights, the batches and what is held out.")] = 11,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The folder that keeps the model.", show_default="translator-SOURCE-TARGET"),
+    ] = None,
+    judged: Annotated[int, typer.Option(min=1, help="Held-out sentences for each point of the curve.")] = 100,
+) -> None:
+    """Train notebook 11's translator on sentence pairs; report BLEU beside the published English–Igbo run."""
+    if layout not in (*LAYOUTS, "both"):
+        raise typer.BadParameter(f"fused, looped or both, not {layout}", param_hint="--layout")
+    if precision not in (None, *PRECISIONS):
+        raise typer.BadParameter(f"{' or '.join(PRECISIONS)}, not {precision}", param_hint="--precision")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    usual: dict[str, Any] = {"vocab_size": 4_000, "joint": False, "average": 1} | USUAL[device]
+    if tsv != STORIES and device == "cpu":
+        usual |= OWN
+    if paper:
+        usual |= PAPER
+    said: dict[str, Any] = {"layers": layers, "width": width, "heads": heads, "warmup": warmup, "room": batch_tokens}
+    said |= {"vocab_size": vocab_size, "joint": joint, "average": average, "dropout": dropout}
+    recipe = Recipe(
+        **usual | {name: value for name, value in said.items() if value is not None},
+        minutes=minutes,
+        steps=steps,
+        smoothing=smoothing,
+        seed=seed,
+        device=device,
+        source=source,
+        target=target,
+        precision=precision or ("bfloat16" if device == "cuda" else "float32"),
+    )
+    if recipe.width % recipe.heads or recipe.width % 2:
+        raise typer.BadParameter(
+            f"{recipe.width} must be even and a multiple of {recipe.heads} heads", param_hint="--width"
+        )
+    try:
+        corpus = Corpus.of(tsv, source, target, random.Random(seed))
+        console.print(
+            f"{len(corpus.train):,} training pairs, {len(corpus.validation):,} for validation, {len(corpus.test):,} to "
+            f"test on; {minutes:g} minutes on {device}"
+        )
+        layouts = LAYOUTS if layout == "both" else (layout,)
+        out = out or Path(f"translator-{source}-{target}")
+        run(corpus, recipe, layouts, beam, tests, rounds, out=out, judged=judged)
+    except (BadData, Written) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    for remark in [*corpus.remarks, difference(corpus, tsv == STORIES)]:
+        console.print(remark)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,64 @@
+"""Builds the website from the released notebooks: python -m tools.website.build [--repository owner/name]
+
+Runs in an environment of its own (requirements.txt beside this file), which `make site` makes. What it writes,
+`website/build/html`, is whole: it can be opened from the folder, put on any server, or handed out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from sphinx.cmd.build import main as sphinx
+
+from autograder.files import Written, refuse_foreign
+from autograder.handout import NotReady
+
+from . import elsewhere, sources
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+MARK = ".made-by-website-build"  # what lies beside it may be removed
+
+
+def build(goal: Path, address: elsewhere.Address | None) -> Path:
+    """Build into the folder `goal`. Returns the folder with the pages. Raises Written if `goal` is somebody's."""
+    refuse_foreign(goal, [MARK], "website that this built")
+    written, pages, doctrees = (goal / name for name in ("sources", "html", "doctrees"))
+    for folder in (written, pages, doctrees):
+        shutil.rmtree(folder, ignore_errors=True)
+    written.mkdir(parents=True)
+    (goal / MARK).touch()
+    sources.write(ROOT, written, address)
+    # -W: a warning is an error; --keep-going: but all of them are said.
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE), "-d", str(doctrees)]
+    if sphinx([*options, str(written), str(pages)]):
+        raise NotReady("Sphinx found something wrong: see above.")
+    (pages / ".buildinfo").unlink(missing_ok=True)
+    (pages / ".nojekyll").touch()  # GitHub Pages leaves out folders such as _static otherwise
+    shutil.rmtree(pages / "_sources", ignore_errors=True)  # empty, by conf.py
+    shutil.copytree(ROOT / "course" / "start", pages / "_static" / "start")
+    sources.write_downloads(ROOT, pages / "download")
+    if address:
+        elsewhere.write(ROOT, pages, address)
+    return pages
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Build the website of the course from the released notebooks.")
+    parser.add_argument("--repository", help="owner/name on GitHub, if pages are to link to Colab and Binder")
+    parser.add_argument("--branch", default="gh-pages", help="the branch on which the built site is published")
+    parser.add_argument("--goal", type=Path, default=HERE / "build", help="the folder to write into")
+    given = parser.parse_args()
+    try:
+        address = elsewhere.Address(given.repository, given.branch) if given.repository else None
+        pages = build(given.goal, address)
+    except (NotReady, Written, ValueError) as reason:
+        sys.exit(str(reason))
+    print(f"Open {pages / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Opening a notebook on Colab or Binder: what each needs, from the branch on which the built site is published.
+
+The site is published as a branch of a repository on GitHub. It carries what students get in `course/`; `.binder/` says
+to Binder with which versions; and `colab/` holds, for Colab, which opens a notebook alone, each notebook with a first
+cell that fetches what lies beside it. Where that repository is, the one who builds says: no address is written here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
+
+from autograder import handout
+from autograder.files import files
+from autograder.spec.course import notebooks
+
+# Colab has these in versions of its own; to change them under a running kernel, it would have to be restarted.
+COLABS = {"torch", "numpy", "matplotlib", "tqdm", "ipywidgets"}
+FETCH = '''# @title On Colab, run this cell first: it fetches what lies beside this notebook
+# In a function: this cell must define nothing that an answer could lean on.
+def fetch_what_lies_beside(source, files, packages):
+    """Fetch from `source` the files named with their SHA-256 that are not here, and install packages that are not."""
+    import hashlib
+    import subprocess
+    import sys
+    import urllib.parse
+    import urllib.request
+    from importlib import metadata
+    from pathlib import Path
+
+    def right(path, digest):
+        return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
+
+    for name, digest in files.items():
+        path = Path(name)
+        if not right(path, digest):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with urllib.request.urlopen(source + urllib.parse.quote(name), timeout=60) as answer:
+                path.write_bytes(answer.read())
+        if not right(path, digest):
+            raise RuntimeError(f"{name} is not the file that this notebook was made with: open the notebook anew.")
+
+    def here(name):
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return ""
+
+    wanted = [f"{name}=={version}" for name, (version, exact) in packages.items()
+              if not here(name) or exact and here(name) != version]
+    if wanted:
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", *wanted], check=True)
+    print(f"{len(files)} files are here. Versions, and in brackets those that the course was tried with:")
+    print(", ".join(f"{name} {here(name)} ({version})" for name, (version, _) in packages.items()))
+
+
+fetch_what_lies_beside(
+    {source!r},
+    {files},
+    {packages},
+)
+'''
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the built site is published: a repository on GitHub as owner/name, and its branch."""
+
+    repository: str
+    branch: str = "gh-pages"
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[\w.-]+/[\w.-]+", self.repository):
+            raise ValueError(f"{self.repository!r} is no repository: write owner/name, as in its address on GitHub.")
+        if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", self.branch):
+            raise ValueError(f"{self.branch!r} is no name of a branch.")
+
+    def colab(self, name: str) -> str:
+        return f"https://colab.research.google.com/github/{self.repository}/blob/{self.branch}/colab/{name}.ipynb"
+
+    def binder(self, name: str) -> str:
+        path = quote(f"course/{name}/{name}.ipynb", safe="")
+        return f"https://mybinder.org/v2/gh/{self.repository}/{quote(self.branch, safe='')}?labpath={path}"
+
+    def raw(self, name: str) -> str:
+        """Where the files beside a notebook are fetched from."""
+        return f"https://raw.githubusercontent.com/{self.repository}/{self.branch}/course/{name}/"
+
+
+def write(root: Path, site: Path, address: Address) -> None:
+    """Put beside the built pages what Colab and Binder take from there. Raises NotReady if it holds an answer."""
+    for key, path in handout.contents(root).items():
+        if wrong := list(handout.leaks(path)):
+            raise handout.NotReady(f"{key} is not for students: {wrong[0]}")
+        goal = site / key
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, goal)
+    (site / ".binder").mkdir()
+    shutil.copyfile(root / "environment.yml", site / ".binder" / "environment.yml")
+    (site / ".binder" / "start").write_text(START, "utf-8")
+    (site / ".binder" / "start").chmod(0o755)
+    (site / "colab").mkdir()
+    versions = pins(root)
+    for name in notebooks():
+        nbformat.write(for_colab(root / "course" / name, address.raw(name), versions), site / "colab" / f"{name}.ipynb")
+
+
+# Binder starts what follows in the folder of the repository: the course's settings, and the extension that gives
+# figures their description, are found from there.
+START = """#!/bin/bash
+export JUPYTER_CONFIG_PATH="$PWD/course/.jupyter"
+export JUPYTER_PATH="$PWD/course/.jupyter${JUPYTER_PATH:+:$JUPYTER_PATH}"
+exec "$@"
+"""
+
+
+def pins(root: Path) -> dict[str, str]:
+    """Return the lock's versions of what students install."""
+    wanted = set(re.findall(r"^([\w-]+)$", (root / "requirements.txt").read_text("utf-8"), re.MULTILINE))
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)$", (root / "constraints.txt").read_text("utf-8"), re.MULTILINE))
+    return {name: locked[name] for name in sorted(wanted)}
+
+
+def for_colab(folder: Path, source: str, versions: dict[str, str]) -> NotebookNode:
+    """The notebook in `folder` with a first cell that fetches from `source` what lies beside it."""
+    notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    needed = {name: (version, name not in COLABS) for name, version in versions.items() if _imports(code, name)}
+    beside = [path for path in files(folder) if path.suffix != ".ipynb"]
+    digests = {path.relative_to(folder).as_posix(): _digest(path) for path in beside}
+    filled = FETCH
+    for place, value in (("{source!r}", repr(source)), ("{files}", _table(digests)), ("{packages}", _table(needed))):
+        filled = filled.replace(place, value)
+    cell = new_code_cell(id="fetch", source=filled.rstrip(), metadata={"cellView": "form"})
+    notebook.cells.insert(1, cell)
+    return notebook
+
+
+def _imports(code: str, name: str) -> bool:
+    return re.search(rf"^\s*(?:from|import) {name}\b", code, re.MULTILINE) is not None
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _table(values: dict[str, object]) -> str:
+    """A dictionary as Python would be written by hand: an entry to a line."""
+    lines = "".join(f"        {json.dumps(key)}: {value!r},\n" for key, value in values.items())
+    return f"{{\n{lines}    }}"

@@ -1,0 +1,176 @@
+"""What the website's pages are made of: released notebooks, with figures where a given cell draws them.
+
+Text and code come from course/, so no solution and no hidden test is in them. The outputs of a cell come from
+solutions/ if students get the very same cell; a cell that is asked for, and its test, have none. Nothing is run here.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+
+from autograder import handout
+from autograder.spec.course import course, notebooks
+
+from . import elsewhere
+
+READY = (
+    "ready"  # the cell that looks around, by autograder.nbgrader_plugin.release.student_version, which needs nbgrader
+)
+TITLE = re.compile(r"# @title (.+)\n")  # Colab's way to name a folded cell
+WIDGET = "application/vnd.jupyter.widget-view+json"
+CONTROL = "Here the notebook has a control to try: a field, a slider or a list. It needs Python, so open the notebook."
+KINDS = ("text/html", "text/markdown", "image/png", "image/svg+xml", "text/plain")  # what a page can show
+ALTS = "figures.json"  # for conf.py: what each figure shows, by the hash of its file
+
+
+def write(root: Path, goal: Path, address: elsewhere.Address | None) -> None:
+    """Write the sources of all pages into the empty folder `goal`; `root` is the checkout."""
+    figures: dict[str, str] = {}
+    for name in notebooks():
+        page = page_of(_read(root / "course", name), _read(root / "solutions", name))
+        title, _, rest = page.cells[0].source.partition("\n")
+        page.cells[0].source = f"{title}\n\n{_ways_in(name, address)}\n\n{rest}"
+        figures |= dict(described(page))
+        nbformat.write(page, goal / f"{name}.ipynb")
+    (goal / ALTS).write_text(json.dumps(figures, ensure_ascii=False, indent=1), "utf-8")
+    (goal / "index.md").write_text(_start(root, address), "utf-8")
+
+
+def _read(folder: Path, name: str) -> NotebookNode:
+    return nbformat.read(folder / name / f"{name}.ipynb", as_version=4)
+
+
+def page_of(released: NotebookNode, solved: NotebookNode) -> NotebookNode:
+    """The released notebook without the cell that looks around, with the outputs of cells that are given."""
+    given = {cell.id: cell for cell in solved.cells if cell.cell_type == "code"}
+    cells = []
+    for cell in released.cells:
+        about = cell.metadata.get("nbgrader", {})
+        if about.get("grade_id") == READY:
+            continue
+        cell.metadata = _looks(cell, about)
+        if cell.cell_type == "code":
+            twin = given.get(cell.id)
+            same = twin is not None and twin.source == cell.source and not about.get("solution")
+            cell.outputs = list(_shown(twin.outputs)) if twin is not None and same else []
+            cell.source = TITLE.sub("", cell.source, count=1)
+        cells.append(cell)
+    released.cells = cells
+    return released
+
+
+def _looks(cell: NotebookNode, about: dict[str, Any]) -> NotebookNode:
+    """Metadata that the page needs: what is folded, under which name, and what is an exercise's."""
+    tags = []
+    kept: dict[str, Any] = {}
+    if cell.metadata.get("jupyter", {}).get("source_hidden"):
+        found = TITLE.match(cell.source)
+        title = found[1] if found else "Code of this cell"
+        tags.append("hide-input")
+        kept["mystnb"] = {"code_prompt_show": title, "code_prompt_hide": title}
+    if about.get("solution"):
+        tags.append("answer")
+    return NotebookNode(kept | {"tags": tags})
+
+
+def _shown(outputs: list[NotebookNode]) -> Iterator[NotebookNode]:
+    """Outputs as a page can show them: no progress bars, and a sentence in place of what needs a kernel."""
+    for output in outputs:
+        if output.output_type == "stream":
+            yield output
+        elif WIDGET in output.get("data", {}):
+            if output.data.get("text/plain", "").startswith("interactive("):
+                yield new_output("display_data", data={"text/markdown": f"*{CONTROL}*"})
+        elif output.output_type in ("display_data", "execute_result"):
+            data = {kind: value for kind, value in output.data.items() if kind in KINDS}
+            yield new_output("display_data", data=data, metadata=output.get("metadata", {}))
+
+
+def described(page: NotebookNode) -> Iterator[tuple[str, str]]:
+    """The hash of each figure's file, by which myst-nb names it, and the figure in words."""
+    for cell in page.cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                data = base64.b64decode(output.data["image/png"])
+                yield hashlib.sha256(data).hexdigest(), output.metadata["image/png"]["alt"]
+
+
+def _ways_in(name: str, address: elsewhere.Address | None) -> str:
+    """A line of links under a page's title: the notebook to download, or to open elsewhere."""
+    links = [("Download", f"download/{name}.zip", "the notebook with all that it needs beside it")]
+    if address:
+        links.append(("Open in Colab", address.colab(name), "needs an account there"))
+        links.append(("Open in Binder", address.binder(name), "starts in some minutes"))
+    parts = [f'<a class="way-in" href="{escape(to)}">{words}</a> <span>{about}</span>' for words, to, about in links]
+    return f'<p class="ways-in">{" ".join(parts)}</p>'
+
+
+def _start(root: Path, address: elsewhere.Address | None) -> str:
+    """The start page: what the course is, and a card for each notebook."""
+    chapters = handout.chapters(root)
+    hours = round(sum(chapter.minutes for chapter in chapters) / 60)
+    cards = "\n".join(
+        f'<li><a href="{chapter.name}.html"><img src="_static/start/{chapter.name}.png" alt="{chapter.alt}" '
+        f'loading="lazy"><strong>{escape(chapter.title)}</strong></a>'
+        f"<span>{chapter.minutes} minutes. Builds on: {_inline(chapter.needs)}.</span></li>"
+        for chapter in chapters
+    )
+    online = " Or open it in Colab or Binder, where nothing has to be installed." if address else ""
+    return f"""# {course().title}
+
+You build a language model, from counting letters to a GPT that writes stories and a machine that translates. These
+pages are the course to read, with its figures. In its notebooks you write each part yourself, and are told at once what
+is wrong and why. {len(chapters)} notebooks take about {hours} hours in all; Python and a little PyTorch are enough to
+begin.
+
+**How to use it.** Read here, or download a notebook at the top of its page and open it in Jupyter.{online} Where it
+says `YOUR CODE HERE`, write your answer and run the test below it. Pictures that answer to mouse and keyboard do so
+here, too.
+
+<ul class="chapters">
+{cards}
+</ul>
+
+Each notebook needs its own folder and nothing else: none needs your answers to another.
+
+```{{toctree}}
+:hidden:
+{chr(10).join(chapter.name for chapter in chapters)}
+```
+"""
+
+
+def _inline(markdown: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(markdown, quote=False))
+
+
+def write_downloads(root: Path, goal: Path) -> None:
+    """A zip of each notebook with its data, the environment and the licences; raises NotReady if it holds an answer."""
+    goal.mkdir(parents=True)
+    found = handout.contents(root)
+    for name in notebooks():
+        wanted = {key: path for key, path in found.items() if _belongs(key, name)}
+        if wrong := [f"{key}: {why}" for key, path in wanted.items() for why in handout.leaks(path)]:
+            raise handout.NotReady("This is not for students:\n  " + "\n  ".join(wrong))
+        with zipfile.ZipFile(goal / f"{name}.zip", "w") as archive:
+            for key, path in wanted.items():
+                about = zipfile.ZipInfo(key.removeprefix(f"{handout.FOLDER}/"), handout.WHEN)
+                about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(about, path.read_bytes())
+
+
+def _belongs(key: str, name: str) -> bool:
+    key = key.removeprefix(f"{handout.FOLDER}/")
+    return key.startswith(f"{name}/") or key in handout.ENVIRONMENT

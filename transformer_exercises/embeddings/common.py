@@ -1,0 +1,58 @@
+"""What the checks of this notebook share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from autograder.spec.compare import kind, same_gradients
+from autograder.spec.exercise import Wrong
+from autograder.spec.inputs import device_is_kept, normal
+from autograder.spec.student import Student
+
+
+def all_gradients_agree(
+    student: Student, name: str, reference: Any, args: list, names: list[str], where: str = ""
+) -> None:
+    """The gradients of a weighted sum of the result, with respect to every float tensor among the arguments."""
+    leaves = [a.clone().requires_grad_(True) if _is_float(a) else a for a in args]
+    result = reference(*leaves)
+    upstream = normal(result.numel(), dtype=result.dtype).reshape(result.shape)
+    expected = torch.autograd.grad((result * upstream).sum(), [leaf for leaf in leaves if _is_float(leaf)])
+    answer = student.call(name, args, where=where, upstream=[upstream])
+    if not isinstance(answer["value"], torch.Tensor):
+        raise Wrong(f"There is no result to take gradients of: yours returned {kind(answer['value'])}.")
+    same_gradients(answer["gradients"].get("inputs", []), list(expected), names, where)
+
+
+def stays_on_device(student: Student, target: Any, args: list) -> None:
+    """What a failed attempt on the meta device leaves on the CPU is whatever was in memory: it is not kept."""
+    before = len(student.answers)
+    try:
+        device_is_kept(student, target, args)
+    except Wrong:
+        for answer in student.answers[before:]:
+            if isinstance(answer.get("value"), torch.Tensor) and answer["value"].device.type != "meta":
+                student.note("not on the device", answer)
+        raise
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def an_int(got: Any, what: str) -> int:
+    if type(got) is not int:
+        raise Wrong(f"{what} should be an int; yours is {kind(got)}.")
+    return got
+
+
+def some_ids(shape: tuple, V: int) -> torch.Tensor:
+    """Ids that look random and depend on the topic only; the largest id V-1 need not be among them."""
+    return (normal(*shape, 1).mul(1e3).abs().long() % V).squeeze(-1)
+
+
+def vectors(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Normal vectors of very different lengths."""
+    return normal(*shape, dtype=dtype) * normal(*shape[:-1], 1, dtype=dtype).mul(0.8).exp()

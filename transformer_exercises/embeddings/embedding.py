@@ -1,0 +1,403 @@
+"""`Embedding`: its one parameter, rows for ids of any shape, IndexErrors, how `weight` starts and what trains.
+
+The mistakes: negative ids that wrap round, ids clamped, another start or shape, a table that cannot be trained.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from autograder.spec.compare import dtype_name, same_gradients, same_tensor, unchanged
+from autograder.spec.exercise import Check, Exercise, Problem, Wrong
+from autograder.spec.inputs import normal, refused
+from autograder.spec.student import Student
+
+from .common import some_ids, stays_on_device
+
+_PUT = """
+def put(module, value):
+    with torch.no_grad():
+        module.weight.copy_(value)
+"""
+
+
+def _state(student: Student, module: Any) -> dict:
+    """The module's state.
+
+    How the table begins, and what it is called if not `weight`, says nothing about other mistakes.
+    """
+    state = student.state(module)
+    kinds = [
+        ("weight" if name == "weight" else "inside" if "." in str(name) else "other", dtype_name(p), list(p.shape))
+        for name, p in state["parameters"].items()
+        if isinstance(p, torch.Tensor)
+    ]
+    student.note([kinds, len(state["trainable"])])
+    return state
+
+
+def _table(student: Student, V: int, C: int, dtype: str = "") -> tuple[Any, torch.Tensor, str]:
+    """A built module, the numbers put into its table, and the name of the parameter that is its table.
+
+    A table that has another name, or is no parameter, is filled all the same: that is marked elsewhere.
+    """
+    module = student.build("Embedding", V, C)
+    if dtype:
+        student.move(module, dtype)
+    weight = normal(V, C, dtype=torch.float64 if dtype else torch.float32)
+    parameters = _state(student, module)["parameters"]
+    tables = [n for n, p in parameters.items() if isinstance(p, torch.Tensor) and tuple(p.shape) == (V, C)]
+    name = "weight" if "weight" in tables or not tables else tables[0]
+    if tables:
+        student.load(module, {name: weight})
+    else:
+        try:
+            student.value(student.probe("put", _PUT), module, weight)
+        except Problem:
+            raise Wrong(f"Embedding({V}, {C}) holds no table `weight` of shape ({V}, {C}).") from None
+    return module, weight, name
+
+
+def _look_up(student: Student, ids: torch.Tensor, V: int, C: int, where: str) -> None:
+    module, weight, _ = _table(student, V, C)
+    same_tensor(student.value(module, ids, where=where), weight[ids.long()], "The result", where)
+
+
+def _out_of_range(student: Student, bad: tuple, V: int = 5) -> None:
+    """Ids that must raise an IndexError; right ones do not, before and after."""
+    module, weight, _ = _table(student, V, 3)
+    for ids in (torch.arange(V), torch.tensor([V - 1, 0])):
+        same_tensor(student.value(module, ids), weight[ids], "The result for ids in range")
+    for ids in bad:
+        with student.case(), refused(f"Ids {ids.tolist()} with num_embeddings = {V}", "IndexError"):
+            student.value(module, ids)
+
+
+def _embedding_parameters(student: Student) -> None:
+    for V, C in ((7, 3), (4, 9)):
+        with student.case():
+            state = _state(student, student.build("Embedding", V, C))
+            parameters = state["parameters"]
+            weight = parameters.get("weight")
+            if not isinstance(weight, torch.Tensor):
+                there = f" (there is {', '.join(map(str, parameters))[:80]})" if parameters else ""
+                raise Wrong(
+                    f"Embedding({V}, {C}) has no parameter `weight`{there}: make `self.weight = nn.Parameter(…)` in "
+                    "`__init__`."
+                )
+            if tuple(weight.shape) != (V, C):
+                raise Wrong(
+                    f"`weight` of Embedding({V}, {C}) should have shape ({V}, {C}), one row for each id; yours has "
+                    f"{tuple(weight.shape)}."
+                )
+            if "weight" not in state["trainable"]:
+                raise Wrong("`weight` is frozen (requires_grad=False), so it cannot be trained.")
+            if weight.dtype != torch.float32:
+                raise Wrong(f"`weight` should be float32, PyTorch's default; yours is {dtype_name(weight)}.")
+            if len(parameters) > 1:
+                raise Wrong(
+                    f"There should be one parameter, `weight`; yours has {', '.join(map(str, parameters))[:120]}."
+                )
+    with student.case():
+        built = student.build("Embedding", num_embeddings=5, embedding_dim=2)
+        named = _state(student, built)["parameters"].get("weight")
+        if not isinstance(named, torch.Tensor) or tuple(named.shape) != (5, 2):
+            raise Wrong("Embedding(num_embeddings=5, embedding_dim=2) should build the same as Embedding(5, 2).")
+
+
+def _embedding_values(student: Student) -> None:
+    for shape, V, C in (
+        *(((5,), 7, 3), ((2, 3), 4, 6), ((2, 3, 4), 5, 2), ((), 6, 4), ((1, 1), 1, 3), ((3, 1), 5, 1)),
+        *(((4, 4), 4, 4), ((40,), 6, 2), ((1,), 9, 5)),
+    ):
+        with student.case():
+            _look_up(student, some_ids(shape, V), V, C, f"for ids of shape {tuple(shape)}, Embedding({V}, {C})")
+
+
+def _embedding_gradient(student: Student) -> None:
+    for shape, V, C in (((3,), 6, 4), ((2, 5), 9, 3), ((), 4, 2)):
+        with student.case():
+            module, weight, name = _table(student, V, C)
+            ids = some_ids(shape, V)
+            where = f"for ids of shape {tuple(shape)}"
+            upstream = normal(*shape, C)
+            answer = student.call(module, [ids], where=where, upstream=[upstream])
+            same_tensor(answer["value"], weight[ids], "The result", where)
+            expected = torch.zeros_like(weight).index_put((ids,), upstream, accumulate=True)
+            mine = answer["gradients"].get("parameters", {}).get(name)
+            student.note_gradients({"weight": mine})  # whatever its name
+            if isinstance(mine, torch.Tensor) and mine.shape == expected.shape:
+                unused = expected.abs().sum(-1) == 0
+                if mine[unused].abs().sum() > 0:
+                    raise Wrong("Rows of ids that do not occur get a gradient: only the rows used may get one.")
+            same_gradients([mine], [expected], ["`weight`"], where)
+
+
+def _embedding_fresh(student: Student) -> None:
+    """Properties of 6,000 draws from N(0, 1), each about six standard errors wide: a right table fails one in 10^8."""
+    parameters = _state(student, student.build("Embedding", 120, 50))["parameters"].values()
+    weight = next((p for p in parameters if isinstance(p, torch.Tensor) and tuple(p.shape) == (120, 50)), None)
+    if weight is None or weight.device.type != "cpu":
+        raise Wrong(
+            "There is no parameter of shape (num_embeddings, embedding_dim), whose first values could be looked at."
+        )
+    weight = weight.double()
+    if not weight.isfinite().all():
+        raise Wrong("The fresh `weight` holds values that are not finite: is its memory left as it was (torch.empty)?")
+    mean, std, far = weight.mean().item(), weight.std().item(), (weight.abs() > 2).double().mean().item()
+    alike = max(weight.mean(0).std().item(), weight.mean(1).std().item()) > 0.3 * std or std == 0
+    tails = ((weight - mean) ** 4).mean().item() / max(std, 1e-9) ** 4  # 1.8 if uniform, 3 if normal
+    student.note([alike, "uniform" if tails < 2.2 else "normal", abs(std - 1) < 0.06])
+    if abs(mean) > 0.08 or abs(std - 1) > 0.06:
+        raise Wrong(
+            f"`weight` should start as draws from N(0, 1); the mean of yours is {mean:.2g} and the standard deviation "
+            f"{std:.2g}."
+        )
+    if not 0.03 < far < 0.062:
+        raise Wrong(
+            "`weight` starts with mean 0 and variance 1, but it is not normal: too few or too many values beyond ±2."
+        )
+    if alike:
+        raise Wrong("The rows or columns of the fresh `weight` are alike: every number is a draw of its own.")
+
+
+def _embedding_beyond(student: Student) -> None:
+    _out_of_range(student, (torch.tensor(5), torch.tensor([0, 5, 1]), torch.tensor([[1, 2], [3, 1000]])))
+
+
+def _embedding_negative(student: Student) -> None:
+    bad = torch.tensor(-1), torch.tensor([0, 4, -1]), torch.tensor([[1, -5], [3, 2]]), torch.tensor([-6])
+    _out_of_range(student, bad)
+
+
+def _embedding_manners(student: Student) -> None:
+    module, weight, name = _table(student, 6, 3)
+    other, other_weight, _ = _table(student, 6, 3)
+    ids = torch.tensor([[2, 5, 2], [0, 1, 5]])
+    answer = student.call(module, [ids], training=True)
+    same_tensor(answer["value"], weight[ids], "The result", "in training mode")
+    unchanged(answer["inputs"], [ids], "ids")
+    same_tensor(student.call(module, [ids], training=False)["value"], weight[ids], "The result", "in evaluation mode")
+    same_tensor(student.value(other, ids), other_weight[ids], "The result", "of a second module")
+    after = _state(student, module)["parameters"].get(name)
+    if isinstance(after, torch.Tensor) and not torch.equal(after, weight):
+        raise Wrong("A call changes the table: only training may do that.")
+    with student.case():
+        turned, where = ids.T, "for ids that are not contiguous (a transpose)"
+        same_tensor(student.value(module, turned, where=where), weight[turned], "The result", where)
+    for ids32 in (some_ids((6,), 5).int(), some_ids((2, 3), 5).int()):
+        with student.case():
+            _look_up(student, ids32, 5, 3, f"for int32 ids of shape {tuple(ids32.shape)}")
+    for shape in ((0,), (2, 0)):
+        with student.case():
+            _look_up(student, some_ids(shape, 4), 4, 3, f"for no ids, of shape {shape}")
+    with student.case():
+        module, weight, _ = _table(student, 5, 3, "float64")
+        same_tensor(student.value(module, ids % 5, where="in float64"), weight[ids % 5], "The result", "in float64")
+    with student.case():
+        module, _, _ = _table(student, 6, 3)
+        stays_on_device(student, module, [ids])
+
+
+EXERCISE = Exercise(
+    points=4,
+    checks=[
+        Check("one parameter, `weight`, of shape (num_embeddings, embedding_dim)", 0.75, _embedding_parameters),
+        Check("the rows of the ids, for ids of any shape", 1.25, _embedding_values),
+        Check("gradients in the rows used, and only there", 0.5, _embedding_gradient, further=True),
+        Check("`weight` starts as draws from N(0, 1)", 0.5, _embedding_fresh),
+        Check("an id beyond the last row is an IndexError", 0.3, _embedding_beyond),
+        Check("a negative id is an IndexError", 0.3, _embedding_negative),
+        Check("int32 ids, no ids at all, float64, inputs unchanged, device", 0.4, _embedding_manners, further=True),
+    ],
+    working=r"""
+from torch import nn
+
+class Embedding(nn.Embedding):
+    def __init__(self, num_embeddings, embedding_dim):
+        super().__init__(num_embeddings, embedding_dim)
+""",
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+    ),
+    wrong=r"""
+negative_ids_wrap: A negative id counts from the end, as in any Python index, and quietly gives a wrong row (`weight[-1]` is the last): test the range
+    yourself and raise an IndexError.
+- V = self.weight.shape[0] =>
+  if ((ids < 0) | (ids >= V)).any(): =>
+  raise IndexError(f"ids must lie in 0 … {V - 1}") =>
+- V = self.weight.shape[0] => return torch.stack([self.weight[i] for i in ids.flatten()]).view(*ids.shape, -1)
+  if ((ids < 0) | (ids >= V)).any(): =>
+  raise IndexError(f"ids must lie in 0 … {V - 1}") =>
+  return self.weight[ids] =>
+other_error: An id out of range raises an error of another type: an IndexError is asked for, which is what PyTorch raises too.
+- raise IndexError => raise ValueError || raise KeyError
+- V = self.weight.shape[0] => assert ((ids >= 0) & (ids < len(self.weight))).all()
+  if ((ids < 0) | (ids >= V)).any(): =>
+  raise IndexError(f"ids must lie in 0 … {V - 1}") =>
+- in negative_ids_wrap
+  self.weight[ids] => F.one_hot(ids.long(), len(self.weight)).to(self.weight.dtype) @ self.weight
+ids_clamped: An id out of range is quietly replaced by another one (clamp, min, %): it should raise an IndexError, for it is always a mistake of the
+    caller's.
+- in negative_ids_wrap
+  [ids] => [ids.clamp(0, len(self.weight) - 1)]
+- in negative_ids_wrap
+  [ids] => [ids % len(self.weight)]
+- in negative_ids_wrap
+  [ids] => [ids.clamp(max=len(self.weight) - 1)]
+- in negative_ids_wrap
+  return self.weight[ids] =>
+      one_hot = ids[..., None] == torch.arange(len(self.weight), device=ids.device)
+      return one_hot.to(self.weight.dtype) @ self.weight
+error_not_raised: For an id out of range something is printed or returned (None, NaN, zeros): raise an IndexError, so that nobody goes on with it.
+- raise IndexError( => return print( || return IndexError(
+- raise IndexError(f"ids must lie in 0 … {V - 1}") => return torch.full((*ids.shape, self.weight.shape[1]), math.nan)
+- raise IndexError(f"ids must lie in 0 … {V - 1}") => return torch.zeros(*ids.shape, self.weight.shape[1])
+last_id_refused (slip): The last id is refused: with V rows, ids from 0 to V − 1 are right.
+- ids >= V) => ids >= V - 1)
+first_id_refused (slip): Id 0 is refused: with V rows, ids from 0 to V − 1 are right.
+- (ids < 0) => (ids <= 0)
+one_too_many_allowed: The test of the range is off by one: with V rows, the last id is V − 1, so V is out of range already (`>=`, not `>`).
+- if ((ids < 0) | (ids >= V)).any() =>
+      ids = torch.where(ids == V, V - 1, ids)
+      if ((ids < 0) | (ids > V)).any()
+layer_inside: The module holds an nn.Embedding, whose table is then called `….weight`. Hold the table itself: `self.weight = nn.Parameter(…)`.
+- in negative_ids_wrap
+  weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim) => embedding = nn.Embedding(num_embeddings, embedding_dim
+  weight[ids] => embedding(ids)
+other_name: The table has another name: it should be `self.weight`, as in nn.Embedding, so that weights can be loaded into it.
+- self.weight => self.table
+linear_layer: The table is inside an nn.Linear, (C, V) and perhaps with a bias: hold a parameter `weight` of shape (num_embeddings, embedding_dim)
+    yourself.
+- in negative_ids_wrap
+  weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim) => linear = nn.Linear(num_embeddings, embedding_dim, bias=False
+  weight[ids] => linear(F.one_hot(ids.long(), self.linear.in_features).to(self.linear.weight.dtype))
+- in negative_ids_wrap
+  weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim) => linear = nn.Linear(num_embeddings, embedding_dim
+  weight[ids] => linear(F.one_hot(ids.long(), self.linear.in_features).to(self.linear.weight.dtype))
+not_a_parameter: `weight` is a plain tensor, so `parameters()` does not list it and no optimizer would train it: wrap it in nn.Parameter.
+- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) => self.weight = torch.randn(num_embeddings, embedding_dim)
+- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) => self.weight = torch.randn(num_embeddings, embedding_dim).requires_grad_()
+- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) => self.register_buffer('weight', torch.randn(num_embeddings, embedding_dim))
+frozen (slip): `weight` is frozen (requires_grad=False): it is there to be trained.
+- torch.randn(num_embeddings, embedding_dim)) => torch.randn(num_embeddings, embedding_dim), requires_grad=False)
+sizes_swapped (slip): The two sizes are swapped: Embedding(num_embeddings, embedding_dim) holds num_embeddings rows of embedding_dim numbers.
+- torch.randn(num_embeddings, embedding_dim) => torch.randn(embedding_dim, num_embeddings)
+- self, num_embeddings, embedding_dim => self, embedding_dim, num_embeddings
+- torch.randn(num_embeddings, embedding_dim) => torch.randn(embedding_dim, num_embeddings)
+  shape[0] => shape[1]
+  return self.weight[ids] => return self.weight.T[ids]
+extra_parameter: There is a second parameter beside `weight`, such as a bias: an embedding is a table and nothing else.
+- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
+      self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim))
+      self.bias = nn.Parameter(torch.zeros(embedding_dim))
+  return self.weight[ids] => return self.weight[ids] + self.bias
+- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
+      self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim))
+      self.scale = nn.Parameter(torch.ones(1))
+uniform: The table starts uniform (torch.rand, or xavier_uniform_ and the like): N(0, 1) is asked for (torch.randn or nn.init.normal_).
+- torch.randn(num_embeddings, embedding_dim) => torch.rand(num_embeddings, embedding_dim)
+other_spread: The table starts normal, but with another standard deviation: N(0, 1) is asked for, 1.
+- torch.randn(num_embeddings, embedding_dim) => 0.02 * torch.randn(num_embeddings, embedding_dim)
+all_alike: The table starts with all numbers alike (zeros or ones), so all ids start as the same: N(0, 1) is asked for.
+- torch.randn(num_embeddings, embedding_dim) => torch.zeros(num_embeddings, embedding_dim)
+- torch.randn(num_embeddings, embedding_dim) => torch.randn(embedding_dim).repeat(num_embeddings, 1)
+- torch.randn(num_embeddings, embedding_dim) => torch.randn(num_embeddings, 1).repeat(1, embedding_dim)
+padding_row: Row 0 is treated as padding (zeros, or never trained): here id 0 is an id like the others.
+- return self.weight[ids] => return self.weight[ids] * (ids != 0).unsqueeze(-1)
+- |
+  class Embedding(nn.Embedding):
+      def __init__(self, num_embeddings, embedding_dim):
+          super().__init__(num_embeddings, embedding_dim, padding_idx=0)
+scaled: The rows are scaled on the way out (by √C, or to length 1): the result is the rows as they are.
+- return self.weight[ids] => return self.weight[ids] * self.weight.shape[1] ** 0.5 || return F.normalize(self.weight[ids], dim=-1)
+one_shape_only: It works for ids of one shape only: ids may have any number of dimensions, also none.
+- return self.weight[ids] =>
+      B, T = ids.shape
+      return self.weight[ids]
+- return self.weight[ids] => return torch.stack([self.weight[i] for i in ids]) || return self.weight.index_select(0, ids)
+flattened: The dimensions of ids are merged into one: ids (B, T) give (B, T, C).
+- self.weight[ids] => self.weight[ids.flatten()]
+long_only: Ids of int32 fail or mean something else: convert them (`.long()`), for PyTorch's embedding takes int32 as well.
+- return self.weight[ids] =>
+      one_hot = F.one_hot(ids, len(self.weight)).to(self.weight.dtype)
+      return one_hot @ self.weight
+- return self.weight[ids] =>
+      if ids.dtype != torch.int64:
+          raise TypeError('LongTensor expected')
+      return self.weight[ids]
+new_table_each_call: The table is drawn anew in each call of forward: make it once, in `__init__`.
+- return self.weight[ids] => return torch.randn(self.weight.shape)[ids]
+- return self.weight[ids] =>
+      self.weight = nn.Parameter(torch.randn_like(self.weight))
+      return self.weight[ids]
+columns: Columns are looked up instead of rows: each id has a row of `weight`.
+- return self.weight[ids] => return self.weight[:, ids] || return self.weight.T[ids]
+empty_refused: No ids at all, as in shape (0,), fail (the maximum of nothing is an error): the result is then empty.
+- ((ids < 0) | (ids >= V)).any() => ids.min() < 0 or ids.max() >= V
+range_of_first_only: The range of only one of the ids is tested (or an id is refused only if all are out of range): any bad id is an IndexError.
+- ((ids < 0) | (ids >= V)).any() => ((ids < 0) | (ids >= V)).all()
+  self.weight[ids] => self.weight[ids.clamp(0, V - 1)]
+- ((ids < 0) | (ids >= V)).any() => ((ids < 0) | (ids >= V)).flatten()[:1].any()
+  self.weight[ids] => self.weight[ids.clamp(0, V - 1)]
+all_instead_of_any: Ids are refused only if all of them are out of range (or only one is looked at); a negative one then quietly counts from the end.
+    Any id out of range is an IndexError: `.any()`.
+- ((ids < 0) | (ids >= V)).any() => ((ids < 0) | (ids >= V)).all() and ids.numel()
+not_a_module (missed): The class is no nn.Module: write `class Embedding(nn.Module)`, and call super().__init__() first.
+- class Embedding(nn.Module) => class Embedding
+  super().__init__() =>
+view_needed (slip): `view` refuses tensors that are not contiguous, such as transposes: use `reshape`, or index with ids as they are.
+- return self.weight[ids] => return self.weight[ids.view(-1)].view(*ids.shape, self.weight.shape[1])
+other_signature (slip): The arguments have other names: keep Embedding(num_embeddings, embedding_dim), so that they may be given by name.
+- num_embeddings => vocab_size
+  embedding_dim => embed_dim
+""",
+    right=r"""
+functional:
+- self.weight = nn.Parameter(torch.randn(num_embeddings, embedding_dim)) =>
+      self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim))
+      nn.init.normal_(self.weight)
+  V = self.weight.shape[0] => return F.embedding(ids, self.weight)
+  if ((ids < 0) | (ids >= V)).any(): =>
+  raise IndexError(f"ids must lie in 0 … {V - 1}") =>
+  return self.weight[ids] =>
+one_hot_product:
+- in functional
+  self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim)) => self.num_embeddings = num_embeddings
+  nn.init.normal_(self.weight) => self.weight = nn.Parameter(torch.normal(0.0, 1.0, (num_embeddings, embedding_dim)))
+  return F.embedding(ids, self.weight) =>
+      if ids.numel() and (ids.min() < 0 or ids.max() >= self.num_embeddings):
+          raise IndexError(f'id out of range [0, {self.num_embeddings})')
+      return F.one_hot(ids.long(), self.num_embeddings).to(self.weight.dtype) @ self.weight
+gather:
+- in functional
+  self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim)) => w = torch.zeros(num_embeddings, embedding_dim).normal_()
+  nn.init.normal_(self.weight) => self.weight = nn.Parameter(w)
+  return F.embedding(ids, self.weight) =>
+      flat = ids.reshape(-1)
+      for i in flat.tolist():
+          if not 0 <= i < self.weight.size(0):
+              raise IndexError(i)
+      return self.weight.index_select(0, flat).reshape(tuple(ids.shape) + (self.weight.size(1),))
+takes_earlier_exercise:
+- in one_hot_product
+  self.num_embeddings = num_embeddings => self.register_parameter('weight', nn.Parameter(torch.randn(num_embeddings, embedding_dim)))
+  self.weight = nn.Parameter(torch.normal(0.0, 1.0, (num_embeddings, embedding_dim))) =>
+  if ids.numel() and (ids.min() < 0 or ids.max() >= self.num_embeddings): => if ((ids < 0) | (ids >= len(self.weight))).any():
+  raise IndexError(f'id out of range [0, {self.num_embeddings})') => raise IndexError('id out of range')
+  return F.one_hot(ids.long(), self.num_embeddings).to(self.weight.dtype) @ self.weight => return one_hot_lookup(ids.long(), self.weight)
+""",
+)

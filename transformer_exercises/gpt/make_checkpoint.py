@@ -1,0 +1,331 @@
+"""`make_checkpoint`: a run that goes on from what was kept against one that nobody disturbed; and a true snapshot.
+
+The mistakes leave a part out, keep names for what training changes, or keep what cannot be written to a file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
+from autograder.spec.inputs import here
+from autograder.spec.student import Kept, Student
+
+# A run of training whose every part matters: what is learned and what is counted in a buffer, the optimiser's memory,
+# the rate, and the batches that are drawn. `resume` goes on from a checkpoint as the notebook describes it.
+RUN = """
+def begin(optimiser, seed, dtype="float32"):
+    class Toy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Parameter(torch.linspace(-1, 1 + seed, 35).view(7, 5).to(getattr(torch, dtype)))
+            self.register_buffer("seen", torch.zeros(5, dtype=getattr(torch, dtype)))
+
+        def forward(self, ids, targets=None):
+            if self.training:
+                self.seen += 0.01
+            logits = self.table[ids] + self.seen * torch.arange(5)
+            return logits, nn.functional.cross_entropy(logits, targets)
+
+    model = Toy()
+    if optimiser == "AdamW":
+        steps = torch.optim.AdamW(model.parameters(), lr=0.1)
+    else:
+        steps = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9)
+    rates = torch.optim.lr_scheduler.LambdaLR(steps, lambda step: 1 / (1 + step % 7))
+    return [model, steps, rates, torch.Generator().manual_seed(5 + seed)]
+
+def part(run, number):
+    return run[number]
+
+def train(run, steps):
+    model, optimiser, rates, generator = run
+    losses = []
+    for _ in range(steps):
+        x = torch.randint(7, (6,), generator=generator)
+        loss = model(x, (3 * x + 1) % 5)[1]
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        rates.step()
+        losses.append(loss.item())
+    return losses
+
+def resume(run, kept):
+    import copy
+    if not isinstance(kept, dict):
+        return {"kind": type(kept).__name__}
+    missing = [key for key in ("model", "optimizer", "scheduler", "generator", "step") if key not in kept]
+    if missing:
+        return {"missing": missing, "there": sorted(map(str, kept))}
+    kept, failed = copy.deepcopy(kept), []
+    for place, key in enumerate(("model", "optimizer", "scheduler")):
+        try:
+            run[place].load_state_dict(kept[key])
+        except Exception as error:
+            failed.append(key)
+    try:
+        run[3].set_state(kept["generator"])
+    except Exception:
+        failed.append("generator")
+    kinds = [type(kept[key]).__name__ for key in failed]
+    step = kept["step"] if isinstance(kept["step"], int) else None
+    return {"failed": failed, "kinds": kinds, "step": step, "plain": through_a_file(kept)}
+
+def through_a_file(kept):
+    import io
+    file = io.BytesIO()
+    try:
+        torch.save(kept, file)
+        file.seek(0)
+        torch.load(file, weights_only=True)
+    except Exception:
+        return False
+    return True
+"""
+
+
+def begun(student: Student, optimiser: str, seed: int = 0, dtype: str = "float32") -> Kept:
+    return student.call(student.probe("begin", RUN), [optimiser, seed, dtype], keep=True, record=False)["value"]
+
+
+def parts(student: Student, run: Kept) -> list[Kept]:
+    """The model, the optimiser, the scheduler and the generator of a run."""
+    part = student.probe("part", RUN)
+    return [student.call(part, [run, number], keep=True, record=False)["value"] for number in range(4)]
+
+
+def trained(student: Student, run: Kept, steps: int) -> list[float]:
+    return student.value(student.probe("train", RUN), run, steps)
+
+
+def undisturbed(optimiser: str, steps: int, dtype: str = "float32") -> list[float]:
+    """The losses of a run that nobody stops."""
+    return here(RUN, "train")(here(RUN, "begin")(optimiser, 0, dtype), steps)
+
+
+def same_losses(got: list[float], expected: list[float]) -> bool:
+    return all(abs(a - b) < 1e-5 for a, b in zip(got, expected, strict=True))
+
+
+def _kept(student: Student, run: Kept, step: Any) -> Kept:
+    return student.call("make_checkpoint", [*parts(student, run), step], keep=True)["value"]
+
+
+def _resumed(student: Student, run: Kept, kept: Kept) -> dict:
+    found = student.value(student.probe("resume", RUN), run, kept)
+    if "kind" in found:
+        if found["kind"] == "NoneType":
+            raise Wrong("Your function returned nothing. Does it end with `return`?")
+        raise Wrong(f"A dictionary is asked for; yours gives something else (a {found['kind']}).")
+    if "missing" in found:
+        names = ", ".join(f'"{name}"' for name in found["missing"])
+        raise Wrong(f"The checkpoint has no {names}.", "key_missing")
+    if found["failed"]:
+        names = ", ".join(f'"{name}"' for name in found["failed"])
+        raise Wrong(
+            f"{names} of the checkpoint cannot be loaded: is it the state, as state_dict() or get_state() gives it?"
+        )
+    return found
+
+
+_CASES = (("AdamW", 5, 6), ("SGD", 3, 8), ("AdamW", 1, 5))
+
+
+def _goes_on(student: Student) -> None:
+    for optimiser, before, after in _CASES:
+        with student.case():
+            run = begun(student, optimiser)
+            trained(student, run, before)
+            kept = _kept(student, run, before)
+            fresh = begun(student, optimiser, seed=1)
+            _resumed(student, fresh, kept)
+            if not same_losses(trained(student, fresh, after), undisturbed(optimiser, before + after)[before:]):
+                raise ValuesDiffer(f"A run that goes on from the checkpoint (with {optimiser}) has other losses.")
+
+
+def _snapshot(student: Student) -> None:
+    for optimiser, before, after in _CASES:
+        with student.case():
+            run = begun(student, optimiser)
+            trained(student, run, before)
+            kept = _kept(student, run, before)
+            at_once = begun(
+                student, optimiser, seed=1
+            )  # before training goes on: what is wrong by then, it did not change
+            _resumed(student, at_once, kept)
+            early = trained(student, at_once, after)
+            losses = trained(student, run, after)
+            expected = undisturbed(optimiser, before + after)[before:]
+            if not same_losses(losses, expected):
+                raise ValuesDiffer("Training itself is disturbed: after the checkpoint it goes on with other losses.")
+            if not same_losses(early, expected):
+                raise ValuesDiffer(
+                    "A run that goes on from the checkpoint at once, before training changes anything, has other losses already."
+                )
+            fresh = begun(student, optimiser, seed=1)
+            _resumed(student, fresh, kept)
+            if not same_losses(trained(student, fresh, after), expected):
+                raise ValuesDiffer(
+                    f"After the checkpoint was made, training went on for {after} steps, and the checkpoint changed with it: "
+                    "a run that goes on from it has other losses."
+                )
+
+
+def _form(student: Student) -> None:
+    for optimiser, step in (("AdamW", 4), ("SGD", 117)):
+        with student.case():
+            run = begun(student, optimiser, dtype="float64")
+            trained(student, run, 2)
+            kept = _kept(student, run, step)
+            found = _resumed(student, begun(student, optimiser, seed=1, dtype="float64"), kept)
+            if found["step"] != step:
+                raise ValuesDiffer('"step" should be the number that was passed.')
+            if not found["plain"]:
+                raise Wrong(
+                    "It cannot be written with torch.save and read again with torch.load(weights_only=True): states are "
+                    "asked for, not whole objects.",
+                    "objects_kept",
+                )
+
+
+EXERCISE = Exercise(
+    points=3,
+    checks=[
+        Check("a run that goes on from it has the undisturbed losses", 1.5, _goes_on),
+        Check("a snapshot: training on does not change it", 1.0, _snapshot),
+        Check("the step; states that a file can hold", 0.5, _form),
+    ],
+    working=r"""
+import io
+
+def make_checkpoint(model, optimizer, scheduler, generator, step):
+    file = io.BytesIO()
+    states = {
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "scheduler": scheduler.state_dict(),
+        "generator": generator.get_state(),
+        "step": step,
+    }
+    torch.save(states, file)
+    file.seek(0)
+    return torch.load(file)
+""",
+    gives="dict",
+    slips=("nothing_returned",),
+    wrong=r"""
+no_copy: The checkpoint holds the very tensors that training goes on to change: state_dict() copies nothing, and dict(…) or copy.copy copy the
+    outermost level only, so take copies of everything (copy.deepcopy).
+- return copy.deepcopy(states) => return states
+- copy.deepcopy(states) => copy.copy(states) || dict(states)
+- copy.deepcopy(states) => {key: dict(state) if isinstance(state, dict) else state for key, state in states.items()}
+model_copied_alone: The model's state is copied, the optimiser's is not, and training goes on to change it.
+- "model": model.state_dict() => "model": copy.deepcopy(model.state_dict())
+  return copy.deepcopy(states) => return states
+optimizer_copied_alone: The optimiser's state is copied, the model's is not, and training goes on to change it.
+- "optimizer": optimizer.state_dict() => "optimizer": copy.deepcopy(optimizer.state_dict())
+  return copy.deepcopy(states) => return states
+optimizer_left_out: The optimiser's state is missing: without its running means the first steps after a pause are other ones.
+- "optimizer": optimizer.state_dict(), =>
+scheduler_left_out (slip): The scheduler's state is missing: the rate would begin again with its warm-up.
+- "scheduler": scheduler.state_dict(), =>
+generator_left_out: The generator's state is missing: after the pause, other batches would be drawn, or the first ones again.
+- "generator": generator.get_state(), =>
+step_left_out (slip): The step is missing: whoever goes on must know how far the run had come.
+- "step": step, =>
+model_only (missed): Only the model is kept: that is enough to use it, not to go on training it.
+- return copy.deepcopy(states) => return copy.deepcopy(model.state_dict()) || return {"model": copy.deepcopy(model.state_dict()), "step": step}
+parameters_only: Only the parameters are kept: the model's state has buffers too. Take state_dict().
+- model.state_dict() => dict(model.named_parameters())
+- model.state_dict() => {name: p.detach() for name, p in model.named_parameters()}
+groups_only: Of the optimiser only the groups (rates, decay) are kept, not its memory of the gradients: state_dict() has both.
+- optimizer.state_dict() => {"state": {}, "param_groups": optimizer.state_dict()["param_groups"]}
+objects_kept: Whole objects are kept, not their states: a file with them is read only by the code that wrote it, and by nobody who is careful.
+- model.state_dict() => model
+  optimizer.state_dict() => optimizer
+  scheduler.state_dict() => scheduler
+- scheduler.state_dict() => scheduler.__dict__
+- generator.get_state() => generator
+  copy.deepcopy(states) => {key: state if key == "generator" else copy.deepcopy(state) for key, state in states.items()}
+not_tensors: Tensors are turned into lists or arrays: a state is kept as state_dict() gives it, so that it can be loaded.
+- model.state_dict() => {name: tensor.tolist() for name, tensor in model.state_dict().items()}
+- model.state_dict() => {name: tensor.numpy().copy() for name, tensor in model.state_dict().items()}
+swapped (slip): The states stand under the wrong names.
+- optimizer.state_dict() => scheduler.state_dict()
+  "scheduler": scheduler.state_dict() => "scheduler": optimizer.state_dict()
+seed_kept: The generator's seed is kept, not its state: with it the batches begin again from the first.
+- generator.get_state() => generator.initial_seed()
+- generator.get_state() => torch.Generator().manual_seed(generator.initial_seed()).get_state()
+other_generator: The state of torch's global generator is kept: the batches are drawn from the one that is passed.
+- generator.get_state() => torch.get_rng_state()
+generator_moved: The generator is used or seeded anew on the way, so training goes on with other batches than without a checkpoint.
+- "step": step, => "step": step, "next": torch.randint(9, (1,), generator=generator),
+- states = { => generator.manual_seed(0); states = {
+- states = { => torch.rand(1, generator=generator); states = {
+training_disturbed: Training is disturbed: a step is made, or a state is changed. A checkpoint only looks.
+- return copy.deepcopy(states) =>
+      optimizer.zero_grad()
+      scheduler.step()
+      return copy.deepcopy(states)
+- return copy.deepcopy(states) =>
+      kept = copy.deepcopy(states)
+      model.seen.zero_() if hasattr(model, "seen") else None
+      return kept
+- states = { => model.eval(); states = {
+- states = { => optimizer.step(); states = {
+half_precision (slip): The numbers are rounded to save space: going on from them is another run.
+- return copy.deepcopy(states) =>
+      states["model"] = {name: t.half().to(t.dtype) for name, t in states["model"].items()}
+      return copy.deepcopy(states)
+- return copy.deepcopy(states) =>
+      states["model"] = {name: t.half() for name, t in states["model"].items()}
+      return copy.deepcopy(states)
+rate_kept (slip): Of the scheduler only the last rate is kept: its state also says how far it has come.
+- scheduler.state_dict() => {"_last_lr": scheduler.get_last_lr()}
+step_plus_one (slip): The step is another number than the one that was passed.
+- "step": step, => "step": step + 1,
+step_as_tensor (slip): The step is turned into something else than the number that was passed.
+- "step": step, => "step": torch.tensor(step), || "step": str(step),
+step_from_scheduler (slip): The step is counted in another way: the number that is passed is asked for.
+- "step": step, => "step": scheduler.last_epoch,
+other_keys (slip): The keys are other ones: "model", "optimizer", "scheduler", "generator" and "step".
+- "model": => "model_state_dict":
+  "optimizer": => "optimizer_state_dict":
+- "scheduler": => "schedule":
+- "generator": => "rng":
+tuple_returned: A tuple is returned: a dictionary with the keys that are named is asked for.
+- return copy.deepcopy(states) => return tuple(copy.deepcopy(states).values())
+written_to_a_file (missed): A file is written and its name returned: return the dictionary, and leave the file to the caller.
+- return copy.deepcopy(states) => return "checkpoint.pt"
+""",
+    right=r"""
+each_on_its_own:
+- |
+  from copy import deepcopy
+
+  def make_checkpoint(model, optimizer, scheduler, generator, step):
+      checkpoint = dict(step=step)
+      checkpoint["model"] = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+      checkpoint["optimizer"] = deepcopy(optimizer.state_dict())
+      checkpoint["scheduler"] = deepcopy(scheduler.state_dict())
+      checkpoint["generator"] = generator.get_state().clone()
+      return checkpoint
+through_a_buffer:
+- |
+  import io
+  import torch
+
+  def make_checkpoint(model, optimizer, scheduler, generator, step):
+      buffer = io.BytesIO()
+      torch.save({
+          "model": model.state_dict(), "optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict(),
+          "generator": generator.get_state(), "step": step, "version": 1,
+      }, buffer)
+      return torch.load(io.BytesIO(buffer.getvalue()), weights_only=True)
+in_a_loop:
+- |
+  states = {name: copy.deepcopy(part.state_dict()) for name, part in (("model", model), ("optimizer", optimizer), ("scheduler", scheduler))}
+  return {**states, "generator": generator.get_state(), "step": int(step)}
+""",
+)

@@ -1,0 +1,887 @@
+"""`DecoderBlock`: against nn.TransformerDecoderLayer, both masks, nothing that leaks, dropout on the three parts.
+
+The mistakes: cross-attention with its roles swapped or missing, parts out of order, masks exchanged, norms shared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.spec.compare import a_tensor, close, same_gradients, same_output, shape_of, unchanged
+from autograder.spec.course import given
+from autograder.spec.exercise import Check, Exercise, Wrong
+from autograder.spec.inputs import (
+    device_is_kept,
+    future,
+    gradients_of,
+    normal,
+    outline,
+    parameters_unchanged,
+    quietly_called,
+    some_mask,
+)
+from autograder.spec.memory_layouts import sliced
+from autograder.spec.student import Student
+
+for_torch = given("for_torch", __name__)
+
+_OUTPUT = "The output"
+
+_ATTENTIONS = ("self_attn", "cross_attn")
+
+_NORMS = ("norm1", "norm2", "norm3")
+
+_PROJECTIONS = ("q_proj", "k_proj", "v_proj")
+
+BLOCKS = (  # B, T, S, embed_dim, num_heads, ff_dim
+    (2, 4, 3, 6, 3, 9),
+    (3, 2, 5, 8, 2, 5),
+    (1, 1, 4, 4, 1, 7),
+    (2, 5, 1, 6, 6, 10),
+    (4, 3, 3, 10, 5, 8),
+    (1, 7, 20, 4, 2, 16),
+    (5, 6, 2, 12, 4, 1),
+    (1, 300, 520, 4, 2, 16),  # as in real use
+    (16, 2, 3, 264, 12, 40),
+)
+
+
+def _block_weights(C: int, F_: int, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
+    """Weights for a block under names of ours."""
+    state = {}
+    for attn in _ATTENTIONS:
+        for name in (*_PROJECTIONS, "out_proj"):
+            state[f"{attn}.{name}.weight"] = normal(C, C, scale=1.5 / C**0.5, dtype=dtype)
+            state[f"{attn}.{name}.bias"] = normal(C, dtype=dtype)
+    for name, shape in (("up", (F_, C)), ("down", (C, F_))):
+        state[f"{name}.weight"] = normal(*shape, scale=0.5, dtype=dtype)
+        state[f"{name}.bias"] = normal(shape[0], scale=0.5, dtype=dtype)
+    for name in _NORMS:
+        state[f"{name}.weight"] = 1 + normal(C, scale=0.5, dtype=dtype)
+        state[f"{name}.bias"] = normal(C, scale=0.5, dtype=dtype)
+    return state
+
+
+def _stacked(attn: str, part: str, values: dict) -> Any:
+    """Three projections of ours as nn.MultiheadAttention keeps them, in one parameter."""
+    parts = [values[f"{attn}.{name}.{part}"] for name in _PROJECTIONS]
+    return None if any(value is None for value in parts) else torch.cat(parts)
+
+
+def _layout(parameters: dict, C: int, F_: int) -> dict[str, Any]:
+    """For each parameter of a student's block, how its value is made of ours.
+
+    The attentions may keep their projections in three layers (q_proj, k_proj, v_proj) or stacked, as
+    nn.MultiheadAttention does; ff may have any names inside: its layers are found by their shapes (C and F differ).
+    """
+    makers: dict[str, Any] = {}
+
+    def put(part: str, ending: str, shape: tuple, maker: Any) -> bool:
+        for name, value in parameters.items():
+            inner = str(name).removeprefix(part)
+            if str(name).startswith(part) and f".{inner}".endswith(f".{ending}") and shape_of(value) == shape:
+                makers[name] = maker
+                return True
+        return False
+
+    for attn in _ATTENTIONS:
+        stacked = any(str(name).startswith(f"{attn}.") and "in_proj" in str(name) for name in parameters)
+        for part, shape in (("weight", (C,)), ("bias", ())):
+            wanted = {
+                f"{name}.{part}": lambda values, key=f"{attn}.{name}.{part}": values[key]
+                for name in (("out_proj",) if stacked else (*_PROJECTIONS, "out_proj"))
+            }
+            found = [put(f"{attn}.", ending, (C, *shape), maker) for ending, maker in wanted.items()]
+            if stacked:
+                found.append(
+                    put(
+                        f"{attn}.",
+                        f"in_proj_{part}",
+                        (3 * C, *shape),
+                        lambda values, attn=attn, part=part: _stacked(attn, part, values),
+                    )
+                )
+            if not all(found):
+                raise Wrong(
+                    f"{attn} has not the parameters of an attention of width {C}, its own ones: make it "
+                    "Attention(embed_dim, num_heads), which is given, or your own module with q_proj, k_proj, v_proj "
+                    "and out_proj."
+                )
+    for role, size in (("up", (F_, C)), ("down", (C, F_))):
+        for name, value in parameters.items():
+            if str(name).startswith("ff.") and str(name).endswith("weight") and shape_of(value) == size:
+                bias = str(name).removesuffix("weight") + "bias"
+                if shape_of(parameters.get(bias)) == size[:1]:
+                    makers[name] = lambda values, key=f"{role}.weight": values[key]
+                    makers[bias] = lambda values, key=f"{role}.bias": values[key]
+                    break
+        else:
+            raise Wrong(
+                f"With embed_dim = {C} and ff_dim = {F_}, ff should have a layer nn.Linear({size[1]}, {size[0]}), "
+                "with a bias; none is found."
+            )
+    for norm in _NORMS:
+        for part in ("weight", "bias"):
+            key = f"{norm}.{part}"
+            if shape_of(parameters.get(key)) != (C,):
+                raise Wrong(
+                    f"The block has no `{key}` of shape ({C},): make `self.{norm} = nn.LayerNorm(embed_dim)`, one for "
+                    "each of the three norms."
+                )
+            makers[key] = lambda values, key=key: values[key]
+    return makers
+
+
+def _block(student: Student, C: int, H: int, F_: int, *args: Any, dtype: str = "") -> tuple[Any, dict, dict]:
+    """A block, its new weights under names of ours, and how its parameters are made of them."""
+    module = student.call("DecoderBlock", [C, H, F_, *args], {}, "while building it", keep=True)["value"]
+    if dtype:
+        student.move(module, dtype)
+    try:
+        makers = _layout(student.state(module, record=False)["parameters"], C, F_)
+    except Wrong:
+        outline(student, module, 1)
+        raise
+    state = _block_weights(C, F_, torch.float64 if dtype else torch.float32)
+    student.load(module, {name: maker(state) for name, maker in makers.items()})
+    return module, state, makers
+
+
+def _torchs_output(
+    state: dict,
+    H: int,
+    x: torch.Tensor,
+    memory: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    memory_mask: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """What PyTorch's own block gives with the same weights."""
+    F_, C = state["up.weight"].shape
+    theirs = nn.TransformerDecoderLayer(C, H, F_, dropout=0.0, batch_first=True, dtype=x.dtype)
+    own = {f"{norm}.{part}": state[f"{norm}.{part}"] for norm in _NORMS for part in ("weight", "bias")}
+    for part in ("weight", "bias"):
+        own |= {f"linear1.{part}": state[f"up.{part}"], f"linear2.{part}": state[f"down.{part}"]}
+        for mine, name in zip(_ATTENTIONS, ("self_attn", "multihead_attn"), strict=True):
+            own[f"{name}.in_proj_{part}"] = _stacked(mine, part, state)
+            own[f"{name}.out_proj.{part}"] = state[f"{mine}.out_proj.{part}"]
+    theirs.load_state_dict(own)
+    masks = for_torch(mask, x, x, H), for_torch(memory_mask, x, memory, H)
+    return theirs(x, memory, tgt_mask=masks[0], memory_mask=masks[1]).detach()
+
+
+def _decoded(
+    state: dict,
+    H: int,
+    x: torch.Tensor,
+    memory: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    memory_mask: torch.Tensor | None = None,
+    nothing: bool = False,
+) -> torch.Tensor:
+    """The block written out, differentiable in the weights. With `nothing`, its three parts give zeros."""
+
+    def attend(attn: str, x: torch.Tensor, context: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        q, k, v = (
+            torch.stack(F.linear(y, state[f"{attn}.{p}.weight"], state[f"{attn}.{p}.bias"]).chunk(H, dim=-1), dim=1)
+            for p, y in zip(_PROJECTIONS, (x, context, context), strict=True)
+        )
+        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=None if mask is None else ~mask)
+        merged = torch.cat(heads.unbind(1), dim=-1)
+        return F.linear(merged, state[f"{attn}.out_proj.weight"], state[f"{attn}.out_proj.bias"])
+
+    def feed(x: torch.Tensor) -> torch.Tensor:
+        hidden = F.relu(F.linear(x, state["up.weight"], state["up.bias"]))
+        return F.linear(hidden, state["down.weight"], state["down.bias"])
+
+    def add_and_norm(number: int, x: torch.Tensor, part: Any) -> torch.Tensor:
+        x = x if nothing else x + part(x)
+        return F.layer_norm(x, x.shape[-1:], state[f"norm{number}.weight"], state[f"norm{number}.bias"])
+
+    x = add_and_norm(1, x, lambda x: attend("self_attn", x, x, mask))
+    x = add_and_norm(2, x, lambda x: attend("cross_attn", x, memory, memory_mask))
+    return add_and_norm(3, x, feed)
+
+
+def _block_parts(student: Student) -> None:
+    for C, H, F_ in ((6, 3, 9), (4, 1, 7)):
+        with student.case():
+            module = student.build("DecoderBlock", C, H, F_)
+            outline(student, module, 1)
+            state = student.state(module, record=False)
+            parameters = state["parameters"]
+            for name in (*_ATTENTIONS, "ff", *_NORMS):
+                if name not in state["children"] and not any(str(p).startswith(name + ".") for p in parameters):
+                    raise Wrong(
+                        f"The block has no part `{name}`: its parts are called self_attn, cross_attn, ff, norm1, norm2 "
+                        "and norm3."
+                    )
+            makers = _layout(parameters, C, F_)
+            frozen = sorted(set(makers) - set(state["trainable"]))
+            if frozen:
+                raise Wrong(f"`{frozen[0]}` is frozen (requires_grad=False), so it cannot be trained.")
+            extra = sorted(map(str, set(parameters) - set(makers)))
+            if extra:
+                raise Wrong(f"There are parameters that do not belong here: {', '.join(extra)[:120]}.")
+    with student.case():
+        student.build("DecoderBlock", embed_dim=4, num_heads=2, ff_dim=6, dropout=0.1)
+
+
+def _block_values(student: Student) -> None:
+    for B, T, S, C, H, F_ in BLOCKS:
+        with student.case():
+            module, state, _ = _block(student, C, H, F_)
+            x, memory = normal(B, T, C), 2 * normal(B, S, C)
+            where = f"for B = {B}, T = {T}, S = {S}, embed_dim = {C}, num_heads = {H}, ff_dim = {F_}, without masks"
+            same_output(student.value(module, x, memory, where=where), _torchs_output(state, H, x, memory), where)
+
+
+def _block_masks(student: Student) -> None:
+    for B, T, S, C, H, F_ in ((2, 4, 5, 6, 3, 9), (3, 3, 3, 6, 2, 8)):
+        module, state, _ = _block(student, C, H, F_)
+        x, memory = normal(B, T, C), 2 * normal(B, S, C)
+        padding = torch.arange(S) >= torch.tensor([S, S - 2, S - 1])[:B, None]  # (B, S)
+        for mask, memory_mask, where in (
+            (future(T), None, "with a causal mask (T, T)"),
+            (None, padding[:, None, None], "with a memory_mask (B, 1, 1, S) that blocks padding"),
+            (future(T), padding[:, None, None], "with both masks, (T, T) and (B, 1, 1, S)"),
+            (some_mask(B, 1, T, T), None, "with a mask (B, 1, T, T), one for each sequence"),
+            (None, some_mask(T, S), "with a memory_mask (T, S)"),
+            (some_mask(T, T), some_mask(B, 1, T, S), "with a mask (T, T) and a memory_mask (B, 1, T, S)"),
+            (some_mask(B, H, T, T), None, "with a mask (B, H, T, T), one for each head"),
+            (None, some_mask(B, H, T, S), "with a memory_mask (B, H, T, S), one for each head"),
+            (some_mask(1, 1, T, T), some_mask(1, T, S), "with a mask (1, 1, T, T) and a memory_mask (1, T, S)"),
+            (torch.zeros(T, T, dtype=torch.bool), torch.zeros(T, S, dtype=torch.bool), "with masks that block nothing"),
+            (None, None, "without masks, after calls with some"),
+        ):
+            with student.case():
+                place = f"{where}, for B = {B}, T = {T}, S = {S}"
+                named = {"mask": mask, "memory_mask": memory_mask}
+                kwargs = {name: value for name, value in named.items() if value is not None}
+                got = student.call(module, [x, memory], kwargs, where=place)["value"]
+                same_output(got, _torchs_output(state, H, x, memory, mask, memory_mask), place)
+    for B, T, S in ((1, 4, 5), (3, 1, 6)):
+        with student.case():
+            given = [normal(B, T, 6), 2 * normal(B, S, 6), some_mask(B, 1, T, T), some_mask(B, 1, 1, S)]
+            where = f"with both masks, for B = {B}, T = {T}, S = {S}"
+            same_output(student.value(module, *given, where=where), _torchs_output(state, 2, *given), where)
+    with student.case():
+        where, masks = "with both masks given by position", [future(3), padding[:, None, None]]
+        same_output(
+            student.value(module, x, memory, *masks, where=where), _torchs_output(state, 2, x, memory, *masks), where
+        )
+
+
+def _block_leaks(student: Student) -> None:
+    """With masks, no output depends on later tokens or on padding of the source; all depend on the rest."""
+    module, state, _ = _block(student, 6, 2, 8)
+    x, memory, masks = normal(2, 5, 6), normal(2, 4, 6), [future(5), torch.tensor([False, False, False, True])[None]]
+    masks[1] = masks[1].expand(2, 4)[:, None, None]
+    before = student.value(module, x, memory, *masks)
+    same_output(before, _torchs_output(state, 2, x, memory, *masks))
+    for t in range(1, 5):
+        with student.case():
+            changed = x.clone()
+            changed[:, t] = 3 * normal(2, 6)
+            after = a_tensor(student.value(module, changed, memory, *masks), _OUTPUT)
+            if after.shape != before.shape or not close(after[:, :t], before[:, :t]):
+                raise Wrong(f"With a causal mask, earlier outputs move when token {t} is changed: the future leaks in.")
+            if close(after[:, t:], before[:, t:]):
+                raise Wrong(f"Changing token {t} changes no output at all.")
+    for s in range(4):
+        with student.case():
+            changed = memory.clone()
+            changed[:, s] = 3 * normal(2, 6)
+            after = a_tensor(student.value(module, x, changed, *masks), _OUTPUT)
+            moved = after.shape != before.shape or not close(after, before)
+            if moved and s == 3:
+                raise Wrong(
+                    "Outputs move when a blocked position of memory is changed: padding of the source leaks in."
+                )
+            if not moved and s < 3:
+                raise Wrong(f"Changing position {s} of memory changes no output at all.")
+
+
+def _block_dropout(student: Student) -> None:
+    """Where (nearly) everything is dropped, three norms of x are left.
+
+    With p = 1 − 1e-9 the few hundred numbers that are drawn survive with a probability below 1e-6.
+    """
+    for B, T, S in ((2, 4, 3), (1, 6, 5)):
+        with student.case():
+            x, memory = normal(B, T, 6), normal(B, S, 6)
+            module, state, _ = _block(student, 6, 3, 8, 1 - 1e-9)
+            expected = _decoded(state, 3, x, memory, nothing=True)
+            where = "in training with a dropout close to 1"
+            got = student.call(module, [x, memory], training=True, where=where)["value"]
+            if shape_of(got) == shape_of(expected) and not close(got, expected):
+                raise Wrong(
+                    "In training with a dropout close to 1, only norm3(norm2(norm1(x))) should be left; yours gives "
+                    "something else. Dropout acts on what each of the three parts gives, before it is added, and "
+                    "nowhere on x itself."
+                )
+            same_output(got, expected, where)
+
+
+def _block_modes(student: Student) -> None:
+    x, memory = normal(2, 5, 6), normal(2, 3, 6)
+    for args, training, where in (
+        ([0.9], False, "in evaluation mode with dropout = 0.9"),
+        ([0.0], True, "in training mode with dropout = 0.0"),
+        ([], True, "in training mode with the default dropout of 0"),
+    ):
+        with student.case():
+            module, state, _ = _block(student, 6, 3, 8, *args)
+            answer = student.call(module, [x, memory], where=where, training=training)
+            same_output(answer["value"], _torchs_output(state, 3, x, memory), where)
+            if not training:
+                quietly_called(answer)
+
+
+def _block_gradient(student: Student) -> None:
+    for masks, dtype in (
+        ([], torch.float32),
+        ([future(5), some_mask(2, 1, 1, 3)], torch.float64),
+    ):
+        with student.case():
+            module, state, makers = _block(student, 8, 2, 5, dtype="float64" if dtype == torch.float64 else "")
+            inputs, names = [normal(2, 5, 8, dtype=dtype), normal(2, 3, 8, dtype=dtype)], list(state)
+            where = "with masks" if masks else "without masks"
+            got = student.value(module, *inputs, *masks, where=where)
+            same_output(got, _torchs_output(state, 2, *inputs, *masks), where)
+            expected, upstream = gradients_of(
+                lambda x, memory, *leaves, masks=masks: _decoded(
+                    dict(zip(names, leaves, strict=True)), 2, x, memory, *masks
+                ),
+                [*inputs, *state.values()],
+            )
+            answer = student.call(module, [*inputs, *masks], upstream=upstream, where=where)
+            rough = dtype == torch.float32
+            same_gradients(answer["gradients"].get("inputs", []), expected[:2], ["x", "memory"], where, rough)
+            ours = dict(zip(names, expected[2:], strict=True))
+            mine = [answer["gradients"].get("parameters", {}).get(name) for name in makers]
+            same_gradients(
+                mine, [maker(ours) for maker in makers.values()], [f"`{name}`" for name in makers], where, rough
+            )
+
+
+def _block_manners(student: Student) -> None:
+    x, memory, masks = normal(2, 5, 6), normal(2, 3, 6), [future(5), some_mask(2, 1, 1, 3)]
+    with student.case():
+        module, state, makers = _block(student, 6, 2, 9)
+        other, other_state, _ = _block(student, 6, 2, 9)
+        for given in ([x, memory], [x, memory, *masks]):
+            answer = student.call(module, given)
+            unchanged(answer["inputs"], given, "x, memory or a mask")
+            same_output(answer["value"], _torchs_output(state, 2, *given))
+        same_output(student.value(other, x, memory), _torchs_output(other_state, 2, x, memory), "of a second block")
+        own = {name: maker(state) for name, maker in makers.items()}
+        parameters_unchanged(student, module, own, record=False)
+    with student.case():
+        wide, wide_state, _ = _block(student, 8, 2, 4, dtype="float64")
+        given = [normal(2, 4, 8, dtype=torch.float64), normal(2, 3, 8, dtype=torch.float64), future(4)]
+        same_output(
+            student.value(wide, *given, where="in float64"), _torchs_output(wide_state, 2, *given), "in float64"
+        )
+    with student.case():
+        module, state, _ = _block(student, 6, 2, 9)
+        where = "with slices of tensors, given by name"
+        names = ("memory_mask", "mask", "memory", "x")
+        named = {name: sliced(student, t) for name, t in zip(names, [*reversed(masks), memory, x], strict=True)}
+        got = student.call(module, [], named, where)["value"]
+        same_output(got, _torchs_output(state, 2, x, memory, *masks), where)
+    with student.case():
+        module, state, _ = _block(student, 6, 2, 9)
+        turned = [normal(5, 2, 6).transpose(0, 1), normal(3, 2, 6).transpose(0, 1)]
+        where = "for tensors that are not contiguous"
+        same_output(student.value(module, *turned, where=where), _torchs_output(state, 2, *turned), where)
+    with student.case():
+        module = student.build("DecoderBlock", 6, 2, 9)
+        device_is_kept(student, module, [x, memory])
+        device_is_kept(student, module, [x, memory, *masks])
+
+
+EXERCISE = Exercise(
+    points=8,
+    checks=[
+        Check("self_attn, cross_attn, ff, norm1 to norm3, and nothing else that trains", 1.0, _block_parts),
+        Check("equals nn.TransformerDecoderLayer with the same weights", 2.5, _block_values),
+        Check("mask for self-attention, memory_mask for cross-attention", 1.5, _block_masks, further=True),
+        Check("nothing leaks from later tokens or from padding", 0.75, _block_leaks),
+        Check("dropout acts on the three parts, not on x", 0.5, _block_dropout),
+        Check("no dropout in evaluation, nor with dropout = 0", 0.5, _block_modes, further=True),
+        Check("gradients reach x, memory and every parameter", 0.75, _block_gradient, further=True),
+        Check("inputs unchanged, blocks independent, float64, device", 0.5, _block_manners, further=True),
+    ],
+    working=r"""
+from torch import nn
+
+class DecoderBlock(nn.Module):
+    def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0):
+        super().__init__()
+        self.num_heads = num_heads
+        self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
+        self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
+        self.ff = nn.Sequential(
+            nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)
+        )
+        self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(embed_dim) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+
+    def attend(self, attn, x, context, mask):
+        if mask is not None:
+            mask = mask.expand(x.shape[0], self.num_heads, x.shape[1], context.shape[1]).flatten(0, 1)
+        return self.dropout(attn(x, context, context, attn_mask=mask, need_weights=False)[0])
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        x = self.norm1(x + self.attend(self.self_attn, x, x, mask))
+        x = self.norm2(x + self.attend(self.cross_attn, x, memory, memory_mask))
+        return self.norm3(x + self.ff(x))
+""",
+    takes="tensor",
+    gives="tensor",
+    slips=(
+        "nothing_returned",
+        "gradient_cut_off",
+        "input_changed",
+        "single_precision",
+        "double_precision",
+        "single_precision_inside",
+        "squeezed",
+        "rounded",
+        "list_returned",
+        "array_returned",
+        "global_generator",
+    ),
+    wrong=r"""
+cross_attention_missing: Cross-attention is not used, so memory makes no difference: between self-attention and ff, x attends to memory.
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(x)
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))  # queries x, the rest memory =>
+cross_attends_to_itself: Cross-attention takes its keys and values from x: they come from memory (context=memory), only the queries come from x.
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x) || self.cross_attn(x, memory_mask) || self.cross_attn(x, mask)
+cross_roles_swapped: Queries and context are the wrong way round in cross-attention: x asks (queries), memory answers (keys and values).
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory, memory_mask, context=x) || self.cross_attn(memory, context=x)
+attention_arguments_swapped: memory is passed where attention takes its mask: it is called as attn(x, mask, context), so cross_attn(x, memory_mask, memory).
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory, memory_mask) || self.cross_attn(x, memory)
+memory_attends_to_itself: Cross-attention takes its queries from memory as well: they come from x.
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory, memory_mask, context=memory)
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(memory)
+keys_and_values_differ: Keys come from one sequence and values from another: in cross-attention both come from memory.
+- self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
+  self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory, x)[0]
+- self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
+  self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, x, memory)[0]
+self_attends_to_memory: Self-attention takes its keys and values from memory: in self-attention all three come from x.
+- self.self_attn(x, mask) => self.self_attn(x, mask, memory) || self.self_attn(x, memory_mask, memory) || self.self_attn(x, None, memory)
+self_attention_missing: Self-attention is not used: the block begins with it.
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm1(x)
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask)))  # (B, T, C): what has been written =>
+attentions_swapped: The two attentions are swapped: self_attn reads x, cross_attn reads memory (each has weights of its own).
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm1(x + self.dropout(self.cross_attn(x, mask)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(x + self.dropout(self.self_attn(x, memory_mask, context=memory)))
+cross_attention_first: Cross-attention comes before self-attention: first self-attention, then cross-attention, then ff.
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm1(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(x + self.dropout(self.self_attn(x, mask)))
+- norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory => norm1(x + self.dropout(self.self_attn(x, mask
+feed_forward_early: The feed-forward network stands in the wrong place (before cross-attention, or first): it comes last.
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm3(x + self.dropout(self.ff(x)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(x + self.dropout(self.ff(x)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+one_attention_for_both: One attention does both jobs: self_attn and cross_attn have weights of their own.
+- self.cross_attn(x, memory_mask, context=memory) => self.self_attn(x, memory_mask, context=memory)
+- self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = self.self_attn
+- self.self_attn(x, mask) => self.cross_attn(x, mask)
+in_parallel: Both attentions start from the same x and their results are added together: cross-attention reads what comes out of norm1.
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => y = self.norm1(x + self.dropout(self.self_attn(x, mask)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(y + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm1(x + self.dropout(self.self_attn(x, mask)) + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(x)
+memory_added: memory is added to x, or appended to it: cross-attention is the only way from memory to x.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          x = x + memory
+- self.cross_attn(x, memory_mask, context=memory) => memory || memory.mean(dim=1, keepdim=True)
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) =>
+      x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+      x = torch.cat([memory, x], dim=1)
+feed_forward_missing: The feed-forward network is not used.
+- return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(x) || return x
+residual_missing: x is not added to what a part gives (no residual connection): norm(x + part(x)), three times.
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm1(self.dropout(self.self_attn(x, mask)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(self.dropout(self.ff(x)))
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm1(self.dropout(self.self_attn(x, mask)))
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+- return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(self.dropout(self.ff(x)))
+residual_from_the_start: The block's own input is added again later on: each residual connection goes around one part only, from what went into that
+    part.
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) =>
+      start = x
+      x = self.norm1(x + self.dropout(self.self_attn(x, mask)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(start + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(start + self.dropout(self.ff(x)))
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) =>
+      start = x
+      x = self.norm1(x + self.dropout(self.self_attn(x, mask)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(start + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) =>
+      start = x
+      x = self.norm1(x + self.dropout(self.self_attn(x, mask)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(start + self.dropout(self.ff(x)))
+residual_of_memory: memory is added where x should be: the residual connection of cross-attention goes around it, from x.
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(memory + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+pre_norm: The norms stand before the parts (pre-norm): here they come after each sum, norm(x + part(x)), as in 2017.
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = x + self.dropout(self.self_attn(self.norm1(x), mask))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = x + self.dropout(self.cross_attn(self.norm2(x), memory_mask, context=memory))
+  return self.norm3(x + self.dropout(self.ff(x))) => return x + self.dropout(self.ff(self.norm3(x)))
+part_normalised: The norm is applied to what a part gives, before it is added: it is the *sum* that is normalised.
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = x + self.norm1(self.dropout(self.self_attn(x, mask)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = x + self.norm2(self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return x + self.norm3(self.dropout(self.ff(x)))
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = x + self.norm2(self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+norm_missing: A norm is not applied: each of the three sums is followed by its own.
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = x + self.dropout(self.self_attn(x, mask))
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = x + self.dropout(self.cross_attn(x, memory_mask, context=memory))
+- return self.norm3(x + self.dropout(self.ff(x))) => return x + self.dropout(self.ff(x))
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = x + self.dropout(self.self_attn(x, mask))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = x + self.dropout(self.cross_attn(x, memory_mask, context=memory))
+norm_used_twice: One norm is used in several places: norm1 belongs to self-attention, norm2 to cross-attention, norm3 to ff.
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm1(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+- return self.norm3(x + self.dropout(self.ff(x))) => return self.norm2(x + self.dropout(self.ff(x)))
+- return self.norm3(x + self.dropout(self.ff(x))) => return self.norm1(x + self.dropout(self.ff(x)))
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm1(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.norm1(x + self.dropout(self.ff(x)))
+- self.norm2 = nn.LayerNorm(embed_dim) => self.norm2 = self.norm1
+- self.norm1 = nn.LayerNorm(embed_dim) => self.norm1, self.norm2, self.norm3 = [nn.LayerNorm(embed_dim)] * 3
+  self.norm2 = nn.LayerNorm(embed_dim) => pass
+  self.norm3 = nn.LayerNorm(embed_dim) => pass
+- self.norm3 = nn.LayerNorm(embed_dim) => self.norm3 = self.norm2
+norms_out_of_order (slip): The norms are in another order: norm1 after self-attention, norm2 after cross-attention, norm3 after ff.
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm3(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.norm2(x + self.dropout(self.ff(x)))
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm2(x + self.dropout(self.self_attn(x, mask)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm1(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm3(x + self.dropout(self.self_attn(x, mask)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.norm1(x + self.dropout(self.ff(x)))
+memory_normalised: memory is normalised (or dropped out): it is used as it comes from the encoder.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          memory = F.layer_norm(memory, memory.shape[-1:])
+- context=memory => context=self.norm2(memory)
+masks_ignored: The masks (or one of them) are not passed on to the attention.
+- self.self_attn(x, mask) => self.self_attn(x)
+  self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, None, memory)
+mask_ignored: mask is not passed on to self-attention, so every token sees the ones after it.
+- self.self_attn(x, mask) => self.self_attn(x)
+memory_mask_ignored: memory_mask is not passed on to cross-attention, so it reads the padding of the source.
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, None, memory)
+masks_swapped (slip): The masks are swapped: mask (T, T) is for self-attention, memory_mask (T, S) for cross-attention.
+- self.self_attn(x, mask) => self.self_attn(x, memory_mask)
+  self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, mask, memory)
+- mask=None, memory_mask=None => memory_mask=None, mask=None
+mask_for_both: mask is used in cross-attention too: it has a mask of its own, memory_mask. A translation may look at the whole source.
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, mask, memory)
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory_mask if mask is None or mask.shape[-1] != memory.shape[1] else mask if memory_mask is None else mask | memory_mask, memory)
+memory_mask_for_both: memory_mask is used in self-attention: it belongs to cross-attention, mask to self-attention.
+- self.self_attn(x, mask) => self.self_attn(x, memory_mask)
+mask_inverted (slip): A mask is turned round: True means blocked, here as in nn.MultiheadAttention.
+- self.self_attn(x, mask) => self.self_attn(x, None if mask is None else ~mask)
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, None if memory_mask is None else ~memory_mask, memory)
+- self.self_attn(x, mask) => self.self_attn(x, None if mask is None else ~mask)
+  self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, None if memory_mask is None else ~memory_mask, memory)
+mask_made_numbers: A mask is turned into the numbers 0 and 1, which are added to the scores: it stays boolean, True = blocked.
+- self.self_attn(x, mask) => self.self_attn(x, None if mask is None else mask.to(x.dtype))
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, None if memory_mask is None else memory_mask.to(x.dtype), context=memory)
+cross_only_with_a_mask: Cross-attention happens only if there is a memory_mask: None means that nothing is blocked.
+- x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) =>
+      if memory_mask is not None:
+          x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory)))
+always_causal: A causal mask is made inside, whatever mask says: the block blocks what the masks it is given block, no more.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          if mask is None:
+              mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1)
+masks_as_torch_wants_them: nn.MultiheadAttention is given the masks as they come: it wants (T, S) or (B·H, T, S), and rejects (B, 1, T, S). Attention,
+    which is given, sees to it.
+- self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
+  self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
+  self.self_attn(x, mask) => self.self_attn(x, x, x, attn_mask=mask)[0]
+  self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory, memory, attn_mask=memory_mask)[0]
+batch_not_first (slip): nn.MultiheadAttention without batch_first=True takes the first dimension for the tokens: (B, T, C) needs batch_first=True.
+- self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = nn.MultiheadAttention(embed_dim, num_heads)
+  self.self_attn(x, mask) => self.self_attn(x, x, x)[0]
+- self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = nn.MultiheadAttention(embed_dim, num_heads)
+  self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads)
+  self.self_attn(x, mask) => self.self_attn(x, x, x, attn_mask=mask)[0]
+  self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory, memory, attn_mask=memory_mask)[0]
+pair_not_unpacked (slip): nn.MultiheadAttention returns a pair (output, weights): take the first.
+- self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)
+  self.self_attn(x, mask) => self.self_attn(x, x, x, attn_mask=mask)
+other_names (slip): The parts have other names: they are called self_attn, cross_attn, ff, norm1, norm2 and norm3.
+- self.cross_attn = Attention(embed_dim, num_heads) => self.multihead_attn = Attention(embed_dim, num_heads)
+  self.cross_attn(x, memory_mask, context=memory) => self.multihead_attn(x, memory_mask, context=memory)
+- self.ff => self.feed_forward
+- self.norm1 => self.ln1
+  self.norm2 => self.ln2
+  self.norm3 => self.ln3
+- |
+  class DecoderBlock(nn.TransformerDecoderLayer):
+      def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0):
+          super().__init__(embed_dim, num_heads, ff_dim, dropout, batch_first=True)
+
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          return super().forward(x, memory, tgt_mask=mask, memory_mask=memory_mask)
+one_head (slip): num_heads does not reach the attention (or only one of the two): Attention(embed_dim, num_heads).
+- self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = Attention(embed_dim, 1)
+  self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = Attention(embed_dim, 1)
+- self.self_attn = Attention(embed_dim, num_heads) => self.self_attn = Attention(embed_dim, 1)
+- self.cross_attn = Attention(embed_dim, num_heads) => self.cross_attn = Attention(embed_dim, 1)
+ff_dim_ignored: ff_dim is not used: the hidden width is the ff_dim that is given (not 4 * embed_dim), in ff alone.
+- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, 4 * embed_dim), nn.ReLU(), nn.Linear(4 * embed_dim, embed_dim))
+- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, embed_dim), nn.ReLU(), nn.Linear(embed_dim, embed_dim))
+no_activation: ff has no ReLU between its two layers (or another activation, or one more after them).
+- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim))
+- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.GELU(), nn.Linear(ff_dim, embed_dim))
+- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim), nn.ReLU())
+- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.Tanh(), nn.Linear(ff_dim, embed_dim))
+no_biases (slip): ff has no biases: nn.Linear with its default bias.
+- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim, bias=False), nn.ReLU(), nn.Linear(ff_dim, embed_dim, bias=False))
+norm_inside_ff: There are parts too many (a fourth norm, say): three norms, one after each part, are all.
+- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) => self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim), nn.LayerNorm(embed_dim))
+- self.dropout = nn.Dropout(dropout) =>
+      self.dropout = nn.Dropout(dropout)
+      self.norm4 = nn.LayerNorm(embed_dim)
+- self.dropout = nn.Dropout(dropout) =>
+      self.dropout = nn.Dropout(dropout)
+      self.out = nn.Linear(embed_dim, embed_dim)
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.out(self.norm3(x + self.dropout(self.ff(x))))
+norm_of_another_kind (slip): A norm is of another kind or eps: nn.LayerNorm(embed_dim), with its default eps.
+- self.norm2 = nn.LayerNorm(embed_dim) => self.norm2 = nn.LayerNorm(embed_dim, eps=0.1) || self.norm2 = nn.LayerNorm(embed_dim, dropout)
+- self.norm2 = nn.LayerNorm(embed_dim) => self.norm2 = nn.BatchNorm1d(embed_dim)
+- self.norm3(x + self.dropout(self.ff(x))) => (lambda y: F.layer_norm(y, y.shape[-2:]) * self.norm3.weight + self.norm3.bias)(x + self.dropout(self.ff(x)))
+norm_is_not_layer_norm: The norms are not layer norms over embed_dim features: nn.LayerNorm(embed_dim), three of them.
+- self.norm1 = nn.LayerNorm(embed_dim) => self.norm1 = nn.LayerNorm(embed_dim, elementwise_affine=False)
+  self.norm2 = nn.LayerNorm(embed_dim) => self.norm2 = nn.LayerNorm(embed_dim, elementwise_affine=False)
+  self.norm3 = nn.LayerNorm(embed_dim) => self.norm3 = nn.LayerNorm(embed_dim, elementwise_affine=False)
+- self.norm1 = nn.LayerNorm(embed_dim) => self.norm1 = nn.LayerNorm(ff_dim)
+  self.norm2 = nn.LayerNorm(embed_dim) => self.norm2 = nn.LayerNorm(ff_dim)
+  self.norm3 = nn.LayerNorm(embed_dim) => self.norm3 = nn.LayerNorm(ff_dim)
+layers_in_a_list: Layers stand in a Python list (or inside a lambda), where nn.Module does not find their parameters: nn.Sequential or nn.ModuleList.
+- self.ff = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim)) =>
+      layers = [nn.Linear(embed_dim, ff_dim), nn.Linear(ff_dim, embed_dim)]
+      self.ff = lambda x: layers[1](layers[0](x).relu())
+made_in_forward: A part is made anew in every forward pass, so nothing that is learned or loaded is ever used: make parts in __init__.
+- self.cross_attn(x, memory_mask, context=memory) => Attention(x.shape[-1], self.cross_attn.inner.num_heads).to(x)(x, memory_mask, context=memory)
+- return self.norm3(x + self.dropout(self.ff(x))) => return nn.LayerNorm(x.shape[-1]).to(x)(x + self.dropout(self.ff(x)))
+no_dropout: Dropout is missing after one of the three parts (or after all): it acts on what a part gives, before it is added.
+- self.dropout(self.self_attn(x, mask)) => self.self_attn(x, mask)
+  self.dropout(self.cross_attn(x, memory_mask, context=memory)) => self.cross_attn(x, memory_mask, context=memory)
+  self.dropout(self.ff(x)) => self.ff(x)
+- self.dropout(self.self_attn(x, mask)) => self.self_attn(x, mask)
+- self.dropout(self.cross_attn(x, memory_mask, context=memory)) => self.cross_attn(x, memory_mask, context=memory)
+- self.dropout(self.ff(x)) => self.ff(x)
+dropout_on_the_sum: Dropout acts on the sum or on the result: it acts on what a part gives, before x is added.
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.norm1(self.dropout(x + self.self_attn(x, mask)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.norm2(self.dropout(x + self.cross_attn(x, memory_mask, context=memory)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(self.dropout(x + self.ff(x)))
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => x = self.dropout(self.norm1(x + self.self_attn(x, mask)))
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) => x = self.dropout(self.norm2(x + self.cross_attn(x, memory_mask, context=memory)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return self.dropout(self.norm3(x + self.ff(x)))
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          x = self.dropout(x)
+dropout_in_evaluation: Dropout is at work in evaluation mode too: F.dropout needs `training=self.training`; nn.Dropout sees to it by itself.
+- self.dropout = nn.Dropout(dropout) => self.p = dropout
+  self.dropout( => F.dropout(p=self.p, input=
+dropout_keeps (slip): `dropout` is taken for the probability of keeping: it is that of dropping, as in nn.Dropout.
+- self.dropout = nn.Dropout(dropout) => self.dropout = nn.Dropout(1 - dropout)
+dropout_fixed (slip): The probability of dropout is a fixed number, or its default is not 0.
+- self.dropout = nn.Dropout(dropout) => self.dropout = nn.Dropout(0.1) || self.dropout = nn.Dropout()
+- dropout=0.0 => dropout=0.1
+arguments_reordered (slip): The parameters of `__init__` are not (embed_dim, num_heads, ff_dim, dropout=0.0), in this order and with these names.
+- embed_dim, num_heads, ff_dim, dropout=0.0 => embed_dim, ff_dim, num_heads, dropout=0.0 || embed_dim, num_heads, ff_dim, dropout
+- embed_dim, num_heads, ff_dim, dropout=0.0 => d_model, nhead, ff_dim, dropout=0.0
+  super().__init__() =>
+      super().__init__()
+      embed_dim, num_heads = d_model, nhead
+memory_first: The parameters of `forward` are not (x, memory, mask=None, memory_mask=None): x first, then memory.
+- (self, x, memory, mask=None, memory_mask=None) => (self, memory, x, mask=None, memory_mask=None)
+masks_required (slip): mask and memory_mask are required: their default is None.
+- mask=None, memory_mask=None => mask, memory_mask || mask, memory_mask=None
+mask_shapes: Some shapes of masks are cut down or refused: they broadcast to (B, H, T, T) and (B, H, T, S), one for each head among them. Hand them on.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          mask = None if mask is None else mask[:, :1] if mask.dim() == 4 else mask
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          memory_mask = None if memory_mask is None else memory_mask[:, :1] if memory_mask.dim() == 4 else memory_mask
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          assert memory_mask is None or memory_mask.dim() != 3
+mask_not_for_one: The masks are not used for a single sequence, or for a single token: what they block is blocked there, too.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          mask, memory_mask = (mask, memory_mask) if len(x) > 1 else (None, None)
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          mask, memory_mask = (mask, memory_mask) if x.shape[1] > 1 else (None, None)
+size_limited: Sizes of real use are refused or cut off: hundreds of tokens, 12 heads, 16 sequences are common, and any number is allowed.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          memory = memory[:, :512]
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          assert x.shape[1] <= 256
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          assert x.shape[2] <= 256
+beginning_of_memory: The numbers are read from the beginning of the memory that a tensor lies in: a slice lies further on. Take the tensor itself.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          memory = torch.as_strided(memory, memory.shape, memory.stride(), 0)
+view_needed (slip): The code takes the numbers in the order in which they lie in memory, which fails (or is wrong) for a tensor that was transposed before.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          x, memory = x.view(-1).view(x.shape), memory.view(-1).view(memory.shape)
+other_signature (slip): A parameter of forward has another name than in the signature: forward(x, memory, mask=None, memory_mask=None).
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, tokens, context, mask=None, context_mask=None):
+          x, memory, memory_mask = tokens, context, context_mask
+frozen: Parameters do not train (requires_grad=False).
+- self.dropout = nn.Dropout(dropout) =>
+      self.dropout = nn.Dropout(dropout)
+      self.requires_grad_(False)
+- self.dropout = nn.Dropout(dropout) =>
+      self.dropout = nn.Dropout(dropout)
+      self.cross_attn.requires_grad_(False)
+device_not_kept: A tensor is made without `device=…`, so this fails on a GPU.
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          x = x + torch.zeros(x.shape[1:], dtype=x.dtype)
+more_than_one_returned (slip): More than one thing is returned: forward gives one tensor of x's shape.
+- return self.norm3(x + self.dropout(self.ff(x))) => return self.norm3(x + self.dropout(self.ff(x))), memory
+memory_returned (missed): The result has the shape of memory (or is memory): the block gives a new x, of x's shape.
+- return self.norm3(x + self.dropout(self.ff(x))) => return memory
+no_super (missed): `super().__init__()` is missing: nn.Module must be set up before parts can be assigned.
+- super().__init__() =>
+not_a_module (missed): The class does not inherit from nn.Module: its parameters cannot be found, moved, saved or trained.
+- class DecoderBlock(nn.Module) => class DecoderBlock
+  super().__init__() =>
+  def forward => def __call__
+forward_misspelt (missed): There is no method `forward`: nn.Module calls the method of exactly this name.
+- def forward => def foward
+input_changed:
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) =>
+      x += self.dropout(self.self_attn(x, mask))
+      x = self.norm1(x)
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          memory.data.mul_(1.0).add_(1e-3)
+gradient_cut_off:
+- context=memory => context=memory.detach()
+- self.self_attn(x, mask) => self.self_attn(x.detach(), mask)
+- self.cross_attn(x, memory_mask, context=memory) => self.cross_attn(x, memory_mask, context=memory).detach()
+single_precision:
+- def forward(self, x, memory, mask=None, memory_mask=None): =>
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          x = x.float()
+""",
+    right=r"""
+own_attention:
+- |
+  class MultiHead(nn.Module):
+      def __init__(self, embed_dim, num_heads):
+          super().__init__()
+          self.H = num_heads
+          self.q_proj = nn.Linear(embed_dim, embed_dim)
+          self.k_proj = nn.Linear(embed_dim, embed_dim)
+          self.v_proj = nn.Linear(embed_dim, embed_dim)
+          self.out_proj = nn.Linear(embed_dim, embed_dim)
+
+      def forward(self, x, mask=None, context=None):
+          context = x if context is None else context
+          q, k, v = [
+              y.unflatten(-1, (self.H, -1)).transpose(1, 2)
+              for y in (self.q_proj(x), self.k_proj(context), self.v_proj(context))
+          ]
+          scores = q @ k.mT / q.shape[-1] ** 0.5
+          if mask is not None:
+              scores = scores.masked_fill(mask, -torch.inf)
+          return self.out_proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+  class FeedForward(nn.Module):
+      def __init__(self, C, hidden, p):
+          super().__init__()
+          self.w2, self.w1, self.p = nn.Linear(hidden, C), nn.Linear(C, hidden), nn.Dropout(p)
+
+      def forward(self, x):
+          return self.p(self.w2(self.p(F.relu(self.w1(x)))))
+
+
+  class DecoderBlock(nn.Module):
+      def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0):
+          super().__init__()
+          self.norm1, self.norm2, self.norm3 = [nn.LayerNorm(embed_dim) for _ in range(3)]
+          self.dropout1, self.dropout2 = nn.Dropout(dropout), nn.Dropout(dropout)
+          self.self_attn = MultiHead(embed_dim, num_heads)
+          self.cross_attn = MultiHead(embed_dim, num_heads)
+          self.ff = FeedForward(embed_dim, ff_dim, dropout)
+
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          a = self.self_attn(x, mask=mask)
+          x = self.norm1(self.dropout1(a) + x)
+          b = self.cross_attn(x, context=memory, mask=memory_mask)
+          x = self.norm2(self.dropout2(b) + x)
+          return self.norm3(self.ff(x) + x)
+torchs_attention_inside:
+- |
+  class DecoderBlock(nn.Module):
+      def __init__(self, embed_dim, num_heads, ff_dim, dropout=0.0):
+          super().__init__()
+          self.heads = num_heads
+          self.self_attn = nn.MultiheadAttention(embed_dim, num_heads, dropout, batch_first=True)
+          self.cross_attn = nn.MultiheadAttention(embed_dim, num_heads, dropout, batch_first=True)
+          self.ff = nn.Sequential(
+              nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(ff_dim, embed_dim), nn.Dropout(dropout)
+          )
+          self.norm1 = nn.LayerNorm(embed_dim)
+          self.norm2 = nn.LayerNorm(embed_dim)
+          self.norm3 = nn.LayerNorm(embed_dim)
+          self.drop = nn.Dropout(dropout)
+
+      def per_head(self, mask, B, T, S):
+          if mask is None:
+              return None
+          while mask.dim() < 4:
+              mask = mask.unsqueeze(0)
+          return mask.expand(B, self.heads, T, S).reshape(B * self.heads, T, S)
+
+      def forward(self, x, memory, mask=None, memory_mask=None):
+          B, T, _ = x.shape
+          S = memory.shape[1]
+          y, _ = self.self_attn(x, x, x, attn_mask=self.per_head(mask, B, T, T))
+          x = self.norm1(x + self.drop(y))
+          y, _ = self.cross_attn(query=x, key=memory, value=memory, attn_mask=self.per_head(memory_mask, B, T, S))
+          x = self.norm2(x + self.drop(y))
+          return self.norm3(x + self.ff(x))
+functional_dropout:
+- self.dropout = nn.Dropout(dropout) => self.p = dropout
+  self.dropout(self.self_attn(x, mask)) => F.dropout(self.self_attn(x, mask=mask), self.p, self.training)
+  self.dropout(self.cross_attn(x, memory_mask, context=memory)) => F.dropout(self.cross_attn(x, memory_mask, context=memory), self.p, self.training)
+  self.dropout(self.ff(x)) => F.dropout(self.ff(x), self.p, self.training)
+one_helper:
+- x = self.norm1(x + self.dropout(self.self_attn(x, mask))) => parts = [lambda x: self.self_attn(x, mask), lambda x: self.cross_attn(x, memory_mask, memory), self.ff]
+  x = self.norm2(x + self.dropout(self.cross_attn(x, memory_mask, context=memory))) =>
+      for part, norm in zip(parts, (self.norm1, self.norm2, self.norm3)):
+          x = norm(x + self.dropout(part(x)))
+  return self.norm3(x + self.dropout(self.ff(x))) => return x
+""",
+)
