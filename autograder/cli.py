@@ -19,10 +19,10 @@ from rich.table import Table
 from tqdm.auto import tqdm
 
 from . import __version__
-from .spec.course import course, exercise, exercises, notebooks, without_markers
+from .spec.course import course, exercise, exercises, notebook_path, notebooks, root, without_markers
 from .spec.exercise import Exercise
 
-ROOT = course().root
+ROOT = root()
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
 console = Console(width=None if sys.stdout.isatty() else 150)
 
@@ -344,7 +344,7 @@ def run_solutions(
     from .authoring import run
 
     for notebook in map(_notebook, wanted or notebooks()):
-        seconds = run(ROOT / "solutions" / notebook / f"{notebook}.ipynb")
+        seconds = run(notebook_path(notebook))
         console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
 
 
@@ -357,7 +357,7 @@ def check_gpt2(
 
     from .authoring import check_claims, fetch
 
-    [path] = [ROOT / "solutions" / name / f"{name}.ipynb" for name in notebooks() if name.endswith("gpt2")]
+    [path] = [notebook_path(name) for name in notebooks() if name.endswith("gpt2")]
     if not Path(model).is_dir():
         try:
             fetch(model, path)
@@ -391,7 +391,7 @@ def release(
 
     chosen = list(map(_notebook, wanted or notebooks()))
     for notebook in chosen:
-        path = ROOT / "solutions" / notebook / f"{notebook}.ipynb"
+        path = notebook_path(notebook)
         if tidy(path):
             console.print(f"{notebook}: tidied", highlight=False)
         for file in put_beside(path):

@@ -20,7 +20,8 @@ from .files import MANIFESTS, Written, files, hashes, listed, read_manifest, wri
 from .nbgrader_plugin.converters import release
 from .nbgrader_plugin.report.terminal import Result, collect, marks_table
 from .sample_class import Submission, sample_class, submitted_notebook
-from .spec.course import course, notebooks
+from .spec.course import notebooks
+from .spec.course import root as course_root
 
 CLASSROOM = "classroom/demo"
 RELEASE = f"{CLASSROOM}/course"
@@ -31,7 +32,7 @@ MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db"
 
 def run(console: Console, no_sandbox: bool = False) -> bool:
     """Whether every mark is what the sample class deserves. Raises Written where somebody wrote in classroom/demo."""
-    root = course().root
+    root = course_root()
     classroom = root / CLASSROOM
     bar = progress(console)
     wrong = 0

@@ -33,7 +33,7 @@ from .files import (
     write_whole,
     written,
 )
-from .spec.course import MARKERS, course, home, notebooks
+from .spec.course import MARKERS, course, home, notebooks, root
 from .workload import minutes_of
 
 SETTINGS = ".jupyter"  # JupyterLab's, for this course only; `environment.yml` says where they are
@@ -194,7 +194,7 @@ def main() -> None:
         sys.exit("Name the file to write: python -m autograder.handout students.zip")
     goal = Path(sys.argv[1])
     try:
-        count = write_zip(course().root, goal)
+        count = write_zip(root(), goal)
     except NotReady as reason:
         sys.exit(str(reason))
     print(f"{goal}: {count} files, {goal.stat().st_size / 2**20:.1f} MiB")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from .spec.course import course, exercises, notebooks, questions
+from .spec.course import exercises, notebook_path, notebooks, questions
 
 TIME = re.compile(r"\*\*Time:?\*\*:? about (\d+) minutes")
 BOX = re.compile(r"^> · (\d+) points? · (\w+) · (\d+) minutes$", re.MULTILINE)
@@ -57,7 +57,7 @@ def minutes_of(opening: str) -> int | None:
 
 def notebook(name: str, root: Path | None = None) -> Notebook:
     """A notebook of the checkout at `root` (the course's own, if none is given)."""
-    path = (root or course().root) / "solutions" / name / f"{name}.ipynb"
+    path = root / "solutions" / name / f"{name}.ipynb" if root else notebook_path(name)
     cells = nbformat.read(path, as_version=4).cells
     minutes = minutes_of(cells[0].source)
     if minutes is None:

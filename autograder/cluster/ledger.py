@@ -19,11 +19,12 @@ from importlib import metadata
 from pathlib import Path
 
 from ..judge.diagnosis import mistake_costs
-from ..spec.course import course, folder_of, home, notebooks, release
+from ..spec.course import course, home, release, root, sources, topics_of
 from .tasks import Submission
 
 FOLDER = "marked"
 HISTORY = "history.jsonl"
+ENGINE = Path(autograder.__path__[0])
 LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgrader", "nbconvert", "nbformat")
 
 
@@ -40,14 +41,12 @@ def key_of(submission: Submission, environment: str) -> str:
 @functools.cache
 def environment_of(assignment: str) -> str:
     """Everything else: the assignment as written and as released, the exercises, the engine, the libraries."""
-    root = course().root
     found = hashlib.sha256()
-    settings = [root / "nbgrader_config.py", root / mistake_costs.FILE]
-    places = [root / "solutions" / assignment, release() / assignment, *settings]
-    package = Path(__file__).parents[1]
-    others = {home() / folder_of(notebook) for notebook in notebooks() if notebook != assignment}
-    engine = (path for path in package.rglob("*.py") if not others & {*path.parents})
-    for path in sorted([path for place in places for path in _within(place)] + list(engine)):
+    settings = [root() / "nbgrader_config.py", root() / mistake_costs.FILE]
+    places = [sources() / assignment, release() / assignment, *settings]
+    others = {home() / topic for topic in set(course().topics) - set(topics_of(assignment))}
+    code = [path for place in (ENGINE, home()) for path in place.rglob("*.py") if not others & {*path.parents}]
+    for path in sorted([path for place in places for path in _within(place)] + code):
         found.update(f"\0{path.name}\0".encode())
         found.update(path.read_bytes())
     found.update("\n".join(f"{name} {metadata.version(name)}" for name in LIBRARIES).encode())

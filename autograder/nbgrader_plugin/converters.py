@@ -14,7 +14,7 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import SAWarning
 
-from ..spec.course import course
+from ..spec.course import root
 from .release.generate import WouldOverwrite, look_first, make_known
 
 
@@ -24,7 +24,7 @@ def settings(classroom: str) -> NbGraderApp:
     # nbgrader makes submissions by objects that know their parents before these know them; for its authors to mend
     warnings.filterwarnings("ignore", category=SAWarning, module=r"nbgrader\.")
     app = NbGraderApp()
-    with contextlib.chdir(course().root):  # where it looks for its configuration
+    with contextlib.chdir(root()):  # where it looks for its configuration
         app.initialize([])
     for handler in list(app.log.handlers):  # what it logs is kept, and shown if something stops
         app.log.removeHandler(handler)

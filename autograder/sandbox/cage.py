@@ -245,11 +245,8 @@ def visible() -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def hidden(private: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Folders that lie inside what is shown and are yet nobody's business: this package, its checkout, `private`."""
-    package = Path(__file__).resolve().parents[1]
-    wishes = [str(package), *map(os.path.realpath, private)]
-    if (package.parent / "nbgrader_config.py").exists():
-        wishes.append(str(package.parent))
+    """Return those of the `private` folders that lie inside what is shown."""
+    wishes = [*map(os.path.realpath, private)]
     tops = [top for top, _ in visible()]
     inside = [wish for wish in wishes if any(wish.startswith(top + "/") for top in tops)]
     return tuple(wish for wish in inside if not any(f"{top}/".startswith(f"{wish}/") for top in tops))

@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+import autograder
+
+PACKAGE_ROOT = Path(autograder.__path__[0]).resolve().parent
 FROM_GRADER = ("LANG", "LC_ALL", "TZ")  # the only ones whose values are the grader's
 FIXED = {
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",

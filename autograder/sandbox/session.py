@@ -22,6 +22,7 @@ from . import environment, selftest
 from .cage import copy_files
 from .limits import CellResult, Limits, SandboxError
 from .monitor import INTERRUPT
+from .private import private_folders
 
 MAX_MESSAGES = 200_000  # of one cell; a loop that displays something each time sends far fewer before it is cut
 MAX_HEADER = 4 * 2**20  # bytes of a reply that are text: numbers come beside it
@@ -59,7 +60,7 @@ class Template:
         """
         self.prove()
         paths: dict[str, Any] = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
-        paths["private"] = [os.path.expanduser("~"), os.getcwd()]
+        paths["private"] = [os.path.expanduser("~"), os.getcwd(), *private_folders()]
         for attempt in (1, 2):
             channel = self._running()
             (mine, theirs), (leash, collar) = socket.socketpair(), socket.socketpair()

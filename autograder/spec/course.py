@@ -1,8 +1,8 @@
-"""The course that is marked: its exercises and questions by name, their references, and what its notebooks give.
+"""Find the course that is marked: its exercises and questions by name, their references, what its notebooks give.
 
-The engine knows no course. It takes the package that AUTOGRADER_COURSE names: a folder for each notebook, a room for
-each exercise in it (`05_attention/softmax.py` for `softmax` in notebook `05-attention`), and the questions. What an
-exercise asks for (the reference) and what a notebook gives is read from the solution notebooks.
+A course is a package with a folder for each topic and a module for each exercise in it (`attention/softmax.py`). The
+solution notebooks say the rest: an exercise belongs to the notebook in which a solution cell bears its name, that cell
+is its reference, and locked cells are what answers may build on.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import ast
 import functools
 import importlib
 import json
-import os
+import re
 from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -20,6 +21,10 @@ from typing import Any
 from .exercise import Exercise, Question
 
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
+SETTINGS = "nbgrader_config.py"
+GROUP = "autograder.courses"  # of entry points
+NOT_EXERCISES = ("__init__", "common", "questions")
+GRADE_ID = re.compile(rb'"grade_id": "(\w+)"')  # in a notebook's JSON; inside texts, quotation marks are escaped
 
 
 @dataclass(frozen=True)
@@ -27,8 +32,9 @@ class Course:
     """What the engine must know of a course besides its exercises."""
 
     title: str
-    root: Path  # of the checkout: solutions/, the release, a term's data
+    package: str  # in which its topics lie
     notebooks: tuple[str, ...]  # in the order of the course
+    topics: tuple[str, ...]  # folders of the package that hold exercises
     imports: str  # names that answers may use without importing them
     preload: tuple[str, ...]  # modules that notebooks use, for the warm template
     libraries: frozenset[str] = (
@@ -37,20 +43,84 @@ class Course:
     commonest: tuple[tuple[str, str], ...] = ()  # (exercise, mistake), for the table of what mistakes cost
 
 
+class NoCourse(Exception):
+    """Say which course was looked for, and what to do."""
+
+
+# --- where it is ------------------------------------------------------------------------------------------------------
+
+
 @functools.cache
+def course() -> Course:
+    """Return the course that the nearest nbgrader_config.py names in COURSE, else the only one that is installed.
+
+    Raises NoCourse if there is none, if there are several, or if the one that is meant cannot be loaded.
+    """
+    installed = {point.name: point for point in entry_points(group=GROUP)}
+    settings = _settings()
+    if settings and (named := _named_in(settings)):
+        return _loaded(installed.get(named) or EntryPoint(named, f"{named}:COURSE", GROUP), str(settings))
+    if len(installed) == 1:
+        [point] = installed.values()
+        return _loaded(point, f"the entry point {point.name!r} of the group {GROUP}")
+    known = f"These are installed: {', '.join(sorted(installed))}." if installed else "No course is installed."
+    raise NoCourse(f'No course is named: write COURSE = "its name" into {settings or SETTINGS}. {known}')
+
+
+def _settings() -> Path | None:
+    here = Path.cwd()
+    return next((path for folder in (here, *here.parents) if (path := folder / SETTINGS).is_file()), None)
+
+
+def _named_in(settings: Path) -> str | None:
+    """Read COURSE = "…" in a configuration without running it: nbgrader's own names are not there yet."""
+    try:
+        tree = ast.parse(settings.read_text("utf-8"))
+    except (SyntaxError, ValueError, OSError) as error:
+        raise NoCourse(f"{settings} cannot be read: {error}") from error
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            if any(isinstance(goal, ast.Name) and goal.id == "COURSE" for goal in node.targets):
+                return str(node.value.value)
+    return None
+
+
+def _loaded(point: EntryPoint, where: str) -> Course:
+    try:
+        found = point.load()
+    except Exception as error:  # whatever a package does when it is imported
+        raise NoCourse(f"{where} names the course {point.value}, which cannot be loaded: {error!r}") from error
+    if not isinstance(found, Course):
+        raise NoCourse(f"{where} names {point.value}, which is no Course but a {type(found).__name__}")
+    return found
+
+
+def root() -> Path:
+    """Return the folder of the nearest nbgrader_config.py, else the one in which the course's notebooks lie."""
+    settings = _settings()
+    return settings.parent if settings else sources().parent
+
+
 def package() -> ModuleType:
-    return importlib.import_module(os.environ.get("AUTOGRADER_COURSE", "transformer_exercises"))
+    return importlib.import_module(course().package)
 
 
 def home() -> Path:
-    """The folder of the course's package."""
+    """Return the folder of the course's package."""
     [folder] = package().__path__
     return Path(folder)
 
 
 @functools.cache
-def course() -> Course:
-    return package().COURSE
+def sources() -> Path:
+    """Return the folder of the solution notebooks: inside the installed package, beside it in a checkout."""
+    inside = home() / "solutions"
+    return inside if inside.is_dir() else home().parent / "solutions"
+
+
+def notebook_path(notebook: str) -> Path:
+    """Return where a notebook's source lies."""
+    return sources() / notebook / f"{notebook}.ipynb"
 
 
 def release() -> Path:
@@ -63,63 +133,91 @@ def notebooks() -> tuple[str, ...]:
 
 
 def known(notebook: str) -> str:
-    """The notebook's own name; a ValueError with the names there are if it is none of them."""
+    """Return the notebook's own name; raise a ValueError with the names there are if it is none of them."""
     if notebook not in notebooks():
         raise ValueError(f"there is no notebook {notebook!r}; there are {', '.join(notebooks())}")
     return notebook
 
 
-# --- rooms ------------------------------------------------------------------------------------------------------------
+# --- exercises and their modules --------------------------------------------------------------------------------------
 
 
-def folder_of(notebook: str) -> str:
-    return known(notebook).replace("-", "_")
-
-
-def _module(notebook: str, room: str) -> ModuleType:
-    return importlib.import_module(f".{folder_of(notebook)}.{room}", package().__name__)
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()  # `SelfAttention` is declared in self_attention.py
 
 
 @functools.cache
-def _rooms() -> dict[str, str]:
-    """The notebook of every exercise; no room is entered for this, and no notebook read."""
+def _modules() -> dict[str, tuple[str, str]]:
+    """The (topic, module) of every exercise by its plain name; nothing is imported for this."""
     return {
-        path.stem: notebook
-        for notebook in notebooks()
-        for path in sorted((home() / folder_of(notebook)).glob("*.py"))
-        if path.stem not in ("__init__", "common", "questions")
+        _plain(path.stem): (topic, path.stem)
+        for topic in course().topics
+        for path in sorted((home() / topic).glob("*.py"))
+        if path.stem not in NOT_EXERCISES
     }
 
 
-def room_files(name: str) -> list[Path]:
-    """The files in which an exercise is declared: its room, and what the rooms of its notebook share."""
-    folder = home() / folder_of(exercise_home(name))
-    return [path for path in (folder / f"{name}.py", folder / "common.py") if path.is_file()]
+@functools.cache
+def _places() -> dict[str, str]:
+    """The notebook of every exercise, by the name that its solution cell bears; notebooks are searched, not parsed."""
+    modules = _modules()
+    return {
+        name: notebook
+        for notebook in notebooks()
+        for name in dict.fromkeys(found.decode() for found in GRADE_ID.findall(notebook_path(notebook).read_bytes()))
+        if _plain(name) in modules
+    }
+
+
+def topic_of(name: str) -> str:
+    """Return the folder in which an exercise is declared."""
+    return _modules()[_plain(name)][0]
+
+
+def topics_of(notebook: str) -> list[str]:
+    """Return the topics that have exercises in a notebook."""
+    return list(dict.fromkeys(topic_of(name) for name in _places() if _places()[name] == known(notebook)))
+
+
+def _module(topic: str, name: str) -> ModuleType:
+    return importlib.import_module(f"{course().package}.{topic}.{name}")
+
+
+def exercise_files(name: str) -> list[Path]:
+    """Return the files in which an exercise is declared: its own module, and what the modules of its topic share."""
+    topic, module = _modules()[_plain(exercise_name(name))]
+    return [path for path in (home() / topic / f"{module}.py", home() / topic / "common.py") if path.is_file()]
 
 
 def everything_about(notebook: str) -> bytes:
-    """All that the exercises of a notebook are made of, as it stands in the files: rooms, and the code of the cells."""
-    rooms = sorted((home() / folder_of(notebook)).glob("*.py"))
+    """All that the exercises of a notebook are made of, as it stands in the files: modules, and the code of cells."""
+    modules = [path for topic in topics_of(notebook) for path in sorted((home() / topic).glob("*.py"))]
     cells = "\0".join(source for _, _, source in _code_cells(notebook))
-    return b"\0".join([path.read_bytes() for path in rooms] + [course().imports.encode(), cells.encode()])
+    return b"\0".join([path.read_bytes() for path in modules] + [course().imports.encode(), cells.encode()])
 
 
 @functools.cache
 def exercise(name: str) -> Exercise:
     notebook = exercise_home(name)
-    declared = _module(notebook, name).EXERCISE
+    declared = _module(*_modules()[_plain(name)]).EXERCISE
     declared.name, declared.notebook, declared.source = name, notebook, _solution_cells(notebook)[name]
     return declared
 
 
 @functools.cache
 def _questions(notebook: str) -> tuple[Question, ...]:
-    return tuple(replace(question, notebook=notebook) for question in _module(notebook, "questions").QUESTIONS)
+    there = _solution_cells(known(notebook))
+    declared = [question for topic in course().topics for question in _declared_questions(topic)]
+    return tuple(replace(question, notebook=notebook) for question in declared if question.name in there)
+
+
+def _declared_questions(topic: str) -> tuple[Question, ...]:
+    return tuple(_module(topic, "questions").QUESTIONS) if (home() / topic / "questions.py").is_file() else ()
 
 
 def exercises(notebook: str | None = None) -> list[Exercise]:
     wanted = notebooks() if notebook is None else (known(notebook),)
-    return [exercise(name) for n in wanted for name in _solution_cells(n) if _rooms().get(name) == n]
+    return [exercise(name) for n in wanted for name in _solution_cells(n) if _places().get(name) == n]
 
 
 def questions(notebook: str | None = None) -> list[Question]:
@@ -135,12 +233,12 @@ def in_notebook(notebook: str) -> tuple[Exercise | Question, ...]:
 @functools.cache
 def names() -> frozenset[str]:
     """The names of everything that is marked automatically."""
-    return frozenset(_rooms()) | {question.name for question in questions()}
+    return frozenset(_places()) | {question.name for question in questions()}
 
 
 @functools.cache
 def question_or_exercise(name: str) -> Exercise | Question:
-    if name in _rooms():
+    if name in _places():
         return exercise(name)
     for question in questions():
         if question.name == name:
@@ -150,7 +248,7 @@ def question_or_exercise(name: str) -> Exercise | Question:
 
 def names_in(notebook: str) -> set[str]:
     """The names of a notebook's exercises."""
-    return {name for name, home in _rooms().items() if home == notebook}
+    return {name for name, home in _places().items() if home == notebook}
 
 
 @functools.cache
@@ -165,9 +263,8 @@ def working_versions(notebook: str) -> dict[str, str]:
 @functools.cache
 def _code_cells(notebook: str) -> tuple[tuple[str, bool, str], ...]:
     """(grade_id, is it an answer, source) of the code cells, in their order."""
-    path = course().root / "solutions" / notebook / f"{notebook}.ipynb"
     found = []
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+    for cell in json.loads(notebook_path(notebook).read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "code":
             graded = cell["metadata"].get("nbgrader", {})
             answer = graded.get("solution", False) and not graded.get("grade", False)
@@ -201,10 +298,14 @@ def given_in(notebook: str) -> str:
     return "\n".join([*mentioned, "", "", definitions, ""])
 
 
+def _package(topic: str) -> ModuleType:
+    return importlib.import_module(f"{course().package}.{topic}")
+
+
 @functools.cache
 def _given(notebook: str) -> dict[str, str]:
-    """The definitions that the rooms' package names in GIVEN, and what those are built on, as the cells have them."""
-    wanted = set(getattr(importlib.import_module(f".{folder_of(notebook)}", package().__name__), "GIVEN", ()))
+    """The definitions that the topics of a notebook name in GIVEN, and what those are built on, as cells have them."""
+    wanted = {name for topic in topics_of(notebook) for name in getattr(_package(topic), "GIVEN", ())}
     if not wanted:
         return {}
     there: dict[str, str] = {}
@@ -265,7 +366,7 @@ def blank_namespace(notebook: str) -> dict[str, Any]:
 def _references(notebook: str) -> dict[str, Any]:
     namespace = blank_namespace(notebook)
     for name, source in _solution_cells(notebook).items():
-        if _rooms().get(name) == notebook:
+        if _places().get(name) == notebook:
             exec(compiled(source, f"<{name}>"), namespace)
     return namespace
 
@@ -276,14 +377,20 @@ def reference(name: str) -> Any:
 
 
 def given(name: str, where: str) -> Any:
-    """What a notebook's locked cells give by this name. `where` is the notebook, or the `__name__` of a room of it."""
-    notebook = where.split(".")[-2].replace("_", "-") if "." in where else known(where)
-    return _references(notebook)[name]
+    """Return what locked cells give by this name. `where` is a notebook, or the `__name__` of a module of a topic."""
+    if where.startswith(f"{course().package}."):
+        topic = where.removeprefix(f"{course().package}.").split(".")[0]
+        where = next(n for n in notebooks() if topic in topics_of(n) and name in _given(n))
+    return _references(known(where))[name]
+
+
+def exercise_name(name: str) -> str:
+    """Return the name itself; raise a ValueError if no exercise has it."""
+    if name not in _places():
+        raise ValueError(f"there is no exercise {name!r}")
+    return name
 
 
 def exercise_home(name: str) -> str:
-    """The notebook of an exercise."""
-    try:
-        return _rooms()[name]
-    except KeyError:
-        raise ValueError(f"there is no exercise {name!r}") from None
+    """Return the notebook of an exercise."""
+    return _places()[exercise_name(name)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from . import catalogue
-from . import common_mistakes as slips
+from . import common_mistakes
 from .student import Student
 
 
@@ -156,7 +156,7 @@ class Exercise:
             for e in catalogue.entries(self.wrong, self.source, f"{self.name}, wrong", bases)
         ]
         found = {mistake.name: mistake for mistake in own}
-        for slip in slips.SLIPS:
+        for slip in common_mistakes.SLIPS:
             if slip.name in self.slips:
                 made = slip.versions(self.source, self.name, self.takes, self.gives)
                 here = found[slip.name].sources if slip.name in found else ()
@@ -167,14 +167,14 @@ class Exercise:
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
         """What is said of each mistake, by its name; much quicker to have than the mistakes themselves."""
-        general = {slip.name: slip.sentence for slip in slips.SLIPS}
+        general = {slip.name: slip.sentence for slip in common_mistakes.SLIPS}
         own = {name: said or general[name] for name, said in catalogue.sentences(self.wrong).items()}
         return {name: general[name] for name in self.slips} | own
 
     @functools.cached_property
     def grades(self) -> dict[str, str]:
         """How grave those mistakes are that are not simply misconceptions: what the room says goes first."""
-        return {slip.name: slip.grade for slip in slips.SLIPS} | catalogue.grades(self.wrong)
+        return {slip.name: slip.grade for slip in common_mistakes.SLIPS} | catalogue.grades(self.wrong)
 
     @functools.cached_property
     def alternatives(self) -> list[Alternative]:

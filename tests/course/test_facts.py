@@ -39,7 +39,7 @@ def gpt():
 
 
 def test_whoever_knows_the_grammar_pays_nothing_at_the_probes_of_01():
-    folder = Path(__file__).parents[1] / "solutions" / "01-language-modelling"
+    folder = Path(__file__).parents[2] / "solutions" / "01-language-modelling"
     stories = (folder / "stories-validation.txt").read_text(encoding="utf-8")
     cells = json.loads((folder / "01-language-modelling.ipynb").read_text(encoding="utf-8"))["cells"]
     source = "".join(next(cell["source"] for cell in cells if cell["id"] == "probes"))
@@ -96,7 +96,7 @@ def test_two_libraries_cut_texts_as_the_table_of_10_says(encode, table):
 
 
 def cell_of_02(name: str) -> str:
-    notebook = Path(__file__).parents[1] / "solutions" / "02-tokenisation" / "02-tokenisation.ipynb"
+    notebook = Path(__file__).parents[2] / "solutions" / "02-tokenisation" / "02-tokenisation.ipynb"
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return "".join(next(cell["source"] for cell in cells if cell["id"] == name))
 

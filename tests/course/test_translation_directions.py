@@ -14,7 +14,7 @@ import pytest
 from transformer_exercises.stories import derivations, plots
 from transformer_exercises.stories.engine import SLOT, Say
 
-FOLDER = Path(__file__).parents[1] / "solutions" / "11-translation"
+FOLDER = Path(__file__).parents[2] / "solutions" / "11-translation"
 LESS = {  # so that a run takes seconds
     "train": ("STEPS, BATCH, WARMUP = 900, 48", "STEPS, BATCH, WARMUP = 8, 16"),
     "fixed-rate": ("train_data, 300, BATCH, 100", "train_data, 10, BATCH, 5"),

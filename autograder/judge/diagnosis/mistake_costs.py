@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...spec.catalogue import GRADES, MISCONCEPTION, MISSED, SLIP
-from ...spec.course import course, exercise
+from ...spec.course import exercise, root
 from ...spec.exercise import Exercise
 from ..wording import number
 
@@ -52,7 +52,7 @@ class Costs:
 @functools.cache
 def costs() -> Costs:
     """What mistakes cost in this course."""
-    path = course().root / FILE
+    path = root() / FILE
     return read(path.read_text("utf-8"), path) if path.is_file() else Costs()
 
 

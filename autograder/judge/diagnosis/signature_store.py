@@ -136,7 +136,7 @@ class Worker:
             | {
                 "OMP_NUM_THREADS": "1",
                 "PYTHONHASHSEED": "0",  # as in the template: the order of a set is the same for students and mistakes
-                "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
             }
             | self.environment,
         )

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
 
-from ...spec.course import course
+from ...spec.course import root as course_root
 
 SETTINGS = "nbgrader_config.py"
 
@@ -76,7 +76,7 @@ class Marks:
 
 def gradebook_url(classroom: Path) -> str:
     """The database of this folder's gradebook, as nbgrader_config.py names it: SQLite's file, or any other."""
-    root = course().root
+    root = course_root()
     folder = classroom.resolve()
     before = os.environ.get("COURSE_CLASSROOM")
     os.environ["COURSE_CLASSROOM"] = str(folder.relative_to(root) if folder.is_relative_to(root) else folder)

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ...judge.diagnosis.behaviour import alike
-from ...spec.course import course, names, room_files
+from ...spec.course import exercise_files, names, root
 from .bare_code import bare
 from .data import Answer, Assignment, ClassData
 
@@ -104,6 +104,6 @@ def _told(rank: int, group: Group) -> Iterator[str]:
     yield f"\n{rank}. {group.exercise}, {group.assignment}{section}: {', '.join(group.students)}"
     for title, message in group.fails:
         yield f"   {title}: {message}"
-    *_, room = room_files(group.exercise) if group.exercise in names() else [Path("its room")]
-    yield f"   {room.relative_to(course().root) if room.is_absolute() else room}:"
+    room, *_ = exercise_files(group.exercise) if group.exercise in names() else [Path("its room")]
+    yield f"   {room.relative_to(root()) if room.is_absolute() else room}:"
     yield textwrap.indent(group.entry(), "     ")

@@ -1,0 +1,69 @@
+"""Declare the course: its notebooks in order, its topics, and what the engine must know of both."""
+
+from __future__ import annotations
+
+from autograder.spec.course import Course
+
+COURSE = Course(
+    title="From “what is a language model?” to your own GPT",
+    package="transformer_exercises",
+    notebooks=(
+        "01-language-modelling",
+        "02-tokenisation",
+        "03-embeddings",
+        "04-positional-encoding",
+        "05-attention",
+        "06-masking",
+        "07-multi-head",
+        "08-blocks",
+        "09-gpt",
+        "10-hugging-face-gpt2",
+        "11-translation",
+    ),
+    topics=(
+        "language_modelling",
+        "tokenisation",
+        "embeddings",
+        "positional_encoding",
+        "attention",
+        "masking",
+        "multi_head",
+        "blocks",
+        "gpt",
+        "hugging_face_gpt2",
+        "translation",
+    ),
+    imports="""
+import heapq
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import nn
+""",
+    # What a dry run of the solutions imports (a test runs them and holds this list to it).
+    preload=(
+        *("matplotlib.pyplot", "torch", "torch.optim", "multiprocessing.synchronize"),
+        *("PIL.BmpImagePlugin", "PIL.GifImagePlugin", "PIL.JpegImagePlugin", "PIL.PpmImagePlugin"),
+        *("tqdm.auto", "ipywidgets", "tokenizers", "transformers"),
+        *("transformers.models.auto.modeling_auto", "transformers.models.auto.tokenization_auto"),
+        *("transformers.models.gpt2.modeling_gpt2", "transformers.tokenization_utils_tokenizers"),
+    ),
+    libraries=frozenset({"torch", "nn", "F", "np", "numpy", "plt", "math", "random"}),
+    commonest=(
+        ("count_bigrams", "last_pair_missed"),
+        ("cross_entropy", "softmax_twice"),
+        ("softmax", "no_shift"),
+        ("scaled_dot_product_attention", "no_scale"),
+        ("scaled_dot_product_attention", "softmax_queries"),
+        ("causal_mask", "diagonal_blocked"),
+        ("shift_targets", "not_shifted"),
+        ("MultiHeadAttention", "merge_without_transpose"),
+        ("LayerNorm", "unbiased_variance"),
+        ("train_step", "gradients_pile_up"),
+    ),
+)
