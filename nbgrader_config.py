@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+COURSE = "transformer_exercises"  # the package of exercises; read without running this file
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))  # so that a copy of the repository marks with its own package, installed or not
 

@@ -24,7 +24,7 @@ from .tasks import Submission
 
 FOLDER = "marked"
 HISTORY = "history.jsonl"
-ENGINE = Path(autograder.__path__[0])
+ENGINE = Path(__file__).parents[1]
 LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgrader", "nbconvert", "nbformat")
 
 

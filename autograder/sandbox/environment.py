@@ -6,9 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-import autograder
-
-PACKAGE_ROOT = Path(autograder.__path__[0]).resolve().parent
+PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 FROM_GRADER = ("LANG", "LC_ALL", "TZ")  # the only ones whose values are the grader's
 FIXED = {
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",

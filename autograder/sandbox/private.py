@@ -7,8 +7,7 @@ import importlib.util
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import autograder
-
+ENGINE = Path(__file__).resolve().parents[1]
 GROUP = "autograder.courses"
 SETTINGS = "nbgrader_config.py"  # beside a package, it marks a checkout: all of that is private
 
@@ -16,8 +15,8 @@ SETTINGS = "nbgrader_config.py"  # beside a package, it marks a checkout: all of
 @functools.cache
 def private_folders() -> tuple[str, ...]:
     """Return the folders of the engine, of every installed course, and of the checkouts in which they lie."""
-    names = ["autograder", *(point.value.partition(":")[0].partition(".")[0] for point in entry_points(group=GROUP))]
-    folders = [*autograder.__path__]
+    names = (point.value.partition(":")[0].partition(".")[0] for point in entry_points(group=GROUP))
+    folders = [str(ENGINE)]
     for name in dict.fromkeys(names):
         spec = importlib.util.find_spec(name)
         folders += (spec.submodule_search_locations or ()) if spec else ()
