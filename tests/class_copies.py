@@ -33,9 +33,10 @@ def notebook(answers: dict[str, str] = BEST, *, comment: str = "") -> NotebookNo
 
 
 def copy_of_the_course(root: Path, settings: str = "") -> Path:
-    """The package, one assignment, and the configuration with some more settings."""
+    """The packages, one assignment, and the configuration with some more settings."""
     root.mkdir(parents=True)
-    shutil.copytree(ROOT / "autograder", root / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("autograder", "transformer_exercises"):
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "solutions" / NAME, root / "solutions" / NAME)
     shutil.copy(ROOT / "nbgrader_config.py", root)
     with (root / "nbgrader_config.py").open("a") as config:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import nbformat
 import nbgrader.api
-import proofs
 import pytest
 import torch
 
@@ -36,22 +35,19 @@ LONGEST = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--prove", action="store_true", help="try every version, and write down what is proved")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--prove") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(proofs.Keeper())
+    parser.addoption("--all", action="store_true", help="ask every version, and run what is marked long")
 
 
 @pytest.fixture
-def proof(request: pytest.FixtureRequest) -> proofs.Proof:
-    return proofs.Proof(request.node)
+def everything(request: pytest.FixtureRequest) -> bool:
+    """Whether every version of a mistake is asked, or one of each."""
+    return request.config.getoption("--all")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    proofs.skip_what_is_proved(item)  # before its fixtures mark a class
+    if item.get_closest_marker("long") and not item.config.getoption("--all"):
+        pytest.skip("takes long: --all runs it")  # before its fixtures mark a class
 
 
 @pytest.fixture(scope="module")

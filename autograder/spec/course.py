@@ -164,6 +164,7 @@ def _places() -> dict[str, str]:
     return {
         name: notebook
         for notebook in notebooks()
+        if notebook_path(notebook).is_file()  # a copy may hold a part of the course
         for name in dict.fromkeys(found.decode() for found in GRADE_ID.findall(notebook_path(notebook).read_bytes()))
         if _plain(name) in modules
     }

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from . import catalogue
-from . import common_mistakes
+from . import catalogue, common_mistakes
 from .student import Student
 
 

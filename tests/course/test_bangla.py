@@ -192,7 +192,7 @@ def test_stories_in_an_unknown_language_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.depends_on("training", "corpus", "../constraints.txt")
+@pytest.mark.long
 def test_the_experiment_trains_once_and_measures_as_often_as_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(experiment, "NAMES", ("tiny", "laptop"))
     monkeypatch.setattr(experiment, "CHARACTERS", 100_000)

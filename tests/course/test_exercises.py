@@ -45,13 +45,15 @@ def _answers_otherwise_elsewhere(exercise: Exercise, row: int, column: int, mine
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, proof, caplog):
-    """Each version is asked everything once; what is kept of it must be what it answers now."""
+def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, everything, caplog):
+    """One version of each (all of them with --all) is asked everything; what is kept must be what it answers now."""
     kept = signature_store.of(exercise.name)
-    rows = [(mistake, source) for mistake in exercise.mistakes for source in mistake.sources]
+    rows = list(enumerate((mistake, source) for mistake in exercise.mistakes for source in mistake.sources))
+    if not everything:
+        rows = [(row, (mistake, source)) for row, (mistake, source) in rows if source == mistake.source]
     faults = []
     with caplog.at_level(logging.ERROR):
-        for row, (mistake, source) in proof.of(list(enumerate(rows)), exercise.notebook):
+        for row, (mistake, source) in rows:
             student = answering(exercise, source)
             verdict = mark(exercise.name, student, [source])
             named = [diagnosis.mistake for diagnosis in verdict.diagnoses][:1]
@@ -82,10 +84,11 @@ FEW = 9  # of so many versions one is asked on the older processor, too
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_what_is_kept_is_what_a_version_answers_on_another_processor(exercise, proof):
+def test_what_is_kept_is_what_a_version_answers_on_another_processor(exercise):
     sources = signatures.sources_of(exercise.name)
-    rows = proof.of(list(range(0, len(sources), FEW)), exercise.notebook)
+    rows = list(range(0, len(sources), FEW))
     with signature_store.Worker(**AN_OLDER_PROCESSOR) as worker:
         theirs = worker.ask(exercise.name, rows)
     faults = []
@@ -167,7 +170,7 @@ def test_every_exercise_has_a_catalogue_worth_the_name(exercise):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_what_can_go_wrong_everywhere_is_known_here(exercise, proof):
+def test_what_can_go_wrong_everywhere_is_known_here(exercise, everything):
     """A slip that a room lists stands in its catalogue; where another one loses marks, the room has a name for it."""
     catalogued = {source for mistake in exercise.mistakes for source in mistake.sources}
     others = []
@@ -177,8 +180,8 @@ def test_what_can_go_wrong_everywhere_is_known_here(exercise, proof):
             assert versions, f"{slip.name} does not apply here"
             assert set(versions) <= catalogued
         else:
-            others += [(slip, source) for source in versions]
-    for slip, source in proof.of(others, exercise.notebook):
+            others += [(slip, source) for source in (versions if everything else versions[:1])]
+    for slip, source in others:
         verdict = marked(exercise, source)
         assert verdict.full or verdict.diagnoses, f"{slip.name} loses marks here, and nothing names it"
 

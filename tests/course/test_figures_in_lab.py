@@ -11,8 +11,8 @@ import pytest
 from conftest import NOTEBOOKS, ROOT, read
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from test_browser import browser, kept, lab, ours, page, pytestmark  # noqa: F401  (fixtures, and when they are skipped)
-from test_pages import page as page_of
-from test_pages import sanitised_output, whole
+from test_feedback_pages import page as page_of
+from test_feedback_pages import sanitised_output, whole
 
 from autograder.spec.course import home
 

@@ -26,9 +26,7 @@ STEPS = 40
 TRY = ["--size", "tiny", "--steps", str(STEPS), "--device", "cpu"]
 
 
-of_growing = pytest.mark.depends_on(
-    *("training", "corpus", "../constraints.txt", "../solutions/10-hugging-face-gpt2"), together=True
-)
+of_growing = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

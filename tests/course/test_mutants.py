@@ -64,15 +64,14 @@ def keeps_all_marks(exercise: Exercise, source: str, seconds: float = SECONDS) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_every_mutant_loses_marks_but_those_that_are_right(exercise, proof, caplog):
+def test_every_mutant_loses_marks_but_those_that_are_right(exercise, caplog):
     caplog.set_level(logging.CRITICAL)  # strange answers are what mutants give
     assert keeps_all_marks(exercise, exercise.source), "the reference itself should"
     made = mutants(exercise.source)
-    tried = proof.of(made, exercise.notebook)
-    survivors = {m.description for m in tried if keeps_all_marks(exercise, m.source)}
+    survivors = {m.description for m in made if keeps_all_marks(exercise, m.source)}
     listed = set(EQUIVALENT.get(exercise.name, ()))
     assert not survivors - listed, "sharpen a check, or list these in equivalent_mutants.py with the reason"
-    lost = listed & {m.description for m in tried} - survivors
+    lost = listed - survivors
     assert not lost, "these lose marks: strike them out of equivalent_mutants.py"
     assert not listed - {m.description for m in made}, "there are no such mutants any more: strike them out"
 

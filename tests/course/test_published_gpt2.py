@@ -37,7 +37,6 @@ import numpy as np
 import pytest
 import torch
 from conftest import ROOT, read
-from proofs import UNCHANGED
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 from typer.testing import CliRunner
 
@@ -264,16 +263,9 @@ def paragraphs(notebook) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def with_the_stand_in(proof, request):
-    """The notebook as it runs with the stand-in: once, and only if something of it has changed."""
-    if not proof.run_again(FOLDER, ROOT / "autograder" / "authoring.py"):
-        pytest.skip(UNCHANGED)
-    return request.getfixturevalue("run_with_the_stand_in")
-
-
 @pytest.fixture(scope="module")
-def run_with_the_stand_in(cache):
+def with_the_stand_in(cache):
+    """The notebook as it runs with the stand-in, once."""
     environment = {"HF_HOME": str(cache), "HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2"}
     return check_claims(FOLDER / f"{NAME}.ipynb", environment)
 
@@ -383,7 +375,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
-of_the_notebook = pytest.mark.depends_on("../solutions/10-hugging-face-gpt2", "authoring.py", "../constraints.txt")
+of_the_notebook = pytest.mark.long
 
 
 @pytest.fixture

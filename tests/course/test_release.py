@@ -10,7 +10,6 @@ import sys
 import nbformat
 import pytest
 from conftest import NOTEBOOKS, ROOT
-from proofs import UNCHANGED
 
 from autograder.authoring import Client, tidy
 from autograder.nbgrader_plugin.intake.repair import grade_id
@@ -56,7 +55,7 @@ def test_prose_changed_in_jupyter_needs_no_run(tmp_path):
 
 
 def test_the_release_is_in_step_with_the_solutions(tmp_path):
-    for item in ("autograder", "solutions", "nbgrader_config.py"):
+    for item in ("autograder", "transformer_exercises", "solutions", "nbgrader_config.py"):
         source = ROOT / item
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / item)
     subprocess.run(
@@ -78,10 +77,8 @@ def test_the_release_is_in_step_with_the_solutions(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_the_release_runs_alone_and_unanswered_exercises_say_what_to_do(name, proof, tmp_path, monkeypatch):
+def test_the_release_runs_alone_and_unanswered_exercises_say_what_to_do(name, tmp_path, monkeypatch):
     """A student opens the folder and runs all cells before answering anything."""
-    if not proof.run_again(ROOT / "course" / name):
-        pytest.skip(UNCHANGED)
     startup = tmp_path / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "block.py").write_text(BLOCK)

@@ -27,10 +27,7 @@ TINY_GPT2 = [*TINY, "--batch-size", "2", "--characters", "20000"]
 # A model is kept in a folder of the working directory, if nobody names another
 TINY_TRANSLATOR = [*TINY, "--vocab-size", "400", "--batch-tokens", "300", "--tests", "2", "--rounds", "1"]
 
-of_training = pytest.mark.depends_on(
-    *("training", "corpus", "asked", "exercises/11_translation", "../solutions/11-translation", "../constraints.txt"),
-    together=True,
-)
+of_training = pytest.mark.long
 
 
 # --- stories_gpt2 -----------------------------------------------------------------------------------------------------

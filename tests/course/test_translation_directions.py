@@ -24,9 +24,7 @@ LESS = {  # so that a run takes seconds
 LEFT_OUT = {"explorer", "interactive", "layouts", "layout-run", "layout-figure", "layout-claims"}
 
 
-of_both_directions = pytest.mark.depends_on(
-    "corpus", "../solutions/11-translation", "../constraints.txt", together=True
-)
+of_both_directions = pytest.mark.long
 
 
 @pytest.fixture(scope="module", params=["english", "igbo"])

@@ -30,8 +30,8 @@ from hypothesis import strategies as st
 from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from submissions import ANSWERS, LIMITS, POINTS, earned
-from test_pages import page, whole
-from test_wire_fuzz import BLOBS, TREES
+from test_feedback_pages import page, whole
+from test_wire import BLOBS, TREES
 from traitlets.config import Config
 
 from autograder.judge.cell_effects import Effects

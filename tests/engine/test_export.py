@@ -443,7 +443,8 @@ def test_marks_can_be_read_by_their_owner_only(gradebook, tmp_path):
 
 @pytest.mark.slow
 def test_the_commands_of_the_readme_work(made, tmp_path):
-    (tmp_path / "autograder").symlink_to(ROOT / "autograder")
+    for package in ("autograder", "transformer_exercises"):
+        (tmp_path / package).symlink_to(ROOT / package)
     for name in ("nbgrader_config.py", "students.example.csv"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "course").symlink_to(ROOT / "course")

@@ -11,9 +11,19 @@ from multiprocessing import get_context
 import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
-from proofs import ATTENTION, MARKING
-from test_pages import COSTLY, HANDED_OUT, MISTAKEN, Exporter, HideTests, marked, rows, sanitised_output, text_of, whole
-from test_pages import SETTINGS as PAGES
+from test_feedback_pages import (
+    COSTLY,
+    HANDED_OUT,
+    MISTAKEN,
+    Exporter,
+    HideTests,
+    marked,
+    rows,
+    sanitised_output,
+    text_of,
+    whole,
+)
+from test_feedback_pages import SETTINGS as PAGES
 from traitlets.config import Config
 
 from autograder.judge.parsing import MAX_SOURCE
@@ -88,7 +98,7 @@ def fresh_process():
 
 
 @pytest.mark.slow
-@pytest.mark.depends_on(*MARKING, *ATTENTION, "../tests/engine/test_feedback_pages.py")
+@pytest.mark.long
 @pytest.mark.parametrize("unit", COSTLIEST.values(), ids=COSTLIEST)
 def test_a_full_notebook_made_to_cost_has_its_page_within_the_budget(unit, fresh_process):
     made, plain, spent = fresh_process.submit(page_and_costs, unit).result()

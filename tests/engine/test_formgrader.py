@@ -24,10 +24,9 @@ from conftest import NOTEBOOKS, ROOT, read
 from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader.handlers import template_path
 from playwright.sync_api import expect
-from proofs import ATTENTION, MARKING
 from test_browser import BROWSER, browser, kept, page  # noqa: F401 (fixtures)
 from test_browser import pytestmark as where_there_is_a_browser
-from test_pages import EVIL, PIXEL
+from test_feedback_pages import EVIL, PIXEL
 
 from autograder.nbgrader_plugin.formgrader.server import FILES_POLICY, HEADER, ON_CLICK
 from autograder.nbgrader_plugin.formgrader.written_answers import TABLE, measures
@@ -38,13 +37,7 @@ from autograder.spec.course import exercises
 
 pytestmark = [
     *where_there_is_a_browser,
-    pytest.mark.depends_on(
-        *MARKING,
-        *ATTENTION,
-        "../tests/engine/test_feedback_pages.py",
-        "../tests/journeys/test_browser.py",
-        together=True,
-    ),
+    pytest.mark.long,
 ]
 NAME = "05-attention"
 DOES = "window.hacked = 1; fetch('/hacked')"
@@ -69,7 +62,8 @@ CONFIGURATION = "import pathlib\npathlib.Path('hacked').touch()\nc = get_config(
 def classroom(tmp_path_factory):
     """A course's folder with a gradebook, in which two were marked: as it came in, and with nothing cleaned."""
     place = tmp_path_factory.mktemp("course")
-    (place / "autograder").symlink_to(ROOT / "autograder")
+    for package in ("autograder", "transformer_exercises"):
+        (place / package).symlink_to(ROOT / package)
     shutil.copy(ROOT / "nbgrader_config.py", place)
     for kind in ("solutions", "course"):
         shutil.copytree(ROOT / kind / NAME, place / kind / NAME)
@@ -360,7 +354,7 @@ def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom
     expect(page.locator("#written_scaling-comment")).to_have_value("The gradients?")
 
 
-@pytest.mark.depends_on(*MARKING, "../course", "../solutions")
+@pytest.mark.long
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_levels(name):
     found = measures(ROOT / "solutions" / name / f"{name}.ipynb")
@@ -381,7 +375,7 @@ def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_level
 
 def test_no_sample_answer_is_handed_out():
     released = "".join(path.read_text("utf-8") for path in (ROOT / "course").rglob("*.ipynb"))
-    for rows in tomllib.loads((ROOT / "autograder" / "exercises" / TABLE).read_text("utf-8")).values():
+    for rows in tomllib.loads((ROOT / "transformer_exercises" / TABLE).read_text("utf-8")).values():
         for row in rows:
             first = row["answer"].strip().splitlines()[0]
             assert len(first) > 40

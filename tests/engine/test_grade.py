@@ -16,13 +16,12 @@ from pathlib import Path
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, files, gradebook, notebook, processes_of, put, run, start
 from nbgrader.api import Gradebook
-from proofs import ATTENTION, MARKING
 
 from autograder.spec.course import exercise
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grade")]
 
-in_every_way = pytest.mark.depends_on(*MARKING, *ATTENTION)  # of what can disturb a run; a minute or half of one each
+in_every_way = pytest.mark.long  # of what can disturb a run; a minute or half of one each
 
 LATE = """
 from nbgrader.plugins import BasePlugin

@@ -21,7 +21,6 @@ from conftest import ROOT, read
 from nbgrader.api import Gradebook
 from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
-from proofs import ATTENTION, MARKING
 from traitlets.config import Config
 
 from autograder.nbgrader_plugin.intake.lms_collect import is_copy, parse
@@ -434,10 +433,11 @@ def test_a_file_where_a_folder_should_be_stops_nobody(course, caplog):
 
 
 @pytest.mark.slow
-@pytest.mark.depends_on(*MARKING, *ATTENTION)
+@pytest.mark.long
 def test_what_was_collected_is_marked_and_nobody_is_missing(tmp_path):
     """The two commands of the README, one after the other, on a download with everything that goes wrong."""
-    (tmp_path / "autograder").symlink_to(ROOT / "autograder")
+    for package in ("autograder", "transformer_exercises"):
+        (tmp_path / package).symlink_to(ROOT / package)
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
     for kind in ("solutions", "course"):
         shutil.copytree(ROOT / kind / NAME, tmp_path / kind / NAME)

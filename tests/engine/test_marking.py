@@ -10,7 +10,6 @@ from dataclasses import replace
 import nbformat
 import pytest
 from conftest import NOTEBOOKS, ROOT, read, with_hidden_tests
-from proofs import ATTENTION, MARKING, UNCHANGED
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
@@ -111,7 +110,7 @@ FAULTS = {
 }
 
 
-of_faults = pytest.mark.depends_on(*MARKING, *ATTENTION, "../tests/submissions.py")
+of_faults = pytest.mark.long
 
 
 @pytest.mark.slow
@@ -387,11 +386,8 @@ def test_an_answers_own_helper_is_not_replaced_by_a_given_one_of_its_name(templa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_other_right_answers_get_full_marks_in_the_notebook_too(template, name, proof):
+def test_other_right_answers_get_full_marks_in_the_notebook_too(template, name):
     """With what the notebook gives around them, and with each other."""
-    of_the_notebook = (f"exercises/{name.replace('-', '_')}", f"../solutions/{name}", f"../course/{name}")
-    if not proof.run_again(*(ROOT / "autograder" / place for place in (*MARKING, *of_the_notebook))):
-        pytest.skip(UNCHANGED)
     release = read("course", name)
     for number in range(max(len(e.alternatives) for e in exercises(name))):
         chosen = {e.name: e.alternatives[number % len(e.alternatives)].source for e in exercises(name)}

@@ -13,7 +13,6 @@ import nbformat
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
-from proofs import MARKING
 
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sample_class import filled_in
@@ -21,7 +20,7 @@ from autograder.spec.course import exercises, in_notebook, questions
 
 pytestmark = [  # a whole class is marked
     pytest.mark.slow,
-    pytest.mark.depends_on(*MARKING, "exercises", "../solutions", "../course", together=True),
+    pytest.mark.long,
 ]
 NAME = "05-attention"
 BEST = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
@@ -95,7 +94,7 @@ def course(tmp_path_factory):
     """A copy of the repository with everything handed in, marked once, with feedback."""
     root = tmp_path_factory.mktemp("elsewhere") / "a course"
     root.mkdir()
-    for item in ("autograder", "nbgrader_config.py"):
+    for item in ("autograder", "transformer_exercises", "nbgrader_config.py"):
         source = ROOT / item
         (shutil.copytree if source.is_dir() else shutil.copy)(source, root / item)
     shutil.copytree(ROOT / "solutions" / NAME, root / "solutions" / NAME)

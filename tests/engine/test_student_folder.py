@@ -15,7 +15,6 @@ import nbformat
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
-from proofs import ATTENTION, MARKING
 
 from autograder.nbgrader_plugin.intake import repair, student_folder
 from autograder.nbgrader_plugin.intake.repair import KEY, grade_id, load
@@ -187,7 +186,7 @@ GREEDY = {
 
 
 @pytest.mark.slow
-@pytest.mark.depends_on(*MARKING, *ATTENTION)
+@pytest.mark.long
 @pytest.mark.parametrize("name", GREEDY)
 def test_reading_a_greedy_notebook_is_bounded(folder, name):
     path = folder / f"{NAME}.ipynb"
@@ -248,12 +247,12 @@ def nbgrader(root, *command):
     )
 
 
-@pytest.mark.depends_on(*MARKING, *ATTENTION)
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_class_full_of_what_is_no_homework(tmp_path):
     root = tmp_path / "course"
     root.mkdir()
-    for item in ("autograder", "nbgrader_config.py"):
+    for item in ("autograder", "transformer_exercises", "nbgrader_config.py"):
         (shutil.copytree if (ROOT / item).is_dir() else shutil.copy)(ROOT / item, root / item)
     shutil.copytree(ROOT / "solutions" / NAME, root / "solutions" / NAME)
     assert nbgrader(root, "generate_assignment", NAME).returncode == 0

@@ -13,7 +13,6 @@ import nbgrader.api
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
-from proofs import ATTENTION, MARKING
 
 from autograder.nbgrader_plugin.gradebook.locking import alone, make_ready, share_engines
 from autograder.nbgrader_plugin.intake.repair import grade_id
@@ -111,11 +110,11 @@ def test_a_turn_may_be_taken_within_a_turn_and_ends(tmp_path):
             pass
 
 
-@pytest.mark.depends_on(*MARKING, *ATTENTION, "exercises/06_masking", "../solutions/06-masking")
+@pytest.mark.long
 @pytest.mark.slow
 def test_two_notebooks_are_marked_in_two_terminals(tmp_path):
     names = ["05-attention", "06-masking"]
-    for item in ("autograder", "nbgrader_config.py"):
+    for item in ("autograder", "transformer_exercises", "nbgrader_config.py"):
         source = ROOT / item
         (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / item)
     for name in names:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 
 import pytest
-from test_report import NAME, Student, collected, make_class, wrong
+from test_class_report import NAME, Student, collected, make_class, wrong
 from typer.testing import CliRunner
 
 from autograder.cli import app

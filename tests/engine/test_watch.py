@@ -17,7 +17,6 @@ import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
 from nbgrader.exchange import ExchangeError
-from proofs import ATTENTION, MARKING
 
 from autograder.cluster import inbox
 from autograder.cluster.inbox import Exchange, Folders
@@ -321,7 +320,8 @@ def environment(root, classroom, **more):
 def course(tmp_path_factory):
     root = tmp_path_factory.mktemp("watched") / "a course"
     root.mkdir()
-    shutil.copytree(ROOT / "autograder", root / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("autograder", "transformer_exercises"):
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "solutions" / NAME, root / "solutions" / NAME)
     shutil.copytree(ROOT / "course" / NAME, root / "course" / NAME)
     shutil.copy(ROOT / "nbgrader_config.py", root)
@@ -359,7 +359,7 @@ def history(classroom):
     return [json.loads(line)["student"] for line in lines]
 
 
-@pytest.mark.depends_on(*MARKING, *ATTENTION)
+@pytest.mark.long
 @pytest.mark.slow
 def test_what_arrives_is_marked_once_and_a_stopped_watcher_goes_on_where_it_was(watching, course):
     watcher = watching()
@@ -398,7 +398,7 @@ def test_what_arrives_is_marked_once_and_a_stopped_watcher_goes_on_where_it_was(
     print(watcher.said(), second.said())
 
 
-@pytest.mark.depends_on(*MARKING, *ATTENTION)
+@pytest.mark.long
 @pytest.mark.slow
 def test_nobody_waits_for_a_hundred_submissions_or_for_endless_notebooks(watching):
     watcher = watching("--workers", "3", "--budget", "0.5")

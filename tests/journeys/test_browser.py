@@ -53,7 +53,7 @@ pytestmark = [
 ]
 
 
-of_what_is_handed_out = pytest.mark.depends_on("../course", "../constraints.txt")
+of_what_is_handed_out = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -240,8 +240,8 @@ def test_a_training_that_is_stopped_leaves_a_notebook_that_goes_on_and_goes_on_i
 
 
 def test_a_feedback_page_is_whole_without_a_network_and_without_serious_findings(page, tmp_path):
-    from test_pages import HANDED_OUT, MISTAKEN, marked
-    from test_pages import page as page_of
+    from test_feedback_pages import HANDED_OUT, MISTAKEN, marked
+    from test_feedback_pages import page as page_of
 
     path = tmp_path / "feedback.html"
     path.write_text(page_of(marked(MISTAKEN, written="Because $\\sqrt{d_k}$."), HANDED_OUT), "utf-8")

@@ -21,7 +21,6 @@ from class_copies import notebook as handed_in
 from conftest import NOTEBOOKS, ROOT
 from nbgrader.api import Gradebook
 from nbgrader.apps.nbgraderapp import NbGraderApp
-from proofs import ATTENTION, MARKING
 from traitlets.config import Application
 from typer.testing import CliRunner
 
@@ -77,7 +76,7 @@ class Classroom:
 @pytest.fixture(scope="module")
 def classroom(tmp_path_factory):
     root = tmp_path_factory.mktemp("term")
-    for name in ("autograder", "course", "solutions"):
+    for name in ("autograder", "transformer_exercises", "course", "solutions"):
         (root / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "nbgrader_config.py", root)
     place = root / "classroom" / "submitted" / "amina" / NAME
@@ -241,7 +240,7 @@ def test_what_the_gradebook_is_told_and_asked_is_run_as_it_is_written(classroom)
     assert "There are 0 students" in said[2]
 
 
-@pytest.mark.depends_on(*MARKING, *ATTENTION, "handout.py", "syllabus.py", "../docs/instructors.md")
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_term_goes_by_the_guide(tmp_path):
     """Its commands in their order, as they are written. Two students hand in; their written answers get points."""

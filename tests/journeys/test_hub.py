@@ -31,7 +31,7 @@ from test_browser import BROWSER, browser, cell, kept, ours, page, run  # noqa: 
 from test_versions import PYTHON, canonicalize_name, everything_needed, lock
 
 NAME = "06-masking"
-SPEC = importlib.util.spec_from_file_location("hub_classroom", ROOT / "hub" / "classroom.py")
+SPEC = importlib.util.spec_from_file_location("hub_classroom", ROOT / "tools" / "hub" / "classroom.py")
 assert SPEC is not None
 assert SPEC.loader is not None
 classroom = importlib.util.module_from_spec(SPEC)
@@ -85,7 +85,7 @@ def hub(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     kept_names = {key: value for key, value in os.environ.items() if key != "COURSE_CLASSROOM"}
-    command = [sys.executable, ROOT / "hub" / "classroom.py", NAME, f"--folder={folder}", f"--port={port}"]
+    command = [sys.executable, ROOT / "tools" / "hub" / "classroom.py", NAME, f"--folder={folder}", f"--port={port}"]
     with said.open("w") as log:
         process = subprocess.Popen(command, env=kept_names, stdout=log, stderr=subprocess.STDOUT)
     hub = Hub(folder, said, process, f"http://127.0.0.1:{port}")
@@ -179,7 +179,7 @@ def asked_of(hub) -> dict[str, tuple[str, object]]:
         "the solution": ("read", str(hub.course / "solutions" / NAME / f"{NAME}.ipynb")),
         "the gradebook": ("read", str(hub.course / "classroom" / "gradebook.db")),
         "the checkout's solution": ("read", str(ROOT / "solutions" / NAME / f"{NAME}.ipynb")),
-        "the checkout's exercises": ("list", str(ROOT / "autograder" / "exercises")),
+        "the checkout's exercises": ("list", str(ROOT / "transformer_exercises")),
         "the submissions": ("list", str(inbound)),
         "moving another's submission": ("write", str(inbound / "other")),
         "moving the releases": ("write", str(inbound.parent / "outbound")),
@@ -204,7 +204,7 @@ def answered(text: str) -> dict[str, str]:
 
 
 def test_the_hubs_pins_are_what_it_brings_beyond_the_courses_lock():
-    folder = ROOT / "hub"
+    folder = ROOT / "tools" / "hub"
     pins = [line for line in (folder / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
     pinned = {canonicalize_name(line.partition("==")[0]): line.partition("==")[2] for line in pins}
     assert not set(pinned) & set(lock()), "one version, in one place"

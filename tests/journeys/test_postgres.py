@@ -19,7 +19,6 @@ import nbformat
 import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
-from proofs import ATTENTION, MARKING
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
@@ -33,7 +32,7 @@ from autograder.spec.course import exercises, in_notebook, questions
 MASKING = ("exercises/06_masking", "../solutions/06-masking", "../course/06-masking")
 pytestmark = [
     pytest.mark.slow,  # starts a server, and marks
-    pytest.mark.depends_on(*MARKING, *ATTENTION, *MASKING, "../tests/engine/test_two_at_once.py", together=True),
+    pytest.mark.long,
 ]
 ROUNDS = 8
 NAMES = ["05-attention", "06-masking"]
@@ -180,7 +179,8 @@ def test_a_turn_ends_with_the_process_that_had_it(database, monkeypatch):
 def marked(database, tmp_path_factory):
     """Two notebooks marked by two processes at once into a database with nothing in it, and the pages written."""
     folder, url = tmp_path_factory.mktemp("course"), database("marks")
-    (folder / "autograder").symlink_to(ROOT / "autograder")
+    for package in ("autograder", "transformer_exercises"):
+        (folder / package).symlink_to(ROOT / package)
     config = (ROOT / "nbgrader_config.py").read_text()
     (folder / "nbgrader_config.py").write_text(f"{config}\nc.CourseDirectory.db_url = {url!r}\n")
     for name in NAMES:

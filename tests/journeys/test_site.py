@@ -177,9 +177,9 @@ def test_what_is_no_repository_is_refused_with_a_sentence(wrong):
 def test_the_locks_agree_where_they_name_the_same():
     """Formulas are set by the version that sets those in feedback."""
     locks = [dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / place / "constraints.txt").read_text(), re.MULTILINE))
-             for place in (".", "website")]  # fmt: skip
+             for place in (".", "tools/website")]  # fmt: skip
     assert locks[0]["latex2mathml"] == locks[1]["latex2mathml"]
-    wanted = re.findall(r"^([a-z][\w-]*)", (ROOT / "website" / "requirements.txt").read_text(), re.MULTILINE)
+    wanted = re.findall(r"^([a-z][\w-]*)", (ROOT / "tools" / "website" / "requirements.txt").read_text(), re.MULTILINE)
     assert wanted
     assert {name.lower() for name in wanted} <= {name.lower() for name in locks[1]}
 
@@ -289,11 +289,7 @@ def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(raw, 
 
 # --- what is built ----------------------------------------------------------------------------------------------------
 
-of_the_built_site = pytest.mark.depends_on(
-    *("../website", "../course", "../solutions", "../requirements.txt", "../constraints.txt", "../environment.yml"),
-    *("asked", "grading", "exercises", "handout.py"),
-    together=True,
-)
+of_the_built_site = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

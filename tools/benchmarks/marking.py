@@ -22,7 +22,7 @@ from pathlib import Path
 import nbformat
 
 os.environ["OMP_NUM_THREADS"] = "1"
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from autograder.sample_class import filled_in  # noqa: E402
@@ -72,7 +72,8 @@ def course(folder: Path, notebook: str, stock: bool) -> None:
     if stock:
         (folder / "nbgrader_config.py").write_text(STOCK)
     else:
-        shutil.copytree(ROOT / "autograder", folder / "autograder")
+        for package in ("autograder", "transformer_exercises"):
+            shutil.copytree(ROOT / package, folder / package)
         shutil.copy(ROOT / "nbgrader_config.py", folder)
     nbgrader(folder, "generate_assignment", notebook)
 

@@ -1,7 +1,7 @@
 """Builds the website from the released notebooks: python -m tools.website.build [--repository owner/name]
 
 Runs in an environment of its own (requirements.txt beside this file), which `make site` makes. What it writes,
-`website/build/html`, is whole: it can be opened from the folder, put on any server, or handed out.
+`build/website/html`, is whole: it can be opened from the folder, put on any server, or handed out.
 """
 
 from __future__ import annotations

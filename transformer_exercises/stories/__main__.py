@@ -5,11 +5,11 @@ import json
 import math
 from pathlib import Path
 
-from .write import ROOT, write
+from .write import write
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m transformer_exercises.stories", description=__doc__)
-    parser.add_argument("solutions", nargs="?", type=Path, default=ROOT / "solutions", help="the assignments' folder")
+    parser.add_argument("solutions", nargs="?", type=Path, default=Path("solutions"), help="the assignments' folder")
     written = write(parser.parse_args().solutions)
     for path in written:
         print(path)

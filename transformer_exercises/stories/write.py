@@ -8,7 +8,6 @@ from pathlib import Path
 from . import LANGUAGES, parallel, sample, true_nll
 
 SEEDS = {"train": 1, "validation": 2, "parallel": 3}
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @cache
@@ -57,7 +56,7 @@ ASSIGNMENTS: dict[str, dict[str, Callable[[], str]]] = {
 }
 
 
-def write(solutions: Path = ROOT / "solutions") -> list[Path]:
+def write(solutions: Path = Path("solutions")) -> list[Path]:
     """Write each assignment's files into its folder, if it has one; return what was written."""
     written = []
     for number, files in ASSIGNMENTS.items():

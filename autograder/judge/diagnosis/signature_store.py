@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
-from pathlib import Path
 
 import filelock
 from tqdm.auto import tqdm
