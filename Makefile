@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check prove bench fuzz lab hub hub-clean students kill-table signatures notebooks corpus model translate say grow release site format \
+.PHONY: help demo test test-all check bench fuzz lab hub hub-clean students kill-table signatures notebooks corpus model translate say grow release site format \
     lint clean empty-classroom
 
 help: ## say what can be made
@@ -25,24 +25,19 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## release the course, hand in a sample class, mark it with nbgrader, write feedback, print the marks
 	$(BIN)/autograder demo
 
-# PROVE=--prove tries and runs again what has not changed since it was proved, too
-PROVE ?=
-PROVING := tests/course/test_exercises.py tests/course/test_mutants.py tests/course/test_pasted_answers.py tests/course/test_release.py tests/engine/test_mistake_costs.py \
-    tests/course/test_stories.py tests/course/test_published_gpt2.py tests/engine/test_grade.py tests/engine/test_watch.py tests/engine/test_two_at_once.py \
-    tests/journeys/test_postgres.py tests/engine/test_student_folder.py tests/journeys/test_guides.py tests/journeys/test_browser.py tests/journeys/test_site.py \
-    tests/course/test_grow.py tests/course/test_training.py tests/course/test_translation_directions.py tests/engine/test_marking.py tests/engine/test_nbgrader_commands.py \
-    tests/engine/test_formgrader.py tests/engine/test_feedback_budget.py tests/engine/test_lms_collect.py tests/course/test_bangla.py
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+NBVAL := $(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadfile
 
-test: $(READY) ## run every test: solutions (nbval), package, release, marking
-	$(BIN)/python -m pytest $(PROVE) -n 2 --dist loadgroup --no-loadscope-reorder tests
-	$(BIN)/python tests/solutions.py $(PROVE)
+test: $(READY) ## one version of every mistake, every right answer, release, marking, cheats; solutions by nbval
+	$(PYTEST) tests/engine tests/course
+	$(NBVAL) solutions
+
+test-all: $(READY) ## the rest as well: every version of every mistake, browser, hub, database, kills, long trainings
+	$(PYTEST) --all tests
+	$(NBVAL) solutions
 
 check: lint ## what two minutes can say: format, style, types, imports, and the tests that are not slow
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup --no-loadscope-reorder tests
-
-prove: $(READY) ## try every catalogued version, mutant and pasted cell, run every notebook, and write down what is proved
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --prove $(PROVING)
-	$(BIN)/python tests/solutions.py --prove
+	$(PYTEST) -m "not slow" tests/engine tests/course
 
 # A corpus and sentence pairs of your own, if there are any: make bench CORPUS=tiny-shakespeare.txt, make translate PAIRS=news/
 CORPUS ?=

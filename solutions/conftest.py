@@ -1,6 +1,7 @@
 """What a solution needs to run as a test: `pytest --nbval-lax solutions/05-attention`.
 
-The packages of environment.yml are enough: `autograder` is taken from this checkout and need not be installed.
+The packages of environment.yml are enough: `autograder` is taken from this checkout and need not be installed. Notebooks run
+offline, without the book and with the small GPT-2, unless --online is given.
 """
 
 from __future__ import annotations
@@ -9,11 +10,21 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = str(Path(__file__).resolve().parents[1])
 sys.path.insert(0, ROOT)
 
 from autograder.authoring import OFFLINE, WITHOUT_BOOK  # noqa: E402
 
-# A notebook's kernel is a process of its own, so it learns where the package is, and what to do without, from here.
-os.environ.update(OFFLINE | WITHOUT_BOOK)
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--online", action="store_true", help="let notebooks fetch the published GPT-2 and the book")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell the kernels, which are processes of their own, where the package is and what to do without."""
+    if not config.getoption("--online"):
+        os.environ.update(OFFLINE | WITHOUT_BOOK)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # another order of adding up would change last digits

@@ -314,13 +314,13 @@ def test_out_of_memory_at_any_moment_it_ends_like_an_undisturbed_run(course, fre
     assert files(fresh, "autograded", "feedback") == files(by_us, "autograded", "feedback")
 
 
-KILLS = {True: 20, False: 6}  # with --prove, and without
+KILLS = {True: 20, False: 6}  # with --all, and without
 
 
 @in_every_way
 def test_killed_at_any_moment_it_ends_like_an_undisturbed_run(course, fresh, tmp_path, request):
     """SIGKILL at many moments, with submissions coming in all the while; then once to the end."""
-    chance, kills = random.Random(20), KILLS[request.config.getoption("--prove")]
+    chance, kills = random.Random(20), KILLS[request.config.getoption("--all")]
     students = [f"student-{n}" for n in range(8)]
     final = {student: notebook(WRONG if n % 3 else BEST, comment=student) for n, student in enumerate(students)}
     fates = {"before": 0, "between": 0, "after": 0}

@@ -75,8 +75,8 @@ def test_of_two_mistakes_both_are_named_and_never_another():
 
 @pytest.mark.slow
 def test_of_two_mistakes_most_are_both_named_in_all_notebooks(request):
-    """In every third exercise; with --prove, in each."""
-    asked = MANY if request.config.getoption("--prove") else MANY[::3]
+    """In every third exercise; with --all, in each."""
+    asked = MANY if request.config.getoption("--all") else MANY[::3]
     found: Counter[str] = Counter()
     for name in asked:
         declared = exercise(name)

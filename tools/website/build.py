@@ -19,7 +19,7 @@ from autograder.handout import NotReady
 from . import elsewhere, sources
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 MARK = ".made-by-website-build"  # what lies beside it may be removed
 
 
