@@ -90,7 +90,7 @@ c.Autograde.autograde_preprocessors = [
 # Feedback: a page of our own, without the hidden tests.
 c.GenerateFeedback.exporter_class = "autograder.nbgrader_plugin.feedback.exporter.FeedbackExporter"
 c.FeedbackExporter.template_name = "feedback_page"
-c.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "grading")]
+c.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "nbgrader_plugin" / "feedback")]
 c.GenerateFeedback.preprocessors = [preprocessors.HideTests, "autograder.nbgrader_plugin.feedback.marks.Marks"]
 
 # Formgrader shows students' notebooks in pages of the Jupyter server. Their outputs were cleaned when they were marked;

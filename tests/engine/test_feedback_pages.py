@@ -67,7 +67,7 @@ ODD = [
 
 SETTINGS = Config()  # as nbgrader_config.py sets them
 SETTINGS.FeedbackExporter.template_name = "feedback_page"
-SETTINGS.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "grading")]
+SETTINGS.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "nbgrader_plugin" / "feedback")]
 SETTINGS.Exporter.default_preprocessors = []
 ABOUT = {"notebook": "n", "assignment": "05-attention", "student": "ada", "score": 1, "max_score": 2, "late_penalty": 0}
 

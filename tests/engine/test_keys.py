@@ -14,7 +14,7 @@ from autograder.judge.diagnosis import keys
 from autograder.spec import course
 
 NAME = "LayerNorm"  # its room imports more than most
-CLOSURE = keys.closure([keys.DECIDING, *course.room_files(NAME)])
+CLOSURE = keys.closure([keys.DECIDING, *course.exercise_files(NAME)])
 ENGINE = [path for path in CLOSURE if not path.is_relative_to(course.home())]
 
 
@@ -100,7 +100,7 @@ def test_what_the_notebook_gives_and_answers_decides(monkeypatch):
 
 def test_prose_and_what_is_catalogued_change_the_letters_alone(written):
     before = exercise_key(), letter_key()
-    room = course.room_files(NAME)[0]
+    room = course.exercise_files(NAME)[0]
     text = keys.read(room)
     sentence = next(entry.sentence for entry in course.exercise(NAME).mistakes).split(".")[0][:20]
     for changed in (
@@ -118,7 +118,7 @@ def test_prose_and_what_is_catalogued_change_the_letters_alone(written):
 
 def test_a_check_that_is_marked_in_the_wake_of_others_answers_as_before(written):
     before = exercise_key()
-    room = course.room_files(NAME)[0]
+    room = course.exercise_files(NAME)[0]
     text = keys.read(room)
     written[room] = text.replace(", further=True", "")
     assert written[room] != text

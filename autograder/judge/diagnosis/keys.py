@@ -23,7 +23,7 @@ from pathlib import Path
 
 from ...spec import course
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 DECIDING = Path(__file__).with_name("signatures.py")  # with all that it imports
 CATALOGUE = ("wrong", "right", "slips", "further")  # of a room: each version is kept under its own source
 DISTRIBUTIONS = ("torch", "numpy", "tokenizers", "transformers")
@@ -41,7 +41,7 @@ def exercise_key(name: str) -> str:
     exercise = course.exercise(name)
     notebook = exercise.notebook
     parts = []
-    for path in closure([DECIDING, *course.room_files(name)]):
+    for path in closure([DECIDING, *course.exercise_files(name)]):
         parts += [_name(path), plain(read(path), CATALOGUE if path.is_relative_to(course.home()) else ())]
     parts += [course.course().imports, plain(course.given_in(notebook))]
     parts += [plain(other.source) for other in course.exercises(notebook)]
@@ -53,7 +53,7 @@ def exercise_key(name: str) -> str:
 def letter_key(name: str) -> str:
     """Return a source key of the same files to the letter, catalogue and comments too: nothing is parsed for it."""
     about = course.everything_about(course.exercise_home(name))
-    return _hash([*map(read, closure([DECIDING, *course.room_files(name)])), about.decode()])
+    return _hash([*map(read, closure([DECIDING, *course.exercise_files(name)])), about.decode()])
 
 
 @functools.cache
@@ -109,7 +109,7 @@ def _folders(path: Path, dots: str, module: str) -> Iterator[Path]:
         yield path.parents[len(dots) - 1]
         return
     top = module.split(".")[0].split(",")[0].split(" ")[0]
-    package, *below = course.package().__name__.split(".")
+    package, *below = course.course().package.split(".")
     if top == PACKAGE.name:
         yield PACKAGE.parent
     elif top == package:
