@@ -10,16 +10,16 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench fuzz lab hub hub-clean students kill-table signatures notebooks corpus model translate say grow release site format \
-    lint clean empty-classroom
+.PHONY: help demo test test-all check bench fuzz lab hub hub-clean dist students kill-table signatures notebooks corpus model translate \
+    say grow release site format lint clean empty-classroom
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml transformer_exercises/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; this is %s. Say which one to use: make PYTHON=python3.12" % sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]" -e transformer_exercises
 	touch $@
 
 demo: $(READY) ## release the course, hand in a sample class, mark it with nbgrader, write feedback, print the marks
@@ -80,6 +80,9 @@ hub: $(HUB_READY) ## start a local classroom: JupyterHub, a teacher, three stude
 
 hub-clean: $(HUB_READY) ## remove the local classroom's users and files, after asking
 	$(BIN)/python tools/hub/classroom.py --clean --folder $(HUB)
+
+dist: $(READY) ## build two wheels into dist/: the engine and the course
+	$(BIN)/python -m tools.dist
 
 students: $(READY) ## write students.zip: the notebooks with their data, the start page, the environment; no solutions
 	$(BIN)/python -m autograder.handout students.zip

@@ -1,0 +1,55 @@
+"""Build the two wheels, the engine and the course, into dist/: python -m tools.dist
+
+Each is built from a copy that holds what belongs to it and nothing else. The course's copy has the released notebooks and
+the worked solutions inside the package, where `autograder.spec.course` looks for them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LICENCES = ("LICENSE", "LICENSE-CONTENT")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "conftest.py", "*.egg-info", "build")
+
+
+def stage_engine(root: Path, place: Path) -> None:
+    """Copy what the engine's wheel is built from."""
+    shutil.copytree(root / "autograder", place / "autograder", ignore=LEFT_OUT)
+    for name in (*LICENCES, "pyproject.toml", "README.md"):
+        shutil.copy(root / name, place)
+
+
+def stage_course(root: Path, place: Path) -> None:
+    """Copy what the course's wheel is built from: the package, with its notebooks inside."""
+    shutil.copytree(root / "transformer_exercises", place, ignore=LEFT_OUT, dirs_exist_ok=True)
+    for name in ("solutions", "course"):
+        shutil.copytree(root / name, place / name, ignore=LEFT_OUT)
+    for name in LICENCES:
+        shutil.copy(root / name, place)
+
+
+def build(root: Path, goal: Path) -> list[Path]:
+    """Build both wheels of the checkout at `root` into `goal`. Return their paths."""
+    goal.mkdir(parents=True, exist_ok=True)
+    before = set(goal.glob("*.whl"))
+    for stage in (stage_engine, stage_course):
+        with tempfile.TemporaryDirectory(prefix="dist-") as folder:
+            stage(root, Path(folder))
+            # With this environment's setuptools: what is built does not depend on what an index offers today.
+            options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
+            subprocess.run([sys.executable, "-m", "pip", "wheel", *options, "-w", str(goal), folder], check=True)
+    return sorted(set(goal.glob("*.whl")) - before) or sorted(goal.glob("*.whl"))
+
+
+def main() -> None:
+    for wheel in build(ROOT, ROOT / "dist"):
+        print(f"{wheel.relative_to(ROOT)} ({wheel.stat().st_size / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main()
