@@ -11,6 +11,7 @@ import ast
 import functools
 import importlib
 import json
+import os
 import re
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
@@ -125,7 +126,7 @@ def notebook_path(notebook: str) -> Path:
 
 def release() -> Path:
     """The folder with the released notebooks: course/, or what nbgrader_config.py takes in its place."""
-    return course().root / os.environ.get("COURSE_RELEASE", "course")
+    return root() / os.environ.get("COURSE_RELEASE", "course")
 
 
 def notebooks() -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from autograder.judge.run_check import answering
 from autograder.judge.verdict import html, plain
 from autograder.nbgrader_plugin.report.data import _judged
 from autograder.spec import catalogue, common_mistakes
-from autograder.spec.course import course, exercise, exercises
+from autograder.spec.course import exercise, exercises, root
 from autograder.spec.exercise import UNANSWERED, Exercise
 
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
@@ -324,15 +324,12 @@ def test_a_file_that_cannot_be_followed_is_refused_in_a_sentence(text, said):
 
 
 def test_the_file_lies_beside_nbgraders_configuration(tmp_path, monkeypatch):
-    class Elsewhere:
-        root = tmp_path
-
-    monkeypatch.setattr(mistake_costs, "course", lambda: Elsewhere)
+    monkeypatch.setattr(mistake_costs, "root", lambda: tmp_path)
     assert mistake_costs.costs.__wrapped__() == Costs()
     (tmp_path / mistake_costs.FILE).write_text("slip = 0.1\n")
     assert mistake_costs.costs.__wrapped__().slip == 0.1
     assert (ROOT / "nbgrader_config.py").is_file()
-    assert course().root == ROOT
+    assert root() == ROOT
 
 
 # --- the guide --------------------------------------------------------------------------------------------------------

@@ -192,9 +192,9 @@ import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from autograder import demo
-from autograder.spec.course import course
+from autograder.spec.course import root
 from autograder.sample_class import Submission
-classroom = course().root / demo.CLASSROOM
+classroom = root() / demo.CLASSROOM
 try:
     demo.prepare(classroom, [{NAME!r}])
     demo.hand_in(classroom, {NAME!r}, [Submission("perfect", {{"softmax": "def softmax(x): ..."}}, {{}})])

@@ -213,7 +213,15 @@ def hand_out(hub: Path) -> list[str]:
     """Bring the teacher's copy of the course and the students' first page up to date. Returns what was kept."""
     course = hub / "homes" / TEACHER.account / "course"
     course.mkdir(exist_ok=True)
-    names = ("autograder", "transformer_exercises", "solutions", "course", "nbgrader_config.py", "costs.toml", "late.py")
+    names = (
+        "autograder",
+        "transformer_exercises",
+        "solutions",
+        "course",
+        "nbgrader_config.py",
+        "costs.toml",
+        "late.py",
+    )
     wanted = [path for name in names for path in files.files(ROOT / name)]
     fresh = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in wanted}
     said = bring_up_to_date(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
