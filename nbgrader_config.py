@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))  # so that a copy of the repository marks with its own package, installed or not
 
 from autograder.nbgrader_plugin import preprocessors  # noqa: E402
-from autograder.nbgrader_plugin.gradebook import manual_grades
+from autograder.nbgrader_plugin.gradebook import manual_grades  # noqa: E402
 
 c = get_config()  # noqa: F821
 
@@ -94,8 +94,8 @@ c.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "nbgrade
 c.GenerateFeedback.preprocessors = [preprocessors.HideTests, "autograder.nbgrader_plugin.feedback.marks.Marks"]
 
 # Formgrader shows students' notebooks in pages of the Jupyter server. Their outputs were cleaned when they were marked;
-# this cleans their text. What may run in those pages is said in autograder/nbgrader_plugin/formgrader/server.py: Formgrader reads this
-# file in the server's process.
+# this cleans their text. What may run in those pages is said in autograder.nbgrader_plugin.formgrader.server: Formgrader
+# reads this file in the server's process.
 if "jupyter_server.serverapp" in sys.modules:
     from autograder.nbgrader_plugin.formgrader import server
 

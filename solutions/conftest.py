@@ -1,7 +1,7 @@
 """What a solution needs to run as a test: `pytest --nbval-lax solutions/05-attention`.
 
-The packages of environment.yml are enough: `autograder` is taken from this checkout and need not be installed. Notebooks run
-offline, without the book and with the small GPT-2, unless --online is given.
+The packages of environment.yml are enough: `autograder` is taken from this checkout and need not be installed.
+Notebooks run offline, without the book and with the small GPT-2, unless --online is given.
 """
 
 from __future__ import annotations

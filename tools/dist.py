@@ -1,7 +1,7 @@
 """Build the two wheels, the engine and the course, into dist/: python -m tools.dist
 
-Each is built from a copy that holds what belongs to it and nothing else. The course's copy has the released notebooks and
-the worked solutions inside the package, where `autograder.spec.course` looks for them.
+Each is built from a copy that holds what belongs to it and nothing else. The course's copy has the released notebooks
+and the worked solutions inside the package, where `autograder.spec.course` looks for them.
 """
 
 from __future__ import annotations

@@ -80,9 +80,8 @@ def _named_in(settings: Path) -> str | None:
     except (SyntaxError, ValueError, OSError) as error:
         raise NoCourse(f"{settings} cannot be read: {error}") from error
     for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            if any(isinstance(goal, ast.Name) and goal.id == "COURSE" for goal in node.targets):
-                return str(node.value.value)
+        if isinstance(node, ast.Assign) and [ast.unparse(goal) for goal in node.targets] == ["COURSE"]:
+            return str(ast.literal_eval(node.value))
     return None
 
 

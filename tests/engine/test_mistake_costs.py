@@ -21,7 +21,7 @@ from autograder.judge.run_check import answering
 from autograder.judge.verdict import html, plain
 from autograder.nbgrader_plugin.report.data import _judged
 from autograder.spec import catalogue, common_mistakes
-from autograder.spec.course import exercise, exercises, root
+from autograder.spec.course import course, exercise, exercises, root
 from autograder.spec.exercise import UNANSWERED, Exercise
 
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]

@@ -192,7 +192,8 @@ def test_reading_a_greedy_notebook_is_bounded(folder, name):
     path = folder / f"{NAME}.ipynb"
     path.write_bytes(GREEDY[name]())
     code = (
-        "import resource, sys, nbformat\nfrom pathlib import Path\nfrom autograder.nbgrader_plugin.intake.repair import load\n"
+        "import resource, sys, nbformat\nfrom pathlib import Path\n"
+        "from autograder.nbgrader_plugin.intake.repair import load\n"
         "release = nbformat.read(sys.argv[2], as_version=4)\nfound = load(Path(sys.argv[1]), release)\n"
         "status = Path('/proc/self/status').read_text()\n"  # ru_maxrss is that of the process it was forked from
         "memory = int(status.partition('VmHWM:')[2].split()[0]) // 1024\n"

@@ -1,7 +1,8 @@
 """`make hub`: a classroom on this machine, and who cannot read what in it. One hub for all of these tests.
 
-Needs root, Chromium, and the hub's packages (`.venv/bin/pip install -r tools/hub/requirements.txt`, `python tools/hub/classroom.py
---install`); is skipped where one is missing. Screenshots are kept in `classroom/screenshots`, to be looked at.
+Needs root, Chromium, and the hub's packages (`.venv/bin/pip install -r tools/hub/requirements.txt`, then
+`python tools/hub/classroom.py --install`); is skipped where one is missing. Screenshots are kept in
+`classroom/screenshots`, to be looked at.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def missing() -> str:
     if BROWSER is None:
         return "there is no Chromium on this machine: apt install chromium"
     if not classroom.installed():
-        return "the hub's packages are missing: pip install -r tools/hub/requirements.txt, python tools/hub/classroom.py --install"
+        commands = "pip install -r tools/hub/requirements.txt, python tools/hub/classroom.py --install"
+        return f"the hub's packages are missing: {commands}"
     if any(classroom.account(one) for one in (TEACHER, AMINA, JOSE, NGOZI)):
         return "the users of a hub are on this machine: make hub-clean"
     return ""

@@ -372,7 +372,7 @@ OUTSIDE = spots(
     behind | n'àzụ́ | পেছনে | house/ụlọ/বাড়ি | shop/ụlọ ahịa/দোকান | wall/mgbidi/দেয়াল | tree/osisi/গাছ | gate/ọnụ ụzọ ama/ফটক
     near | n'akụkụ | কাছে | well/olulu mmiri/কুয়া | gate/ọnụ ụzọ ama/ফটক | river/osimiri/নদী | house/ụlọ/বাড়ি | road/okporo ụzọ/রাস্তা
     in | n'ime | ভেতরে | grass/ahịhịa/ঘাস | garden/ogige/বাগান
-    """  # noqa: E501
+    """
 )
 INSIDE = spots(
     """
@@ -482,6 +482,6 @@ DEEDS = [
         ran into the house | gbabara n'ụlọ ahụ | দৌড়ে ঘরে ঢুকল | house | ụlọ | ঘর | cold afraid shy | dry clean big
         did not cross the road | agafeghị okporo ụzọ ahụ | রাস্তাটা পার হলো না | road | okporo ụzọ | রাস্তা | tired afraid shy | wet dark wide
         did not cross the river | agafeghị osimiri ahụ | নদীটা পার হলো না | river | osimiri | নদী | tired afraid sleepy sick | deep wide cold
-        """  # noqa: E501
+        """
     )
 ]

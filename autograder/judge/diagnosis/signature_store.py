@@ -1,7 +1,8 @@
-"""Signatures for whoever needs them: `of(name)`, and `learn(names)`, which fills them on all cores by its workers.
+"""Hand out signatures: `of(name)`; fill them on all cores: `learn(names)`.
 
-A worker is a Python process of its own (`python -m autograder.judge.diagnosis.signature_store`), so that catalogued programs can do no
-harm to the process that marks: it reads a line "NAME row row …" and answers with the signatures of these versions.
+A worker is a Python process of its own (`python -m autograder.judge.diagnosis.signature_store`), so that catalogued
+programs do no harm to the process that marks: it reads a line "NAME row row …" and answers with these versions'
+signatures.
 """
 
 from __future__ import annotations
