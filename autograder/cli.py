@@ -407,6 +407,18 @@ def release(
 
 
 @app.command()
+def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
+    """Lay out a folder to teach in: the notebooks, as sources and as released, and nbgrader's configuration."""
+    from .new_folder import NotEmpty, lay_out
+
+    try:
+        lay_out(folder)
+    except NotEmpty as reason:
+        raise typer.BadParameter(str(reason)) from None
+    console.print(f"{folder} is ready: run nbgrader's and autograder's commands there", highlight=False, soft_wrap=True)
+
+
+@app.command()
 def demo(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
