@@ -29,7 +29,7 @@ from conftest import ROOT
 from nbgrader.api import Gradebook
 from playwright.sync_api import expect
 from test_browser import BROWSER, browser, cell, kept, ours, page, run  # noqa: F401 (fixtures among them)
-from test_versions import PYTHON, canonicalize_name, everything_needed, lock
+from test_versions import LINUX, canonicalize_name, everything_needed, lock
 
 NAME = "06-masking"
 SPEC = importlib.util.spec_from_file_location("hub_classroom", ROOT / "tools" / "hub" / "classroom.py")
@@ -212,10 +212,9 @@ def test_the_hubs_pins_are_what_it_brings_beyond_the_courses_lock():
     assert not set(pinned) & set(lock()), "one version, in one place"
     assert all(pinned.values())
     wanted = [line for line in (folder / "requirements.txt").read_text().splitlines() if line[0] not in "#-"]
-    system = PYTHON | {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
     if not classroom.installed():
         pytest.skip("the hub's packages are missing: pip install -r tools/hub/requirements.txt")
-    assert everything_needed(wanted, system) - set(lock()) == set(pinned)
+    assert everything_needed(wanted, LINUX) - set(lock()) == set(pinned)
 
 
 def test_without_root_it_says_what_it_needs(monkeypatch):
