@@ -13,13 +13,17 @@ SETTINGS = "nbgrader_config.py"  # beside a package, it marks a checkout: all of
 
 
 @functools.cache
-def private_folders() -> tuple[str, ...]:
-    """Return the folders of the engine, of every installed course, and of the checkouts in which they lie."""
+def packages() -> tuple[Path, ...]:
+    """Return the folders of the engine and of every installed course."""
     names = (point.value.partition(":")[0].partition(".")[0] for point in entry_points(group=GROUP))
     folders = [str(ENGINE)]
     for name in dict.fromkeys(names):
         spec = importlib.util.find_spec(name)
         folders += (spec.submodule_search_locations or ()) if spec else ()
-    found = dict.fromkeys(Path(folder).resolve() for folder in folders)
-    checkouts = [folder.parent for folder in found if (folder.parent / SETTINGS).exists()]
-    return tuple(map(str, dict.fromkeys([*found, *checkouts])))
+    return tuple(dict.fromkeys(Path(folder).resolve() for folder in folders))
+
+
+def private_folders() -> list[str]:
+    """Return these packages' folders, and the checkouts in which they lie."""
+    checkouts = [folder.parent for folder in packages() if (folder.parent / SETTINGS).exists()]
+    return list(map(str, dict.fromkeys([*packages(), *checkouts])))

@@ -15,7 +15,7 @@ from . import environment
 from .cage import visible
 from .filters import landlock_version
 from .limits import CellResult, Limits, SandboxError
-from .private import private_folders
+from .private import packages
 
 Run = Callable[[str, Limits], CellResult]  # a cell, as the first of a notebook with these limits
 
@@ -24,7 +24,7 @@ PROCESSES = 8  # that the test notebook may have
 # What a cell must not be able to do, and how it is tried. Each is an expression that is true if it succeeded.
 ATTEMPTS = {
     "read a file of yours": "token in open(secret).read()",
-    "read the checks of the exercises": "any(map(os.listdir, filter(os.path.isdir, private)))",
+    "read the checks of the exercises": "any(map(os.listdir, filter(os.path.isdir, packages)))",
     "list your home folder": "bool(set(os.listdir(home)) & set(names_at_home))",
     "see other processes": "bool(set(map(int, filter(str.isdigit, os.listdir('/proc')))) - {os.getpid()})",
     "read the memory of other processes": "bool(open('/proc/%d/mem' % grader, 'rb'))",
@@ -136,7 +136,7 @@ def _tried_out(run: Run) -> list[str]:
             "attempts": ATTEMPTS,
             "token": token,
             "secret": str(secret),
-            "private": private_folders(),
+            "packages": list(map(str, packages())),
             "home": str(home),
             "names_at_home": [name for name in _names(home) if not _leads_to_python(home / name)],
             "grader": os.getpid(),

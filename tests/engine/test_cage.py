@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, skip_without_cage
 
 from autograder.sandbox import monitor
 from autograder.sandbox.selftest import ATTEMPTS
@@ -30,10 +30,7 @@ TOKEN = f"token-{os.getpid()}-that-no-notebook-may-see"
 def template():
     running = Template()
     os.environ["CLASS_SECRET"] = TOKEN
-    try:
-        running.prove()
-    except SandboxError as error:
-        pytest.skip(str(error))
+    skip_without_cage(running)
     yield running
     running.close()
     del os.environ["CLASS_SECRET"]

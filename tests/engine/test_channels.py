@@ -8,8 +8,9 @@ worth telling is in a cage while somebody could listen (see `grading/apart.py` a
 from __future__ import annotations
 
 import pytest
+from conftest import skip_without_cage
 
-from autograder.sandbox.session import Limits, SandboxError, Session, Template
+from autograder.sandbox.session import Limits, Session, Template
 
 LIMITS = Limits(cell=20, question=2, grace=1, notebook=120, memory=2 * 2**30)
 PRELUDE = """
@@ -152,10 +153,7 @@ def blocked(attempt):
 @pytest.fixture(scope="module")
 def pair():
     running = Template()
-    try:
-        running.prove()
-    except SandboxError as error:
-        pytest.skip(str(error))
+    skip_without_cage(running)
     with Session(running, limits=LIMITS) as one, Session(running, limits=LIMITS) as other:
         for session in (one, other):
             assert session.run(PRELUDE + SETUP).ending == "ok"

@@ -8,13 +8,13 @@ from importlib.metadata import EntryPoint
 
 import nbformat
 import pytest
-from conftest import ROOT
+from conftest import ROOT, skip_without_cage
 from jupyter_client.provisioning import KernelProvisionerFactory
 from nbclient import NotebookClient
 
 from autograder.sandbox import monitor
 from autograder.sandbox.provisioner import CagedProvisioner
-from autograder.sandbox.session import SandboxError, Template
+from autograder.sandbox.session import Template
 from autograder.spec.course import course
 
 CELLS = {
@@ -45,10 +45,7 @@ def kernelspec(tmp_path_factory):
         KernelProvisionerFactory.GROUP_NAME,
     )
     CagedProvisioner.template = Template(preload=("autograder.untrusted.kernel", *course().preload))
-    try:
-        CagedProvisioner.template.prove()
-    except SandboxError as error:
-        pytest.skip(str(error))
+    skip_without_cage(CagedProvisioner.template)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_PATH", str(folder))
         yield "caged-python3"
