@@ -1,1 +1,1 @@
-"""What an exercise is made of: checks and their inputs, comparisons, mistakes and what anybody can get wrong."""
+"""Declare exercises: checks and their inputs, comparisons, catalogued mistakes, and common mistakes."""

@@ -1,4 +1,4 @@
-"""The dialect in which wrong and right answers are written down: name, sentence, edits of the reference.
+"""Parse the text format in which an exercise lists wrong and right answers: a name, a sentence, edits of the reference.
 
     divided_by_maximum: The scores are divided by their maximum instead of shifted: that changes the weights.
     - scores - scores.amax => scores / scores.amax || scores / scores.abs().amax
@@ -11,14 +11,15 @@
       def softmax(scores, dim=-1):
           return a whole answer of its own
 
-A line without indentation begins an entry: its name and the sentence that a good teacher would say (further lines of
-it are indented by four). Each `-` is a version that deserves this sentence. An edit replaces every occurrence of the
-text before `=>`; `||` parts several texts to put there, each a version of its own. Nothing behind the arrow takes the
-text away, and the line with it if nothing else stands there. More edits of the same version follow, indented by two.
-How grave an entry is stands behind its name: `divided_by_maximum (slip): …`. A `slip` is what happens to somebody who
-has understood; `missed` says that the point of the exercise is missed, or that there is nothing in the answer to give
-marks for. Everything else is a misconception. Without a version, such a line says it of a slip that is made from the
-reference (`rounded (missed):`).
+A line without indentation begins an entry: its name and the sentence that a good teacher would say. Further lines of
+the sentence are indented by four. Each `-` begins a version that deserves this sentence. An edit replaces every
+occurrence of the text before `=>`. `||` separates alternative replacements; each makes a version of its own. If nothing
+follows the arrow, the text is removed, and its line too if nothing else is on it. Further edits of the same version
+follow, indented by two.
+The severity of an entry follows its name in parentheses: `divided_by_maximum (slip): …`. A `slip` is an error of
+somebody who has understood. `missed` means that the answer misses the point of the exercise, or has nothing to give
+marks for. Everything else is a misconception. A line without a version sets the severity of a slip that is made from
+the reference (`rounded (missed):`).
 
 `|` begins a whole answer, or the body of the reference's function. `- in NAME` begins a version whose edits change the
 answer of that name (a right one, or the first version of an entry above) instead of the reference.
@@ -39,12 +40,12 @@ HEAD = re.compile(r"([\w ,.'-]+?) *(?:\((\w+)\))? *")
 
 
 class CatalogueError(ValueError):
-    """An entry that cannot be read, or an edit that changes nothing; the sentence says where and what to do."""
+    """An entry that cannot be parsed, or an edit that changes nothing. The message says where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A name, what is said of it, and the source of every version."""
+    """A name, its sentence, and the source of every version."""
 
     name: str
     sentence: str
@@ -53,25 +54,28 @@ class Entry:
 
 @dataclass
 class _Draft:
-    """An entry as it is read: each version is a list of edits, or one block that stands for itself."""
+    """An entry as parsed: each version is a list of edits, or one block that is a whole answer."""
 
     name: str
     sentence: str
     grade: str = ""
     versions: list[list[tuple[str, str]]] = field(default_factory=list)
-    bases: dict[int, str] = field(default_factory=dict)  # by version: the right answer that it changes
+    bases: dict[int, str] = field(default_factory=dict)  # by version number: the name of the answer that it changes
 
 
 def entries(
     text: str, reference: str, where: str = "the catalogue", bases: Mapping[str, str] | None = None
 ) -> list[Entry]:
-    """The entries of a catalogue, their edits applied to the reference, to `bases` or to entries above."""
+    """Return the entries of a catalogue, with their edits applied to the reference, to `bases` or to entries above.
+
+    Raises CatalogueError if the text cannot be parsed, an edit changes nothing, or a version is not Python.
+    """
     result = []
     known = dict(bases or {})
     for draft in _drafts(text, where):
         place = f"{where}: {draft.name}"
         if draft.grade and not draft.sentence and not draft.versions:
-            continue  # of a slip that is made from the reference it says only how grave it is here
+            continue  # it only sets the severity of a slip that is made from the reference
         if not draft.versions:
             raise CatalogueError(f"{place} has no version: add a line `- old text => new text`.")
         sources = []
@@ -90,12 +94,12 @@ def entries(
 
 
 def sentences(text: str) -> dict[str, str]:
-    """What is said of each entry; no edit is looked at."""
+    """Return the sentence of each entry, by name, without applying any edits."""
     return {draft.name: draft.sentence for draft in _drafts(text, "the catalogue")}
 
 
 def grades(text: str) -> dict[str, str]:
-    """How grave those entries are of which it is said; no edit is looked at."""
+    """Return the severity of the entries that state one, by name, without applying any edits."""
     return {draft.name: draft.grade for draft in _drafts(text, "the catalogue") if draft.grade}
 
 
@@ -155,7 +159,7 @@ def _drafts(text: str, where: str) -> Iterator[_Draft]:
 
 
 def _edit(content: str, block: str, whole: bool, place: str) -> list[str]:
-    """The text to replace (none: a block stands for itself), and what may be put there."""
+    """Return the text to replace ("" if a block is the whole answer), then its possible replacements."""
     if whole:
         return ["", textwrap.dedent(block)]
     found = ARROW.search(content)
@@ -166,7 +170,7 @@ def _edit(content: str, block: str, whole: bool, place: str) -> list[str]:
 
 
 def _source(version: list[tuple[str, str]], reference: str, place: str) -> str:
-    """The source of one version: the reference with its edits, or what stands for itself."""
+    """Return the source of one version: the reference with its edits, or the block that is a whole answer."""
     text = reference
     for old, new in version:
         if not old:
@@ -186,8 +190,8 @@ def _source(version: list[tuple[str, str]], reference: str, place: str) -> str:
 
 
 def replaced(text: str, old: str, new: str) -> str:
-    """Every occurrence of `old` replaced; further lines of `new` are indented as the line in which `old` stands."""
-    if not new:  # a line that held nothing else goes altogether
+    """Replace every occurrence of `old`; indent further lines of `new` like the line that contains `old`."""
+    if not new:  # a line that held nothing else is removed whole
         text = re.sub(rf"^[ \t]*{re.escape(old)}[ \t]*(?:#[^\n]*)?\n", "", text, flags=re.MULTILINE)
         return text.replace(old, new)
     result, start = [], 0
@@ -200,7 +204,7 @@ def replaced(text: str, old: str, new: str) -> str:
 
 
 def _whole(block: str, reference: str) -> str:
-    """A whole answer, or the body of the reference's function under its signature."""
+    """Return a block that is a whole answer as it is; put any other block as a body under the reference's signature."""
     name = getattr(ast.parse(reference).body[-1], "name", "")
     if re.search(rf"^(?:def|class) {name}\b|^{name} = ", block, re.MULTILINE):
         return block + "\n"
@@ -210,7 +214,7 @@ def _whole(block: str, reference: str) -> str:
 
 @functools.lru_cache(maxsize=16)  # a reference is compared to each of its versions
 def _said(source: str) -> str:
-    """What a source says, however it is written, without docstrings."""
+    """Return the syntax tree of a source as text, without docstrings, so that layout does not matter."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)) and ast.get_docstring(node) is not None:

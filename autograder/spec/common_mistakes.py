@@ -1,7 +1,8 @@
-"""What can go wrong everywhere, declared once: each slip makes wrong versions of any reference, under one name.
+"""Make wrong versions of any reference: each slip is a mistake that can happen in any exercise, under one name.
 
-A room says which slips lose marks in its exercise (`slips=(…)`), what the exercise takes and gives
-("tensor", "number", "list", …: an edit fits some kinds only), and may add versions of its own under the same name.
+An exercise lists the slips that lose marks in it (`slips=(…)`) and the kinds of its first argument and its result
+("tensor", "number", "list", …), because an edit fits some kinds only. It may add versions of its own under a slip's
+name.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from dataclasses import dataclass, field
 
 from .catalogue import MISSED, SLIP
 
-Edit = Callable[[ast.FunctionDef], bool]  # changes the body that answers; says whether there was something to change
+Edit = Callable[[ast.FunctionDef], bool]  # changes the function that answers; returns whether it could
 
 
 @dataclass(frozen=True)
 class Slip:
-    """A mistake that needs no exercise; some edits fit one kind of result (`giving`) or input (`taking`) only."""
+    """A mistake that fits any exercise. Some edits fit one kind of result (`giving`) or of input (`taking`) only."""
 
     name: str
     sentence: str
@@ -28,7 +29,7 @@ class Slip:
     taking: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
 
     def versions(self, source: str, name: str, takes: str, gives: str) -> tuple[str, ...]:
-        """The wrong versions of a reference called `name`, each once."""
+        """Return the distinct wrong versions of a reference called `name`."""
         made: dict[str, None] = {}
         for edit in (*self.always, *self._for(self.giving, gives), *self._for(self.taking, takes)):
             tree = ast.parse(source)
@@ -39,12 +40,12 @@ class Slip:
 
     @staticmethod
     def _for(edits: Mapping[str, tuple[Edit, ...]], kind: str) -> tuple[Edit, ...]:
-        """A scalar is a tensor too."""
+        """Return the edits for a kind; a scalar also gets those for tensors."""
         return edits.get(kind, ()) + (edits.get("tensor", ()) if kind == "scalar" else ())
 
 
 def answering(tree: ast.Module, name: str) -> ast.FunctionDef | None:
-    """The function that answers: the exercise itself, or the `forward` of its class."""
+    """Return the function that computes the answer: the exercise itself, or its class's `forward`; None if absent."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node
@@ -57,7 +58,7 @@ def answering(tree: ast.Module, name: str) -> ast.FunctionDef | None:
 
 
 def _returns(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int, ast.Return]]:
-    """The function's own `return`s with a value: the block, the place in it, the statement."""
+    """Yield the function's own `return` statements that have a value: the block, the index in it, the statement."""
     blocks: list[list[ast.stmt]] = [function.body]
     while blocks:
         block = blocks.pop()
@@ -69,7 +70,7 @@ def _returns(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int, a
 
 
 def result(template: str) -> Edit:
-    """Every result goes through an expression in which it is called RESULT; of a pair, each part."""
+    """Return an edit that wraps every result (of a pair, each part) in an expression, where RESULT stands for it."""
 
     def edit(function: ast.FunctionDef) -> bool:
         found = list(_returns(function))
@@ -85,7 +86,7 @@ def result(template: str) -> Edit:
 
 
 def each(template: str) -> Edit:
-    """As `result`, where a pair comes out of a call: its parts cannot be seen in the source."""
+    """Return an edit like `result`'s for a pair that a call returns: the source does not show its parts."""
     return result(f"tuple({template.replace('RESULT', 'part')} for part in RESULT)")
 
 
@@ -98,7 +99,7 @@ def _filled(template: str, value: ast.expr) -> ast.expr:
 
 
 def last_return(template: str) -> Edit:
-    """The last `return` becomes a statement in which the result is called RESULT."""
+    """Return an edit that turns the last `return` into a statement, where RESULT stands for the value."""
 
     def edit(function: ast.FunctionDef) -> bool:
         found = [(block, place, statement) for block, place, statement in _returns(function) if block is function.body]
@@ -114,7 +115,10 @@ def last_return(template: str) -> Edit:
 
 
 def before_each_return(template: str) -> Edit:
-    """A statement about the first argument, called INPUT, after the result is made and before it is returned."""
+    """Return an edit that adds a statement after each result is computed and before it is returned.
+
+    INPUT stands for the first argument.
+    """
 
     def edit(function: ast.FunctionDef) -> bool:
         names = [argument.arg for argument in function.args.args if argument.arg != "self"]
@@ -130,7 +134,7 @@ def before_each_return(template: str) -> Edit:
 
 
 def inside(header: str) -> Edit:
-    """The whole body inside a `with`."""
+    """Return an edit that puts the whole body inside a `with`."""
 
     def edit(function: ast.FunctionDef) -> bool:
         [block] = ast.parse(f"with {header}:\n    pass").body
@@ -143,7 +147,7 @@ def inside(header: str) -> Edit:
 
 
 def first(template: str) -> Edit:
-    """Statements at the beginning of the body."""
+    """Return an edit that adds statements at the beginning of the body."""
 
     def edit(function: ast.FunctionDef) -> bool:
         function.body[0:0] = ast.parse(template).body
@@ -160,7 +164,7 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def errors(template: str) -> Edit:
-    """Every `raise ValueError(…)` becomes another statement; its text is called TEXT."""
+    """Return an edit that replaces every `raise ValueError(…)` by a statement, where TEXT stands for the message."""
 
     def edit(function: ast.FunctionDef) -> bool:
         class Raising(ast.NodeTransformer):
@@ -192,7 +196,7 @@ SLIPS: tuple[Slip, ...] = (
         "nothing_returned",
         "The result is computed, and perhaps printed, but not handed back, so the call gives None: end with `return`.",
         (last_return("RESULT"), last_return("print(RESULT)")),
-        grade=MISSED,  # whoever computes nothing answers so too
+        grade=MISSED,  # an answer that computes nothing returns None too
     ),
     Slip(
         "gradient_cut_off",
@@ -256,7 +260,7 @@ SLIPS: tuple[Slip, ...] = (
     Slip(
         "array_returned",
         "A NumPy array is returned where a tensor is asked for: stay with torch, and gradients pass through.",
-        grade=MISSED,  # what is in an array nobody sees: an empty one would answer alike
+        grade=MISSED,  # an array's contents do not cross the wire, so an empty array would give the same answer
         giving={"tensor": (result("RESULT.detach().numpy()"), result("RESULT.numpy()"))},
     ),
     Slip(

@@ -1,7 +1,7 @@
-"""Comparing what a student's code returned with what it should have: the sentence says what differs, never the values.
+"""Compare what a student's code returned with the expected result; messages say what differs, never the values.
 
-Every function raises `Wrong`. The sentences name the usual causes, because the difference often shows the cause: a
-transposed result, a missing gradient, a dtype that was not kept.
+Every function here that checks raises `Wrong`. Its message names the usual causes, because a difference often shows
+its cause: a transposed result, a missing gradient, a dtype that was not kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOLERANCE = {torch.float32: (1e-4, 1e-5), torch.float64: (1e-9, 1e-11)}  # relat
 
 
 def kind(value: Any) -> str:
-    """What a value is, in a student's words."""
+    """Describe the type of a value in words that a student understands."""
     if value is None:
         return "None (is a `return` missing?)"
     if isinstance(value, torch.Tensor):
@@ -38,7 +38,7 @@ def shape_name(tensor: torch.Tensor) -> str:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a tensor; of anything else that of nothing."""
+    """Return the shape of a tensor, or () for anything else."""
     return tuple(value.shape) if isinstance(value, torch.Tensor) else ()
 
 
@@ -57,9 +57,10 @@ def a_pair(got: Any, names: str) -> tuple:
 
 
 def same_tensor(got: Any, expected: torch.Tensor, what: str, where: str = "", rough: bool = False) -> None:
-    """Type, shape, dtype and values. `where` says for which sizes, such as "with T = 3 and S = 5".
+    """Raise `Wrong` unless type, shape, device, dtype and values are as expected; `ValuesDiffer` if only values differ.
 
-    `rough`: where inputs of 1e4 leave float32 only three digits after the point.
+    `where` says for which sizes, such as "with T = 3 and S = 5". `rough` allows larger errors, for inputs of about 1e4,
+    which leave float32 only three digits after the point.
     """
     got = a_tensor(got, what)
     place = f" {where}" if where else ""
@@ -78,14 +79,14 @@ def same_tensor(got: Any, expected: torch.Tensor, what: str, where: str = "", ro
 
 
 def same_output(got: Any, expected: torch.Tensor, where: str = "") -> None:
-    """The one tensor that a block's `forward` returns."""
+    """Raise `Wrong` unless `got` is the one tensor that a block's `forward` should return."""
     if isinstance(got, (tuple, list)):
         raise Wrong(f"forward should return one tensor (B, T, C); yours returned {kind(got)}.")
     same_tensor(got, expected, "The output", where)
 
 
 def same_count(got: Any, expected: int, where: str) -> None:
-    """A number of parameters."""
+    """Raise `Wrong` unless `got` is the expected number of parameters, as an int."""
     if isinstance(got, bool) or not isinstance(got, int):
         hint = ": numbers of parameters are whole" if isinstance(got, float) else ""
         raise Wrong(f"The number of parameters should be an int {where}; yours is {kind(got)}{hint}.")
@@ -120,7 +121,7 @@ def _dtype_hint(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def close(got: torch.Tensor, expected: torch.Tensor, rough: bool = False) -> bool:
-    """Whether two tensors of one shape agree, NaN with NaN; what dtype the first has is another question."""
+    """Return whether two tensors of one shape agree, NaN with NaN. Floating-point dtypes may differ."""
     if not expected.is_floating_point():
         return got.dtype == expected.dtype and torch.equal(got, expected)
     got = got.to(expected.dtype)
@@ -130,7 +131,7 @@ def close(got: torch.Tensor, expected: torch.Tensor, rough: bool = False) -> boo
 
 
 def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
-    """What is remarkable about a difference, without giving the expected values away."""
+    """Describe what is remarkable about a difference, without revealing the expected values."""
     if not expected.is_floating_point():
         entries = int((got != expected).sum())
         if got.dtype == torch.bool and torch.equal(got, ~expected):
@@ -163,7 +164,7 @@ def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def unchanged(after: list, sent: list[torch.Tensor], names: str) -> None:
-    """The tensors that were passed in are bit for bit what they were."""
+    """Raise `Wrong` unless the tensors that were passed in still have their shapes and values exactly."""
     for got, original in zip(after, sent, strict=False):
         if got.shape != original.shape or not torch.allclose(got, original, rtol=0, atol=0, equal_nan=True):
             raise Wrong(_CHANGED.format(names=names), "input_changed")
@@ -178,7 +179,7 @@ _CHANGED = (
 def same_gradients(
     got: list, expected: list[torch.Tensor], names: list[str], where: str = "", rough: bool = False
 ) -> None:
-    """Gradients with respect to the inputs or parameters of these names."""
+    """Raise `Wrong` unless the gradients with respect to the inputs or parameters of these names agree."""
     place = f" {where}" if where else ""
     for mine, theirs, name in zip(got, expected, names, strict=False):
         if mine is None:

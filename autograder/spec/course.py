@@ -1,7 +1,7 @@
-"""Find the course that is marked: its exercises and questions by name, their references, what its notebooks give.
+"""Find the course to mark: its exercises and questions by name, their references, and the names its notebooks provide.
 
 A course is a package with a folder for each topic and a module for each exercise in it (`attention/softmax.py`). The
-solution notebooks say the rest: an exercise belongs to the notebook in which a solution cell bears its name, that cell
+solution notebooks hold the rest: an exercise belongs to the notebook in which a solution cell bears its name, that cell
 is its reference, and locked cells are what answers may build on.
 """
 
@@ -30,25 +30,25 @@ GRADE_ID = re.compile(rb'"grade_id": "(\w+)"')  # in a notebook's JSON; inside t
 
 @dataclass(frozen=True)
 class Course:
-    """What the engine must know of a course besides its exercises."""
+    """The facts about a course that the engine needs besides its exercises."""
 
     title: str
-    package: str  # in which its topics lie
+    package: str  # contains the topics
     notebooks: tuple[str, ...]  # in the order of the course
     topics: tuple[str, ...]  # folders of the package that hold exercises
     imports: str  # names that answers may use without importing them
     preload: tuple[str, ...]  # modules that notebooks use, for the warm template
     libraries: frozenset[str] = (
         frozenset()
-    )  # names under which notebooks know modules; replacing parts of them is a sign
+    )  # names under which notebooks import modules; replacing parts of a module is a sign of tampering
     commonest: tuple[tuple[str, str], ...] = ()  # (exercise, mistake), for the table of what mistakes cost
 
 
 class NoCourse(Exception):
-    """Say which course was looked for, and what to do."""
+    """No course can be found or loaded. The message says which course was looked for, and what to do."""
 
 
-# --- where it is ------------------------------------------------------------------------------------------------------
+# --- finding the course -----------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -74,7 +74,7 @@ def _settings() -> Path | None:
 
 
 def _named_in(settings: Path) -> str | None:
-    """Read COURSE = "…" in a configuration without running it: nbgrader's own names are not there yet."""
+    """Read COURSE = "…" from a configuration without running it: nbgrader's own names are not defined yet."""
     try:
         tree = ast.parse(settings.read_text("utf-8"))
     except (SyntaxError, ValueError, OSError) as error:
@@ -88,7 +88,7 @@ def _named_in(settings: Path) -> str | None:
 def _loaded(point: EntryPoint, where: str) -> Course:
     try:
         found = point.load()
-    except Exception as error:  # whatever a package does when it is imported
+    except Exception as error:  # an import may raise anything
         raise NoCourse(f"{where} names the course {point.value}, which cannot be loaded: {error!r}") from error
     if not isinstance(found, Course):
         raise NoCourse(f"{where} names {point.value}, which is no Course but a {type(found).__name__}")
@@ -96,7 +96,7 @@ def _loaded(point: EntryPoint, where: str) -> Course:
 
 
 def root() -> Path:
-    """Return the folder of the nearest nbgrader_config.py, else the one in which the course's notebooks lie."""
+    """Return the folder of the nearest nbgrader_config.py, else the one that contains the course's notebooks."""
     settings = _settings()
     return settings.parent if settings else sources().parent
 
@@ -119,12 +119,12 @@ def sources() -> Path:
 
 
 def notebook_path(notebook: str) -> Path:
-    """Return where a notebook's source lies."""
+    """Return the path of a notebook's source."""
     return sources() / notebook / f"{notebook}.ipynb"
 
 
 def release() -> Path:
-    """The folder with the released notebooks: course/, or what nbgrader_config.py takes in its place."""
+    """Return the folder of the released notebooks: course/, or the one that the variable COURSE_RELEASE names."""
     return root() / os.environ.get("COURSE_RELEASE", "course")
 
 
@@ -133,7 +133,7 @@ def notebooks() -> tuple[str, ...]:
 
 
 def known(notebook: str) -> str:
-    """Return the notebook's own name; raise a ValueError with the names there are if it is none of them."""
+    """Return the notebook's name; raise a ValueError that lists the notebooks if there is none of this name."""
     if notebook not in notebooks():
         raise ValueError(f"there is no notebook {notebook!r}; there are {', '.join(notebooks())}")
     return notebook
@@ -148,7 +148,7 @@ def _plain(name: str) -> str:
 
 @functools.cache
 def _modules() -> dict[str, tuple[str, str]]:
-    """The (topic, module) of every exercise by its plain name; nothing is imported for this."""
+    """Return (topic, module) of every exercise by its plain name, without importing anything."""
     return {
         _plain(path.stem): (topic, path.stem)
         for topic in course().topics
@@ -159,12 +159,12 @@ def _modules() -> dict[str, tuple[str, str]]:
 
 @functools.cache
 def _places() -> dict[str, str]:
-    """The notebook of every exercise, by the name that its solution cell bears; notebooks are searched, not parsed."""
+    """Return the notebook of every exercise, by the name on its solution cell; notebooks are searched, not parsed."""
     modules = _modules()
     return {
         name: notebook
         for notebook in notebooks()
-        if notebook_path(notebook).is_file()  # a copy may hold a part of the course
+        if notebook_path(notebook).is_file()  # a copy may contain only part of the course
         for name in dict.fromkeys(found.decode() for found in GRADE_ID.findall(notebook_path(notebook).read_bytes()))
         if _plain(name) in modules
     }
@@ -185,13 +185,13 @@ def _module(topic: str, name: str) -> ModuleType:
 
 
 def exercise_files(name: str) -> list[Path]:
-    """Return the files in which an exercise is declared: its own module, and what the modules of its topic share."""
+    """Return the files that declare an exercise: its own module, and the module that its topic shares."""
     topic, module = _modules()[_plain(exercise_name(name))]
     return [path for path in (home() / topic / f"{module}.py", home() / topic / "common.py") if path.is_file()]
 
 
 def everything_about(notebook: str) -> bytes:
-    """All that the exercises of a notebook are made of, as it stands in the files: modules, and the code of cells."""
+    """Return all that defines a notebook's exercises, as raw bytes: modules, common imports and the code of cells."""
     modules = [path for topic in topics_of(notebook) for path in sorted((home() / topic).glob("*.py"))]
     cells = "\0".join(source for _, _, source in _code_cells(notebook))
     return b"\0".join([path.read_bytes() for path in modules] + [course().imports.encode(), cells.encode()])
@@ -227,13 +227,13 @@ def questions(notebook: str | None = None) -> list[Question]:
 
 @functools.cache
 def in_notebook(notebook: str) -> tuple[Exercise | Question, ...]:
-    """What is marked automatically in a notebook, exercises before questions."""
+    """Return everything in a notebook that is marked automatically, exercises before questions."""
     return (*exercises(notebook), *questions(notebook))
 
 
 @functools.cache
 def names() -> frozenset[str]:
-    """The names of everything that is marked automatically."""
+    """Return the names of everything that is marked automatically."""
     return frozenset(_places()) | {question.name for question in questions()}
 
 
@@ -248,22 +248,22 @@ def question_or_exercise(name: str) -> Exercise | Question:
 
 
 def names_in(notebook: str) -> set[str]:
-    """The names of a notebook's exercises."""
+    """Return the names of a notebook's exercises."""
     return {name for name, home in _places().items() if home == notebook}
 
 
 @functools.cache
 def working_versions(notebook: str) -> dict[str, str]:
-    """For each exercise, a version made of PyTorch's own parts: while one is asked about, the others are right."""
+    """Return a version of each exercise made of PyTorch's own parts, bound while another exercise is marked."""
     return {declared.name: declared.working for declared in exercises(notebook)}
 
 
-# --- what the solution notebook says ----------------------------------------------------------------------------------
+# --- reading the solution notebook ------------------------------------------------------------------------------------
 
 
 @functools.cache
 def _code_cells(notebook: str) -> tuple[tuple[str, bool, str], ...]:
-    """(grade_id, is it an answer, source) of the code cells, in their order."""
+    """Return (grade_id, whether it is an answer, source) of the code cells, in their order."""
     found = []
     for cell in json.loads(notebook_path(notebook).read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "code":
@@ -274,7 +274,7 @@ def _code_cells(notebook: str) -> tuple[tuple[str, bool, str], ...]:
 
 
 def without_markers(source: str) -> str:
-    """A solution cell's source without nbgrader's markers: the reference, to the letter."""
+    """Return a solution cell's source without nbgrader's markers: the exact reference."""
     lines = [line for line in source.splitlines() if line.strip() not in MARKERS]
     return "\n".join(lines).strip() + "\n"
 
@@ -286,13 +286,13 @@ def _solution_cells(notebook: str) -> dict[str, str]:
 
 @functools.cache
 def given_names(notebook: str) -> frozenset[str]:
-    """What a notebook's locked cells define for the answers and for the checks, helpers included."""
+    """Return the names that a notebook's locked cells define for answers and checks, helpers included."""
     return frozenset(_given(notebook))
 
 
 @functools.cache
 def given_in(notebook: str) -> str:
-    """Source of what a notebook's locked cells give to the answers: definitions, and the imports that it takes."""
+    """Return the source that a notebook's locked cells provide to answers: definitions, and the imports they need."""
     definitions = "\n\n\n".join(_given(notebook).values())
     used = _words(definitions).union(*map(_words, _solution_cells(notebook).values()))
     mentioned = [line for line in _imports(notebook) if _binds(line) & used]
@@ -305,7 +305,10 @@ def _package(topic: str) -> ModuleType:
 
 @functools.cache
 def _given(notebook: str) -> dict[str, str]:
-    """The definitions that the topics of a notebook name in GIVEN, and what those are built on, as cells have them."""
+    """Return the definitions, as in the cells, that a notebook's topics name in GIVEN, and those that these use.
+
+    Raises a ValueError if no cell defines a name in GIVEN.
+    """
     wanted = {name for topic in topics_of(notebook) for name in getattr(_package(topic), "GIVEN", ())}
     if not wanted:
         return {}
@@ -351,12 +354,12 @@ def _words(source: str) -> set[str]:
 
 @functools.lru_cache(maxsize=4096)
 def compiled(source: str, filename: str) -> CodeType:
-    """As a notebook compiles it: nothing of this module's own future imports is inherited."""
+    """Compile as a notebook does: this module's own future imports are not inherited."""
     return compile(source, filename, "exec", dont_inherit=True)
 
 
 def blank_namespace(notebook: str) -> dict[str, Any]:
-    """The global names that a notebook's answers find: imports, and what its locked cells give."""
+    """Return the global names that a notebook's answers find: imports, and the definitions of its locked cells."""
     namespace: dict[str, Any] = {"__name__": "notebook"}
     exec(compiled(course().imports, "<imports>"), namespace)
     exec(compiled(given_in(notebook), "<given>"), namespace)
@@ -373,12 +376,12 @@ def _references(notebook: str) -> dict[str, Any]:
 
 
 def reference(name: str) -> Any:
-    """The reference of an exercise, as its notebook's solution cell defines it."""
+    """Return the reference of an exercise, as its notebook's solution cell defines it."""
     return _references(exercise_home(name))[name]
 
 
 def given(name: str, where: str) -> Any:
-    """Return what locked cells give by this name. `where` is a notebook, or the `__name__` of a module of a topic."""
+    """Return what locked cells define by this name. `where` is a notebook, or the `__name__` of a topic's module."""
     if where.startswith(f"{course().package}."):
         topic = where.removeprefix(f"{course().package}.").split(".")[0]
         where = next(n for n in notebooks() if topic in topics_of(n) and name in _given(n))

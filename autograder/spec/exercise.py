@@ -1,4 +1,4 @@
-"""What an exercise is: points, checks, mistakes and alternatives, declared once in its room and used everywhere."""
+"""Define an exercise: points, checks, mistakes and alternatives, declared once in its module and used everywhere."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .student import Student
 
 
 class Wrong(Exception):
-    """Raised by a check: the sentence says what is wrong, in words a student can act on.
+    """Raised by a check. The message says what is wrong, in words that a student can act on.
 
-    `symptom` names a mistake that shows by itself, whatever the code looks like: an input that was changed, say.
+    `symptom` names a mistake that shows by itself, whatever the code looks like, such as an input that was changed.
     """
 
     def __init__(self, sentence: str, symptom: str = "") -> None:
@@ -23,16 +23,16 @@ class Wrong(Exception):
 
 
 class ValuesDiffer(Wrong):
-    """The answer is of the right kind, and its values are others: that says nothing of what is asked besides.
+    """The answer is of the right kind, but its values differ. This says nothing about what else a check tests.
 
-    `besides` is what another case of the same check found that is more than that.
+    `besides` is the first failure of another case of the same check that is more than a difference in values.
     """
 
     besides: Wrong | None = None
 
 
 class Problem(Wrong):
-    """The student's code did not come back with an answer; `facts` say why."""
+    """The student's code did not return an answer; `facts` say why."""
 
     def __init__(self, sentence: str, facts: dict, symptom: str = "") -> None:
         super().__init__(sentence, symptom)
@@ -40,17 +40,17 @@ class Problem(Wrong):
 
     @property
     def error(self) -> str:
-        """The type of the error that the student's code raised, if that is what happened."""
+        """Return the type of the error that the student's code raised, or "" if it raised none."""
         return str(self.facts.get("type", "")) if self.facts.get("kind") == "raised" else ""
 
     @property
     def text(self) -> str:
-        """What that error said."""
+        """Return the message of that error."""
         return str(self.facts.get("text", ""))
 
 
 class Unanswered(Problem):
-    """The stub that was handed out is still in its place."""
+    """The stub from the released notebook has not been replaced."""
 
     def __init__(self, facts: dict, symptom: str = "") -> None:
         super().__init__(UNANSWERED, facts, symptom)
@@ -63,11 +63,11 @@ Asking = Callable[[Student], None]
 
 @dataclass(frozen=True)
 class Check:
-    """One line of a rubric. `ask(student)` returns if all is well and raises `Wrong` if not.
+    """One line of a rubric. `ask(student)` returns if the answer passes and raises `Wrong` if not.
 
-    Every check looks at a value first: leaving the inputs unchanged is no merit in a function that computes nothing.
-    A `further` one asks more about values on which another line decides (their gradients, dtype, device, masks): where
-    those are wrong already and nothing else is the matter, it is not judged.
+    Every check looks at a value first: a function that computes nothing earns nothing for leaving its inputs unchanged.
+    A `further` check tests more about values that another line already tests (their gradients, dtype, device, masks).
+    If those values are wrong and nothing else is, it is not judged.
     """
 
     title: str
@@ -78,9 +78,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Mistake:
-    """Small runnable wrong versions that deserve the same sentence, the one a good teacher would say.
+    """Small runnable wrong versions that deserve the same sentence, the one that a good teacher would say.
 
-    `grade` is one of `catalogue.GRADES`, or nothing: then it is a misconception, which costs no more than its lines.
+    `grade` is one of `catalogue.GRADES`, or "": then it is a misconception, which costs no more than its lines.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Alternative:
-    """A right answer in another style, which must get full marks."""
+    """A right answer in another style, which must earn full marks."""
 
     name: str
     source: str
@@ -103,10 +103,10 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Ban:
-    """What an exercise is to be written without: operations and library functions, by what they are called there.
+    """The operations and library functions that an exercise must not use, by the names their libraries give them.
 
-    `pattern` is looked for in those names without capitals and underscores. What the student's code calls them, or
-    mentions, does not matter (`judge.bans`). `without` and `fine` are the words of the exercise's box in the notebook.
+    `pattern` is searched for in those names, in lower case and without underscores. The names that the student's code
+    uses do not matter (`judge.bans`). `without` and `fine` are the words of the exercise's box in the notebook.
     """
 
     pattern: str
@@ -124,23 +124,23 @@ class Ban:
 
 @dataclass
 class Exercise:
-    """A graded function or class. Its room declares it; name, notebook and reference are where it stands.
+    """A graded function or class. Its module declares it; name, notebook and source come from the solution notebook.
 
-    `wrong` and `right` are catalogues (see `catalogue`); `slips` names what can go wrong everywhere and does here.
+    `wrong` and `right` are catalogues (see `catalogue`). `slips` names the common mistakes that apply here.
     """
 
     points: float
     checks: Sequence[Check]
-    working: str  # source of a version made of PyTorch's own parts, bound while *other* exercises are asked about
+    working: str  # source of a version made of PyTorch's own parts, bound while *other* exercises are marked
     wrong: str
     right: str
     slips: Sequence[str] = ()
-    takes: str = ""  # the kind of its first argument, and
-    gives: str = ""  # the kind of its result: "tensor", "scalar", "pair", "number", "list", "dict": slips fit some
+    takes: str = ""  # the kind of its first argument:
+    gives: str = ""  # the kind of its result: "tensor", "scalar", "pair", "number", "list", "dict"; slips fit some
     ban: Ban | None = None
     name: str = field(default="", init=False)
     notebook: str = field(default="", init=False)
-    source: str = field(default="", init=False)  # the reference, as the solution cell of the notebook has it
+    source: str = field(default="", init=False)  # the reference, from the notebook's solution cell
 
     def __post_init__(self) -> None:
         titles = [check.title for check in self.checks]
@@ -165,14 +165,14 @@ class Exercise:
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
-        """What is said of each mistake, by its name; much quicker to have than the mistakes themselves."""
+        """Return the sentence of each mistake, by name; much faster than building the mistakes themselves."""
         general = {slip.name: slip.sentence for slip in common_mistakes.SLIPS}
         own = {name: said or general[name] for name, said in catalogue.sentences(self.wrong).items()}
         return {name: general[name] for name in self.slips} | own
 
     @functools.cached_property
     def grades(self) -> dict[str, str]:
-        """How grave those mistakes are that are not simply misconceptions: what the room says goes first."""
+        """Return the severity of each mistake that states one, by name; the exercise's own value comes first."""
         return {slip.name: slip.grade for slip in common_mistakes.SLIPS} | catalogue.grades(self.wrong)
 
     @functools.cached_property
@@ -183,7 +183,7 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Question:
-    """A multiple-choice question; each option has its own explanation, shown to whoever chose it."""
+    """A multiple-choice question; each option has its own explanation, shown to a student who chose it."""
 
     name: str
     points: float

@@ -1,4 +1,4 @@
-"""Inputs for checks, and what checks of many exercises ask in the same way."""
+"""Generate inputs for checks, and run checks that many exercises share."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ _seeds = itertools.count()
 
 
 def fresh(topic: str) -> None:
-    """Start the seeds of a check anew: the same topic gives the same inputs each time, in every process."""
+    """Restart the seeds for a check: the same topic gives the same inputs each time, in every process."""
     global _seeds
     _seeds = itertools.count(1000 * (zlib.crc32(topic.encode()) % 1_000_000))
 
 
 def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Normal numbers that depend only on the topic, on the calls since `fresh`, and on the arguments."""
+    """Return normally distributed numbers that depend only on the topic, the calls since `fresh`, and the arguments."""
     generator = torch.Generator().manual_seed(next(_seeds))
     return torch.randn(*shape, generator=generator, dtype=torch.float64).mul(scale).to(dtype)
 
 
 def future(T: int) -> torch.Tensor:
-    """The causal mask: True above the diagonal."""
+    """Return the causal mask (T, T): True above the diagonal."""
     return torch.ones(T, T, dtype=torch.bool).triu(1)
 
 
 def some_mask(*shape: int) -> torch.Tensor:
-    """Blocks about a third, never a whole row."""
+    """Return a random mask that blocks about a third of the entries, never a whole row."""
     mask = normal(*shape) > 0.4
     mask[..., 0] &= ~mask.all(dim=-1)
     return mask
 
 
-# --- both sides -------------------------------------------------------------------------------------------------------
+# --- code on the judge's side and on the student's --------------------------------------------------------------------
 
 
 def source_of(function: Callable) -> str:
-    """The source of a function written here, to be defined over there as a probe."""
+    """Return the source of a function, to be defined in the student's process as a probe."""
     return textwrap.dedent(inspect.getsource(function))
 
 
 @functools.cache
 def here(source: str, name: str) -> Any:
-    """A probe, or a class that its source defines, on this side."""
+    """Define a probe or class from its source in the judge's own process, and return it."""
     scope: dict[str, Any] = {"torch": torch, "nn": nn}
     exec(source, scope)
     return scope[name]
@@ -69,7 +69,7 @@ def make(seed):
 
 
 def their_generator(student: Student, seed: int) -> Kept:
-    """A generator that stays in the student's process, so that it can be passed twice."""
+    """Return a handle for a generator that stays in the student's process, so that it can be passed twice."""
     return student.call(student.probe("make", _MAKE_GENERATOR), [seed], keep=True)["value"]
 
 
@@ -85,25 +85,25 @@ def outline(module, depth):
 
 
 def outline(student: Student, module: Kept, depth: int) -> None:
-    """Put on record what parameters there are, without the names below `depth`.
+    """Record which parameters a module has, without the names below `depth`.
 
-    Names that may be chosen freely must not hide a mistake.
+    Names that a student may choose freely must not hide a mistake.
     """
     student.value(student.probe("outline", _OUTLINE), module, depth)
 
 
 def note_rounded(student: Student, number: Any) -> None:
-    """Keep a float on record to five digits: the last ones depend on the order of the arithmetic."""
+    """Record a float rounded to five digits: the last ones depend on the order of the arithmetic."""
     if type(number) is float and math.isfinite(number):
         student.note(float(f"{number:.5g}"))
 
 
-# --- what is asked in the same way ------------------------------------------------------------------------------------
+# --- checks that many exercises share ---------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def refused(what: str, error: str = "ValueError") -> Iterator[None]:
-    """What is asked here is bad input, and ends in this error and in no other."""
+    """Raise `Wrong` unless the calls in this block, with bad input, end in this error and in no other."""
     asked = f"{what} should raise {'an' if error[0] in 'AEIOU' else 'a'} {error}"
     try:
         yield
@@ -119,14 +119,14 @@ def refused(what: str, error: str = "ValueError") -> Iterator[None]:
 def parameters_unchanged(
     student: Student, module: Kept, state: dict[str, torch.Tensor], *, record: bool = True
 ) -> None:
-    """A module's parameters are what they were before it was called."""
+    """Raise `Wrong` if calling a module has changed its parameters."""
     after = student.state(module, record=record)["parameters"]
     if any(name in after and not torch.equal(after[name], state[name]) for name in state):
         raise Wrong("A call changes the module's parameters: only training may do that.")
 
 
 def gradients_of(function: Callable, inputs: list[torch.Tensor]) -> tuple[list, list]:
-    """The reference's gradients for random upstream tensors, one for each output. Returns (gradients, upstream)."""
+    """Return the reference's gradients, and the random upstream tensors used for them, one for each output."""
     leaves = [t.detach().clone().requires_grad_(True) for t in inputs]
     result = function(*leaves)
     outputs = list(result) if isinstance(result, tuple) else [result]
@@ -145,7 +145,10 @@ def gradients_agree(
     where: str = "",
     rough: bool = False,
 ) -> None:
-    """The gradients of a weighted sum of the outputs with respect to `inputs`; the arguments `fixed` follow them."""
+    """Raise `Wrong` unless the gradients of a weighted sum of the outputs with respect to `inputs` agree.
+
+    The arguments `fixed` follow the inputs and get no gradient.
+    """
     expected, upstream = gradients_of(lambda *leaves: reference(*leaves, *fixed), inputs)
     answer = student.call(target, [*inputs, *fixed], where=where, upstream=upstream)
     if not _tensors(answer["value"]):
@@ -154,7 +157,7 @@ def gradients_agree(
 
 
 def quietly_called(answer: dict) -> None:
-    """The call left the global random generator alone."""
+    """Raise `Wrong` if the call changed the state of the global random generator."""
     if answer["rng_moved"]:
         raise Wrong(
             "Your code draws from the global random generator, or seeds it anew; it is the caller's.",
@@ -169,10 +172,11 @@ _DEVICE = (
 
 
 def device_is_kept(student: Student, target: Any, args: list, kwargs: dict | None = None) -> None:
-    """Inputs on a GPU give results on the GPU, found out without one.
+    """Raise `Wrong` if inputs on a GPU would not give results on the GPU; no GPU is needed.
 
-    The call is made with everything on a second device that has CUDA's rules and the CPU's numbers. What stops there
-    for another reason is tried again on the CPU, with every new tensor that names no device put on the meta device.
+    The call runs with everything on a simulated second device that has CUDA's rules and computes on the CPU. If it
+    stops there for another reason, it runs again on the CPU, with every new tensor that names no device put on the meta
+    device.
     """
     try:
         answer = student.call(target, args, kwargs, device="elsewhere")
@@ -196,7 +200,7 @@ def device_is_kept(student: Student, target: Any, args: list, kwargs: dict | Non
 
 
 def devices_differ(problem: Problem) -> bool:
-    """Whether an error is PyTorch's about tensors on different devices."""
+    """Return whether an error is PyTorch's about tensors on different devices."""
     return "expected device" in problem.text or "same device" in problem.text
 
 

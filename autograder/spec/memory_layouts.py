@@ -1,4 +1,4 @@
-"""Tensors that lie in memory as part of something larger. What is sent keeps only the order of its dimensions."""
+"""Make tensors that are slices of larger ones in memory. The wire keeps only the order of a tensor's dimensions."""
 
 from __future__ import annotations
 
@@ -17,5 +17,8 @@ def part(inner):
 
 
 def sliced(student: Student, tensor: torch.Tensor) -> Kept:
-    """The same numbers over there, as a slice of a larger tensor that holds NaN (or 1, True) all around them."""
+    """Return a handle for the same numbers in the student's process, as a slice of a larger tensor with a border.
+
+    The border holds NaN, or 1 or True where the dtype has no NaN.
+    """
     return student.call(student.probe("part", _PART), [tensor], keep=True, record=False)["value"]

@@ -1,4 +1,4 @@
-"""What checks may ask of a student's work. The judge's own class of this name fulfils it, here or in a cage."""
+"""Define the interface through which checks use a student's work; `judge.student.Student` implements it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    import torch  # every command reads this file, and few of them need torch
+    import torch  # every command imports this module, and few of them need torch
 
-Kept = Any  # something that stays in the student's process; here there is only a handle for it
+Kept = Any  # an object that stays in the student's process; the judge has only a handle for it
 
 
 class Student(Protocol):
-    """Somebody whose code answers questions with plain data.
+    """A student's work: code that answers questions with plain data.
 
-    A question that is not answered (an error, an endless loop, a name that is missing) raises `Problem`. Answers are
-    kept on record for the check that is running: by them a mistake is recognised.
+    A question without an answer (an error, an endless loop, a missing name) raises `Problem`. Answers are recorded for
+    the check that is running; mistakes are recognised by them.
     """
 
     def case(self) -> AbstractContextManager[None]:
-        """One of several cases of a check. The others are still tried when it fails: they tell mistakes apart."""
+        """Run one of several cases of a check. If it fails, the others still run: together they tell mistakes apart."""
         ...
 
     # --- questions ----------------------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ class Student(Protocol):
         record: bool = True,
         **options: Any,
     ) -> dict:
-        """Call a function (by its name), something kept, or a method ((target, "name")); the whole answer.
+        """Call a function (by its name), a kept object, or a method ((target, "name")), and return the whole answer.
 
         It has "value", "inputs" (the tensors that were passed in, as they are afterwards) and "rng_moved". Options:
         `keep` (the value stays there), `upstream` (a tensor for each output: "gradients" of sum(output * upstream)),
@@ -45,19 +45,19 @@ class Student(Protocol):
         ...
 
     def value(self, target: Any, *args: Any, where: str = "", **kwargs: Any) -> Any:
-        """Only the value of a call."""
+        """Call, and return only the value."""
         ...
 
     def build(self, target: str, *args: Any, **kwargs: Any) -> Kept:
-        """An object of the student's class, kept there."""
+        """Build an object of the student's class, keep it in the student's process, and return a handle."""
         ...
 
     def probe(self, name: str, source: str) -> Kept:
-        """A function of ours, defined over there."""
+        """Define one of the judge's functions in the student's process, and return a handle."""
         ...
 
     def state(self, module: Kept, *, record: bool = True) -> dict:
-        """A module's "parameters", "buffers", "trainable" names and types of "children"."""
+        """Return a module's "parameters", "buffers", "trainable" names and types of "children"."""
         ...
 
     def load(self, module: Kept, state: dict[str, torch.Tensor]) -> None:
@@ -69,32 +69,32 @@ class Student(Protocol):
         ...
 
     def read(self, name: str) -> Any:
-        """The value of a variable."""
+        """Return the value of a variable."""
         ...
 
     def has(self, name: str) -> bool:
-        """Whether a name is defined."""
+        """Return whether a name is defined."""
         ...
 
     # --- the record ---------------------------------------------------------------------------------------------------
 
     @property
     def answers(self) -> list[dict]:
-        """The answers recorded for the check that is running."""
+        """Return the answers recorded for the check that is running."""
         ...
 
     @property
     def last(self) -> dict:
-        """The last of them."""
+        """Return the last of these answers."""
         ...
 
     def note(self, value: Any, answer: dict | None = None) -> None:
-        """What the last answer (or another of `answers`) comes down to, kept on record in its place.
+        """Replace the last recorded answer (or the given one of `answers`) by a summary of it.
 
-        It takes the place of a call's value, of everything that a module's state says, or of an error's type.
+        The summary replaces a call's value, everything in a module's state, or an error's type.
         """
         ...
 
     def note_gradients(self, parameters: dict[str, Any]) -> None:
-        """The parameters' gradients of the last answer under names of ours, kept on record in their place."""
+        """Replace the parameters' gradients in the last recorded answer by these, under the judge's own names."""
         ...
