@@ -1,1 +1,1 @@
-"""The judge: asks a student's code to compute, compares, adds up the marks, names the mistake."""
+"""Judge a student's code: ask it to compute, compare its answers, add up the marks and name the mistake."""

@@ -1,4 +1,4 @@
-"""The canonical form of text: without the digits of its floats and without addresses, which differ from run to run.
+"""Write text in a canonical form: without the digits of its floats and without addresses, which differ between runs.
 
 The last digits of a float depend on the processor and on the libraries, wherever it is written: in a string that is
 returned, in an error's message, in the `repr` of a set or of a dictionary's key. So floats are taken out of a text and
@@ -17,11 +17,11 @@ from typing import Any
 FLOAT = re.compile(
     r"[-+]?(?:(?<![0-9])[0-9]++(?:\.[0-9]*+(?:[eE][-+]?[0-9]++)?|[eE][-+]?[0-9]++)|\.[0-9]++(?:[eE][-+]?[0-9]++)?)"
 )
-HINT = re.compile(r"[0-9][.eE]|\.[0-9]")  # found in a tenth of the time
+HINT = re.compile(r"[0-9][.eE]|\.[0-9]")  # ten times as fast as FLOAT
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}")
 NAMED = re.compile(
     r"(?<!\w)'[^']*'|\"[^\"]*\"|(?<![\w.])[\w.]++\(\)|[0-9]+"
-)  # what a message says of the program at hand
+)  # the parts of a message that name parts of the program
 
 
 def split(text: str) -> tuple[str, list[float]]:
@@ -34,7 +34,7 @@ def split(text: str) -> tuple[str, list[float]]:
 
 
 def unordered(values: Iterable[Any]) -> tuple[list[str], list[float]]:
-    """Return the texts of a set's members and their floats, in an order that does not hang on a last digit.
+    """Return the texts of a set's members and their floats, in an order that does not depend on a last digit.
 
     Members that differ in their floats alone are sorted number by number: two that are nearly equal may change places.
     """
@@ -47,7 +47,7 @@ def unordered(values: Iterable[Any]) -> tuple[list[str], list[float]]:
 
 
 def key(value: Any) -> tuple[str, list[float]]:
-    """Return what something hashable is sorted by: its text first, then its floats."""
+    """Return the sort key of a hashable value: its text first, then its floats."""
     return split(_spelled(value))
 
 
@@ -61,10 +61,10 @@ def _spelled(value: Any) -> str:
 
 
 def message(text: str, own: bool) -> str:
-    """Return what an error's message says whatever the versions of Python and its libraries.
+    """Return the part of an error's message that does not depend on the versions of Python and its libraries.
 
-    Of one that the program itself raises (`own`) that is all but floats. Other messages are worded by Python or a
-    library, and differently by the next version; the names and whole numbers in their first sentence stay.
+    A message that the program itself raises (`own`) keeps everything but its floats. Other messages are worded by
+    Python or a library, and differently by the next version: only names and whole numbers of their first sentence stay.
     """
     plain, _ = split(text)
     return plain if own else " ".join(NAMED.findall(plain.split(". ")[0]))

@@ -1,8 +1,8 @@
-"""Which names a cell of a notebook defines, and which objects it may change, as far as the source tells.
+"""Find which names a notebook's cell defines, and which objects it may change, from the source alone.
 
-A doubt counts as a change: a cell that is run in vain costs time, one that is left out gives wrong numbers. Not counted
-is only what is known to change nothing: most of Python's own functions, library functions by their names, methods that
-strings, tensors and plots have, and the notebook's own functions where their source shows it.
+A doubt counts as a change: running a cell needlessly costs time, and leaving one out gives wrong numbers. Only what is
+known to change nothing is not counted: most of Python's own functions, library functions by their names, methods of
+strings, tensors and plots, and the notebook's own functions where their source shows it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .source_rules import defined_by, defined_in, needed_by
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-# Python's own functions that change none of their arguments. Those after the gap give back parts of them.
+# Python's own functions that change none of their arguments. Those after the gap return parts of them.
 _HARMLESS = """
 print len range isinstance issubclass type str repr format int float bool complex sum abs round divmod pow all any hash
 id callable getattr hasattr ord chr bytes input open dir display
 
 sorted min max enumerate zip list tuple dict set frozenset reversed slice super Counter
 """
-# Functions and methods that change what they are given, or what they belong to, though their names do not end in "_".
+# Functions and methods that change their arguments or their object, though their names do not end in "_".
 _CHANGING = """
 append extend insert remove pop popitem clear sort reverse update setdefault add discard backward setattr delattr next
 shuffle heapify heappush heappop heapreplace heappushpop insort insort_left insort_right fill_diagonal copyto put
@@ -40,7 +40,7 @@ add_patch set_xticks set_yticks set_xticklabels set_yticklabels set_title set_xl
 suptitle supxlabel supylabel colorbar savefig tick_params
 """
 HARMLESS, CHANGING, DRAWING = (frozenset(names.split()) for names in (_HARMLESS, _CHANGING, _DRAWING))
-# A method of these names computes something new. What nn.Module has too (`to`, `float`) changes the module.
+# A method of these names computes something new. A name that nn.Module has too (`to`, `float`) may change the module.
 _COMPUTING = (frozenset(dir(str)) | frozenset(dir(torch.Tensor)) | {"items", "keys", "values", "get"}) - frozenset(
     dir(nn.Module)
 )
@@ -48,14 +48,14 @@ _COMPUTING = (frozenset(dir(str)) | frozenset(dir(torch.Tensor)) | {"items", "ke
 
 @dataclass(frozen=True)
 class Effect:
-    """What a call of a function may change: some of its parameters, and objects of the notebook."""
+    """The things that calling a function may change: some of its parameters, and objects of the notebook."""
 
     parameters: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
 
 
 class Effects:
-    """What the cells of a notebook change. `sources` are all its code cells, for their imports and definitions."""
+    """The changes that a notebook's cells make. `sources` are all its code cells, for their imports and definitions."""
 
     def __init__(self, sources: Iterable[str]) -> None:
         cells = [cell for source in sources if (cell := _read(source)) is not None]
@@ -68,18 +68,18 @@ class Effects:
         fixed = {name for cell in cells for name in cell.constant} - {name for cell in cells for name in cell.other}
         self._constant = {"", *dir(builtins), *self._imported, *self._functions, *fixed}
         self._bodies = {function: body for cell in cells for function, body in cell.bodies.items()}
-        self._held = [  # an optimiser that steps changes its model
+        self._held = [  # an optimiser's step changes its model
             (targets, self._parts(value)) for cell in cells for targets, value in cell.objects
         ]
         self._known: dict[int, Effect] = {}
         self._cells: dict[str, set[str]] = {}
 
     def changed_by(self, source: str) -> set[str]:
-        """The names a cell defines, and those of objects that it may change: by a method, by writing into them, or by
-        passing them to a function that may change them.
+        """Return the names that a cell defines, and those of objects that it may change.
 
-        Names that begin a path into a library (`plt.show()`, `torch.manual_seed(0)`) are among them only if the cell
-        says so by importing them.
+        A cell may change an object by a method, by writing into it, or by passing it to a function that may change it.
+        A name that begins a path into a library (`plt.show()`, `torch.manual_seed(0)`) is included only if the cell
+        imports it.
         """
         if source not in self._cells:
             changed: set[str] = set()
@@ -88,7 +88,7 @@ class Effects:
                 if cell is not None:
                     changed |= self._touched(cell.code, self._held)
                     changed |= {name for function in cell.bodies for name in self._effect(function).names}
-            except RecursionError:  # functions that call each other in a chain of hundreds
+            except RecursionError:  # a chain of hundreds of functions that call each other
                 changed = needed_by(source)
             self._cells[source] = defined_in(source) | (changed - self._constant)
         return self._cells[source]
@@ -102,10 +102,10 @@ class Effects:
             self._functions.setdefault(statement.name, [])
             self._functions[statement.name] += [method for method in methods if method.name == "__init__"]
 
-    # --- what statements change ---------------------------------------------------------------------------------------
+    # --- changes by statements ----------------------------------------------------------------------------------------
 
     def _touched(self, code: Code, held: Iterable[tuple[frozenset[str], set[str]]] = ()) -> set[str]:
-        """What is changed by code that runs."""
+        """Return the names of everything that running this code changes."""
         touched = set(code.written)
         for call in code.calls:
             touched |= self._by_call(call)
@@ -137,7 +137,7 @@ class Effects:
         return indirect | everything
 
     def _mapped(self, function: Function, call: ast.Call) -> set[str]:
-        """The arguments for the parameters that the function changes, and what else it changes."""
+        """Return the arguments for the parameters that the function changes, and whatever else it changes."""
         effect = self._effect(function)
         changed = set(effect.names)
         positional = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
@@ -158,7 +158,7 @@ class Effects:
 
     def _effect(self, function: Function) -> Effect:
         if id(function) not in self._known:
-            self._known[id(function)] = Effect()  # while it is being found: for functions that call themselves
+            self._known[id(function)] = Effect()  # stops the recursion for functions that call themselves
             body = self._bodies[function]
             touched = self._touched(body.code) - {""}
             names = (touched - body.parameters - (body.stored - body.shared)) | (body.stored & body.shared)
@@ -166,7 +166,7 @@ class Effects:
         return self._known[id(function)]
 
     def _parts(self, value: ast.expr) -> set[str]:
-        """The objects that a value is, or is a part of, or holds: those that change when it does."""
+        """Return the names of the objects that a value is, is part of, or holds: those that change when it does."""
         match value:
             case ast.Call(func=function, args=arguments, keywords=keywords) if _is_class(function):
                 held = [*arguments, *(keyword.value for keyword in keywords)]
@@ -190,8 +190,10 @@ class Effects:
 
 
 def _executed(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes that run when these statements do: of a function that is defined there, only the defaults. A lambda is
-    one of them, but not what it does."""
+    """Yield the nodes that run when these statements do.
+
+    Of a function or a lambda defined there, only decorators and default values run, not its body.
+    """
     todo = list(statements)
     while todo:
         node = todo.pop()
@@ -205,7 +207,7 @@ def _executed(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _with_origins(touched: set[str], aliases: Iterable[tuple[frozenset[str], set[str]]]) -> set[str]:
-    """What changes a part of something changes that."""
+    """Return these names and those of everything that they are part of: a change of a part changes the whole."""
     origins: dict[str, set[str]] = {}
     for targets, parts in aliases:
         for target in targets:
@@ -223,57 +225,57 @@ def _parameters(function: Function | ast.Lambda) -> set[str]:
 
 
 def _is_class(called: ast.expr) -> bool:
-    """Whether this is the name of a class, by how it is written: what is made of it may hold its arguments."""
+    """Return whether this looks like a class, by its capital letter: an object made from it may hold its arguments."""
     name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
     return name[:1].isupper()
 
 
 def _inner(function: Function) -> Iterator[ast.stmt]:
-    """The bodies of the functions inside one: they run when it does, or later."""
+    """Yield the statements of functions defined inside one: they run when it does, or later."""
     for node in ast.walk(function):
         if isinstance(node, Function) and node is not function:
             yield from node.body
 
 
-# --- what a cell alone tells -----------------------------------------------------------------------------------------
+# --- facts from one cell ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Code:
-    """Of statements that run: all that may change something, whatever the rest of the notebook is."""
+    """Everything in statements that may change something when they run, whatever the rest of the notebook is."""
 
     calls: tuple[ast.Call, ...]
-    lambdas: tuple[tuple[set[str], Code], ...]  # their parameters, and what they do
-    written: frozenset[str]  # the variables in whose parts something is stored
-    bindings: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and a value that they may be, or be a part of
+    lambdas: tuple[tuple[set[str], Code], ...]  # their parameters, and their code
+    written: frozenset[str]  # variables with a part that is assigned or deleted
+    bindings: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and a value that they are or are part of
 
 
 @dataclass(frozen=True)
 class Body:
-    """A function: what it does, and whose the names in it are."""
+    """A function: its code, and the scope of the names in it."""
 
     code: Code
     parameters: set[str]
     stored: set[str]
-    shared: set[str]  # the notebook's, by `global`
+    shared: set[str]  # names declared `global`
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: what it does when it is run, and what it defines."""
+    """A cell: the code that it runs, and the names that it defines."""
 
     tree: ast.Module
     code: Code
-    bodies: dict[Function, Body]  # of all functions in it
-    imports: frozenset[str]  # the names that they define, wherever they stand
-    constant: frozenset[str]  # names that are given numbers and strings
-    other: frozenset[str]  # names that are given something else
-    objects: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and what makes the objects that they are given
+    bodies: dict[Function, Body]  # one for each function in the cell
+    imports: frozenset[str]  # names bound by imports, at any level
+    constant: frozenset[str]  # names assigned numbers and strings
+    other: frozenset[str]  # names assigned something else
+    objects: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and the calls that make the objects assigned to them
 
 
 @remembering
 def _read(source: str) -> Cell | None:
-    """What a cell tells; None if it is no Python. Most cells are the course's own, the same in every notebook."""
+    """Return the facts from one cell; None if it is not Python. Cached: most cells are the same in every notebook."""
     tree = parse_cell(source)
     if tree is None:
         return None
@@ -329,7 +331,7 @@ def _body(function: Function) -> Body:
 
 
 def _constants_and_others(tree: ast.Module, nodes: Iterable[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that a cell gives to numbers and strings, and those that it gives to something else."""
+    """Return the names that a cell assigns numbers and strings, and those that it assigns something else."""
     constant: set[str] = set()
     other = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
     for statement in tree.body:
@@ -359,7 +361,7 @@ def _is_range(value: ast.expr) -> bool:
 
 
 def _passed(argument: ast.expr) -> Iterator[str]:
-    """The names of the objects that are handed over: bare, unpacked, in containers, or parts of objects."""
+    """Yield the names of the objects that an argument passes: bare, unpacked, in containers, or parts of objects."""
     match argument:
         case ast.Name() | ast.Attribute() | ast.Subscript():
             yield _base(argument)
@@ -374,7 +376,7 @@ def _passed(argument: ast.expr) -> Iterator[str]:
 
 
 def _changing(name: str) -> bool:
-    """Whether a library's function or method changes what it gets: PyTorch marks those with a line at the end."""
+    """Return whether a library function or method changes its object: PyTorch ends such names with an underscore."""
     return name in CHANGING or (name.endswith("_") and not name.endswith("__"))
 
 
@@ -387,7 +389,7 @@ def _is_store(node: ast.Name) -> bool:
 
 
 def _base(node: ast.expr) -> str:
-    """The variable at the beginning of `a.b[c].d`."""
+    """Return the variable at the beginning of `a.b[c].d`; "" if there is none."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

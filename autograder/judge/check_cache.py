@@ -1,9 +1,9 @@
-"""What a check was once told, and what it concluded: the same answers are not judged twice.
+"""Cache the conclusions of checks: the same answers are not judged twice.
 
-A check asks its questions in a fixed order, each depending only on the replies before it, and what it concludes depends
-only on them. So the questions it asked and the replies it got are kept, as a tree of replies: whoever answers like
-somebody before, bit for bit, gets that verdict, and no reference is computed for it. At the first reply that is new the
-check runs in earnest, and is told what it has already heard.
+A check asks its questions in a fixed order. Each question, and the conclusion, depends only on the replies so far. So
+the questions and replies are kept as a tree of replies. Answers that are the same bit for bit as earlier ones get the
+earlier conclusion, and no reference is computed for them. At the first new reply the check itself runs, and the replies
+so far are replayed to it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..untrusted.wire import Packet
 from .run_check import ask
 from .student import Student
 
-MOST = 128 * 2**20  # bytes of questions and answers that are kept; beyond it everything is forgotten
-ENTRY = 4096  # bytes that an entry costs besides
+MOST = 128 * 2**20  # bytes of questions and answers; beyond it the cache is emptied
+ENTRY = 4096  # overhead of an entry, in bytes
 
 
 @dataclass
 class Conclusion:
-    """What a check found: nothing, or what is wrong; and the answers that it put on record."""
+    """The result of a check: its failure, if any, the answers that it recorded, and the names that it called."""
 
     wrong: Wrong | None
     answers: list[Any]
@@ -35,14 +35,14 @@ class Conclusion:
 
 @dataclass
 class Heard:
-    """A point in a check: the question asked next, and what followed from each reply to it."""
+    """A point in a check: the next question, and the outcome of each reply to it."""
 
     question: Packet
     replies: dict[bytes, Heard | Conclusion] = field(default_factory=dict)
 
 
 class Memory:
-    """The conclusions of all checks, as far as this process has come to any."""
+    """A cache of the conclusions of all checks that this process has run."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
@@ -50,7 +50,10 @@ class Memory:
         self._first: dict[tuple[str, str], tuple[Check, Heard]] = {}
 
     def ask(self, exercise: Exercise, check: Check, student: Student) -> None:
-        """As `asking.ask`: raises `Wrong` if the check finds something; the student keeps the answers on record."""
+        """Run a check like `run_check.ask`, from the cache if possible. Raises `Wrong` if the check fails.
+
+        The answers are recorded in `student.record`.
+        """
         told: list[tuple[Packet, Packet]] = []
         here: Heard | Conclusion | None = self._at(exercise, check)
         while isinstance(here, Heard):
@@ -95,7 +98,7 @@ class Memory:
             student.pass_on = through
             asked = frozenset(student.asked)
             student.asked |= before
-            if talk and (wrong is None or wrong.__cause__ is None):  # not where a check itself stopped: that is logged
+            if talk and (wrong is None or wrong.__cause__ is None):  # not if the check itself crashed, which is logged
                 self._keep(exercise, check, talk, Conclusion(wrong, student.record[check.title], asked))
 
     def _keep(
@@ -120,10 +123,10 @@ class Memory:
 
 
 def digest(packet: Packet) -> bytes:
-    """What tells two messages apart, truth values from numbers and zeros from negative ones included."""
+    """Return a hash that tells two messages apart, also booleans from numbers and zeros from negative zeros."""
     try:
         text = json.dumps(packet.tree)
-    except RecursionError:  # nested as deep as it could just be read: like nothing that was ever said
+    except RecursionError:  # nested too deeply to write: make it unlike every other message
         text = uuid.uuid4().hex
     found = hashlib.blake2b(text.encode(), digest_size=16)
     for blob in packet.blobs:
@@ -137,7 +140,7 @@ def same(one: Packet, other: Packet) -> bool:
 
 
 def weight(packet: Packet) -> int:
-    """About how many bytes a message takes."""
+    """Return about how many bytes a message takes."""
     return ENTRY + sum(map(len, packet.blobs))
 
 

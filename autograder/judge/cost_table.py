@@ -1,4 +1,4 @@
-"""What catalogued mistakes earn, as a table: for the guide, and for whoever decides what they should cost."""
+"""Tabulate the points that catalogued mistakes earn, for the guide and for teachers who set their costs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .wording import number
 
 @dataclass(frozen=True)
 class Price:
-    """What the versions of a mistake earn, from the least to the most: by their lines alone, and as they are marked."""
+    """The lowest and highest points that versions of a mistake earn: by their lines alone, and as they are marked."""
 
     exercise: str
     mistake: str
@@ -25,7 +25,7 @@ class Price:
 
 
 def prices(name: str) -> list[Price]:
-    """Of every catalogued mistake of an exercise, in the catalogue's order."""
+    """Return the prices of all catalogued mistakes of an exercise, in the catalogue's order."""
     declared, known = exercise(name), signature_store.of(name)
     rows: dict[str, list[int]] = {}
     for row, mistake in enumerate(known.names):
@@ -41,7 +41,7 @@ def prices(name: str) -> list[Price]:
 
 
 def markdown(wanted: Iterable[tuple[str, str]]) -> str:
-    """A table of these mistakes, each an exercise and a name."""
+    """Return a Markdown table of these mistakes, each an exercise and a name."""
     lines = ["| exercise | mistake | grade | points | by its lines | now |", "| --- | --- | --- | --- | --- | --- |"]
     for name, mistake in wanted:
         [one] = [price for price in prices(name) if price.mistake == mistake]
@@ -51,5 +51,5 @@ def markdown(wanted: Iterable[tuple[str, str]]) -> str:
 
 
 def span(marks: tuple[float, float]) -> str:
-    """From the least to the most, or the one number."""
+    """Return "lowest to highest", or the one number if both are equal."""
     return number(marks[0]) if marks[0] == marks[1] else f"{number(marks[0])} to {number(marks[1])}"

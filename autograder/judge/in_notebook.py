@@ -1,6 +1,6 @@
-"""`check("NAME")` at the end of a test cell: the judge in the notebook's own process, for authors and nbval.
+"""Run the judge in the notebook's own process, for authors and nbval: `check("NAME")` at the end of a test cell.
 
-When submissions are marked this line is never run; it only names the exercise.
+This line never runs when submissions are marked; then it only names the exercise.
 """
 
 from __future__ import annotations

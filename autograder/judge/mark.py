@@ -1,4 +1,4 @@
-"""Marking one exercise: run its checks against a student, add up the weights, and name the mistake."""
+"""Mark one exercise: run its checks on a student's work, add up the weights, and name the mistake."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ UNREADABLE = "The judge could not read the answer (malformed data)."
 
 @dataclass
 class Verdict:
-    """What an exercise earned, and why."""
+    """The points that an exercise earned, and the reasons."""
 
     exercise: str
     points: float
     earned: float
     lines: list[Line] = field(default_factory=list)
     diagnoses: list[Diagnosis] = field(default_factory=list)
-    remark: str = ""  # a sentence about the whole: not answered, a banned function, a dead process
-    reckoning: str = ""  # what the named mistakes cost, where that is less than their lines
-    behaviour: dict[str, dict] = field(default_factory=dict)  # what was answered where no named mistake explains it
+    remark: str = ""  # a sentence about the whole answer: missing, a banned function, a dead process
+    reckoning: str = ""  # states the cost of the named mistakes, if less than their lines
+    behaviour: dict[str, dict] = field(default_factory=dict)  # sketches of the answers that no named mistake explains
 
     def as_data(self) -> dict:
         return asdict(self)
@@ -47,7 +47,7 @@ class Verdict:
 
 
 def zero(name: str, remark: str) -> Verdict:
-    """An explicit zero with its reason."""
+    """Return a verdict of zero points with its reason."""
     declared = question_or_exercise(name)
     return Verdict(name, declared.points, 0.0, remark=remark)
 
@@ -59,11 +59,11 @@ def mark(
     own_parts: bool = False,
     keep: Collection[str] = (),
 ) -> Verdict:
-    """The verdict on one exercise or question.
+    """Return the verdict on one exercise or question.
 
     `sources` are the student's code cells, for rules about the source. With `own_parts` the other exercises' names keep
-    the student's versions; otherwise they are bound to working ones, so that one mistake is not marked twice; all but
-    those in `keep`.
+    the student's versions. Otherwise all but those in `keep` are bound to working versions, so that one mistake is not
+    marked twice.
     """
     declared = question_or_exercise(name)
     if isinstance(declared, Question):
@@ -77,7 +77,7 @@ def mark(
             student.bind(others)
     except Problem as problem:
         return zero(name, str(problem))
-    except KeyError:  # a forged reply, without the part that was asked for; within a check, `asking` sees to it
+    except KeyError:  # a forged reply without the requested part; within a check, `run_check.ask` handles it
         return zero(name, UNREADABLE)
     if declared.ban is None:
         return _run_checks(declared, student)
@@ -88,7 +88,7 @@ def mark(
 
 
 def _remark_on(ban: Ban, used: Used, name: str, sources: Sequence[str]) -> str:
-    """What is said of an answer that uses what is banned, or what could hide that; nothing of an honest one."""
+    """Return the remark about a banned use, or about source that could hide one; "" if there is neither."""
     if found := banned(ban, used):
         return f"{ban.sentence} Yours uses {_quoted(found)}."
     if found := evasions(name, sources, stop=names_in(question_or_exercise(name).notebook)):
@@ -101,7 +101,7 @@ def _quoted(words: Sequence[str]) -> str:
 
 
 def follow_through(name: str, sources: Sequence[str], asked: set[str]) -> bool:
-    """Whether an answer, or what its checks `asked` for, involves other exercises of its notebook."""
+    """Return whether an answer, or a name its checks called (`asked`), involves other exercises of its notebook."""
     declared = question_or_exercise(name)
     return bool((uses(name, sources) | asked) & (names_in(declared.notebook) - {name}))
 
@@ -121,9 +121,9 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
 
 
 def _reckon(verdict: Verdict, record: dict[str, list[Any]]) -> None:
-    """Where named mistakes explain everything that failed: the points less what they cost, if that is more.
+    """Raise the points to the total less the cost of the mistakes, if they explain every failure and that is more.
 
-    Of what never gave a value nobody can say that the rest of it is right.
+    An answer that never gave a value gets no such points: nothing shows that the rest of it is right.
     """
     explained = {title for diagnosis in verdict.diagnoses for title in diagnosis.checks}
     if any(not line.passed and line.title not in explained for line in verdict.lines):
@@ -136,7 +136,7 @@ def _reckon(verdict: Verdict, record: dict[str, list[Any]]) -> None:
 
 
 def gave_a_value(record: dict[str, list[Any]]) -> bool:
-    """Whether any of these answers holds something that was computed, as far as can be seen."""
+    """Return whether any of these answers holds a computed value that is visible to the judge."""
     return any(_is_seen(answer.get("value")) for answers in record.values() for answer in answers)
 
 
@@ -151,25 +151,25 @@ def _is_seen(value: Any, depth: int = 0) -> bool:
 
 
 def points_of_version(exercise: Exercise, known: Signatures, version: int) -> float:
-    """What a catalogued version earns: by its lines, or by what its mistake costs."""
+    """Return the points of a catalogued version: by its lines, or by the cost of its mistake, whichever is more."""
     by_costs = mistake_costs.by_costs(exercise.points, [mistake_costs.cost(exercise, known, version)])
     return max(by_lines(exercise, known, version), by_costs)
 
 
 def by_lines(exercise: Exercise, known: Signatures, version: int) -> float:
-    """The sum of the lines that a catalogued version passes."""
+    """Return the points for the lines that a catalogued version passes."""
     passed = [check.weight for check, wrong in zip(exercise.checks, known.failed[version], strict=True) if not wrong]
     return share_of(exercise, sum(passed))
 
 
 def share_of(exercise: Exercise, passed: float) -> float:
-    """The points for checks of this total weight."""
+    """Return the points for checks of this total weight."""
     total = sum(check.weight for check in exercise.checks)
     return exercise.points if passed >= total else min(round(exercise.points * passed / total, 2), exercise.points)
 
 
 def _lines(exercise: Exercise, student: Student) -> list[Line]:
-    """The rubric, line by line. Raises `Unanswered` if the first finds that there is nothing to mark yet."""
+    """Run the rubric and return its lines. Raises `Unanswered` if the first check finds that the stub is unchanged."""
     found: list[tuple[Check, Wrong | None]] = []
     for check in exercise.checks:
         try:
@@ -185,7 +185,10 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
 
 
 def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:
-    """`faults` are those of the values: what a further check finds in their wake is no fault of what it asks."""
+    """Return the rubric's line for a check. `faults` are those that checks of the values found.
+
+    A failure of a `further` check that only follows from such a fault is not judged.
+    """
     if wrong is None:
         return Line(check.title, check.weight, True)
     if check.further and faults and isinstance(wrong, ValuesDiffer):
@@ -198,7 +201,7 @@ def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:
 
 
 def _alike(one: Wrong, other: Wrong) -> bool:
-    """Whether two faults are the same: the same symptom, or the same error."""
+    """Return whether two faults are the same: the same symptom, or the same error."""
     if isinstance(one, Problem) and isinstance(other, Problem):
         return (one.symptom, one.error, one.text) == (other.symptom, other.error, other.text)
     return bool(one.symptom) and one.symptom == other.symptom
@@ -214,7 +217,7 @@ def _mark_question(question: Question, student: Student) -> Verdict:
 
 
 def mark_choice(question: Question, answer: Any) -> Verdict:
-    """The verdict on what somebody's variable holds."""
+    """Return the verdict on the value of a question's variable."""
     if answer is None:
         return zero(question.name, UNANSWERED)
     letter = answer.strip().upper() if type(answer) is str else None

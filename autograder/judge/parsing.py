@@ -1,7 +1,8 @@
-"""Whether a student's source can be read, before anybody reads it.
+"""Decide whether a student's source can be parsed safely, and parse it.
 
-Python's parser and the walks over its trees take as long, and go as deep, as the text makes them. What is longer or
-nested deeper than any honest cell is not handed to them, and is not run either: rules about sources would not see it.
+The time and the recursion depth of Python's parser and of walks over its trees depend on the text. A cell that is
+longer or nested deeper than any honest one is not parsed, and not run either, because the rules about sources could not
+see it.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-MAX_SOURCE = 60_000  # characters of one cell; the longest of the course has 6,000
-MAX_NESTING = 60  # brackets, wherever they stand; Python's own limit is 200
-MAX_DEPTH = 120  # levels of a syntax tree; walks over it call themselves for each
-MAX_REMEMBERED = 50_000  # characters
+MAX_SOURCE = 60_000  # characters of one cell; the longest in the course has 6,000
+MAX_NESTING = 60  # brackets, also in strings and comments; Python's own limit is 200
+MAX_DEPTH = 120  # levels of a syntax tree; walks over it recurse once for each
+MAX_REMEMBERED = 50_000  # characters; longer sources are not cached
 
-# Signs of IPython's own times characters, of a cell that is no Python without them: for each, IPython reads all of it.
+# IPython signs times characters, in a cell that is not Python without them: IPython rereads the whole cell for each.
 MAX_SIGNS = 500_000
 
-SIGNS = re.compile(r"^[ \t]*[!%?]|=[ \t]*[!%](?!=)|\?[ \t]*$", re.MULTILINE)  # no operators: a != b, a % b
+SIGNS = re.compile(r"^[ \t]*[!%?]|=[ \t]*[!%](?!=)|\?[ \t]*$", re.MULTILINE)  # not operators: a != b, a % b
 # `,print a` calls print("a"); each sign of a run is another call
 CALLS = re.compile(r"[,;/]{2,}|^[ \t]*[,;/]", re.MULTILINE)
 BRACKETS = re.compile(r"[(\[{}\])]")
@@ -32,11 +33,11 @@ STRANGE = (
 
 
 class _TooStrange(Exception):
-    """There are more signs of IPython's own than are read."""
+    """The source has more IPython signs than are parsed."""
 
 
 def remembering(work: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The same function of a source, with a memory for what it made of sources of ordinary length."""
+    """Return the same function of a source, with its results cached for sources of ordinary length."""
     remembered = functools.lru_cache(maxsize=4096)(work)
 
     @functools.wraps(work)
@@ -47,14 +48,14 @@ def remembering(work: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def too_much(source: str) -> str | None:
-    """Why a cell is not read, in a sentence; None if it is."""
+    """Return a sentence that says why a cell is not parsed; None if it is."""
     return _read(source)[1]
 
 
 def parse_cell(source: str) -> ast.Module | None:
-    """The syntax tree of a cell, magics dropped; None if it is not read or is not Python, and so defines nothing.
+    """Return the syntax tree of a cell, without magics; None if it is refused or is not Python, and so defines nothing.
 
-    Python's compiler refuses some of what its parser lets pass; in a notebook, what stands above such a line is run.
+    Python's compiler refuses some of what its parser accepts; in a notebook, the lines above such an error run.
     """
     return _read(source)[0]
 
@@ -86,11 +87,14 @@ def _parsed(source: str) -> ast.Module:
         signs = len(SIGNS.findall(source)) + sum(map(len, CALLS.findall(source)))
         if signs * len(source) > MAX_SIGNS:
             raise _TooStrange from None
-        return ast.parse(_without_magics(source))  # `files = !ls` is no Python, but it runs
+        return ast.parse(_without_magics(source))  # `files = !ls` is not Python, but IPython runs it
 
 
 def _without_magics(source: str) -> str:
-    """The Python that IPython makes of a cell. What it stumbles over it does not run either, whatever the error is."""
+    """Return the Python that IPython makes of a cell.
+
+    Any other error of IPython's becomes a SyntaxError: IPython would not run that cell either.
+    """
     from IPython.core.inputtransformer2 import TransformerManager
 
     try:
@@ -102,7 +106,7 @@ def _without_magics(source: str) -> str:
 
 
 def _brackets(source: str) -> int:
-    """How deep the brackets go, those in strings and comments included; one look at each character."""
+    """Return how deep brackets are nested, those in strings and comments included, in one pass."""
     depth = deepest = 0
     for bracket in BRACKETS.findall(source):
         depth = depth + 1 if bracket in "([{" else max(depth - 1, 0)

@@ -1,4 +1,4 @@
-"""Asking one check of a student, and the namespace in which a source stands as somebody's answer."""
+"""Run one check on a student's work, and build the namespace in which a source is the answer to an exercise."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .student import Student, in_process
 log = logging.getLogger(__name__)
 
 
-@torch.enable_grad()  # an answer that leaves gradients off in this process must not touch what is asked next
+@torch.enable_grad()  # an answer that leaves gradients off in this process must not affect the next check
 def ask(exercise: Exercise, check: Check, student: Student) -> None:
-    """Raises `Wrong` if the check finds something; the student keeps the answers on record."""
+    """Run a check and record the answers in `student.record`. Raises `Wrong` if the check fails."""
     student.begin(check.title)
     fresh(f"{exercise.name}: {check.title}")
     try:
@@ -29,13 +29,13 @@ def ask(exercise: Exercise, check: Check, student: Student) -> None:
         raise
     except (Wrong, AnotherProfiler):
         raise
-    except Exception as error:  # an answer so strange that comparing it failed: wrong, and worth a look by us
+    except Exception as error:  # the answer is so strange that comparing it failed: wrong, and logged for the authors
         log.exception("%s: the check %r stopped on a strange answer", exercise.name, check.title)
         raise Wrong("The result could not be compared: it is not of the kind that was asked for.") from error
 
 
 def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
-    """A notebook's namespace in which this source is the answer and the other exercises are right."""
+    """Return a notebook's namespace in which this source is the answer and the other exercises are right."""
     namespace = blank_namespace(exercise.notebook)
     for other, text in working_versions(exercise.notebook).items():
         if other != exercise.name:
@@ -46,5 +46,5 @@ def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
 
 
 def answering(exercise: Exercise, source: str) -> Student:
-    """A student in this process whose answer is this source."""
+    """Return a student in this process whose answer is this source."""
     return in_process(namespace_with(exercise, source))

@@ -1,4 +1,4 @@
-"""Rules about the source: what an exercise may not use. Read from the syntax tree, and from the operations that ran."""
+"""Find which names source code defines and uses, and what in it could hide its use of other names from the record."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .parsing import parse_cell, remembering
 
 
 def parse_cells(sources: Iterable[str]) -> list[ast.Module]:
-    """The syntax trees of those cells that are Python. They are shared: nobody changes them."""
+    """Return the syntax trees of those cells that are Python. They are shared between callers: do not modify them."""
     return [tree for source in sources if (tree := parse_cell(source)) is not None]
 
 
 def definitions(sources: Iterable[str]) -> dict[str, list[ast.stmt]]:
-    """The statements at the top of cells that define each name."""
+    """Return the top-level statements that define each name."""
     found: dict[str, list[ast.stmt]] = {}
     for source in sources:
         for name, statement in _definitions_in(source):
@@ -33,13 +33,13 @@ def _definitions_in(source: str) -> list[tuple[str, ast.stmt]]:
 
 @remembering
 def defined_in(source: str) -> frozenset[str]:
-    """The names that a cell defines at its top."""
+    """Return the names that a cell defines at its top level."""
     return frozenset(definitions([source]))
 
 
 @remembering
 def needed_by(source: str) -> frozenset[str]:
-    """The names a cell takes from the notebook: used without having been defined there, functions' bodies included."""
+    """Return the names that a cell takes from the notebook: used but not defined there, also inside functions."""
     needed: set[str] = set()
     own: set[str] = set()
     for tree in parse_cells([source]):
@@ -57,7 +57,7 @@ def needed_by(source: str) -> frozenset[str]:
 
 
 def defined_by(statement: ast.stmt) -> Iterable[str]:
-    """The names that a statement at the top of a cell defines."""
+    """Yield the names that a top-level statement defines."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name
     elif isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -70,7 +70,7 @@ def defined_by(statement: ast.stmt) -> Iterable[str]:
 
 
 def reachable(name: str, sources: Iterable[str], stop: Iterable[str] = ()) -> list[ast.stmt]:
-    """The definitions that `name` uses, directly or through helpers; those named in `stop` are not followed."""
+    """Return the definitions that `name` uses, directly or through helpers; names in `stop` are not followed."""
     known, todo, seen, result = definitions(sources), [name], set(stop) - {name}, []
     while todo:
         current = todo.pop()
@@ -85,10 +85,10 @@ def reachable(name: str, sources: Iterable[str], stop: Iterable[str] = ()) -> li
 
 @functools.lru_cache(maxsize=16384)
 def global_names(statement: ast.stmt) -> frozenset[str]:
-    """The names a definition takes from the notebook: not its parameters and local variables."""
+    """Return the names that a definition takes from the notebook, without its parameters and local variables."""
     try:
         table = symtable.symtable(_scoped_source(statement), "<cell>", "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # it means something in its cell only
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # it is valid only in its cell
         return frozenset(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
     top_level = frozenset(symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced())
     return top_level | frozenset(
@@ -97,11 +97,11 @@ def global_names(statement: ast.stmt) -> frozenset[str]:
 
 
 def _scoped_source(statement: ast.stmt) -> str:
-    """Return the source with comprehensions as generators: since Python 3.12 only these have scopes of their own."""
+    """Return the source with comprehensions as generators: since Python 3.12 only generators have their own scopes."""
     source = ast.unparse(statement)
     if not any(isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)) for node in ast.walk(statement)):
         return source
-    return ast.unparse(_AsGenerators().visit(ast.parse(source)))  # a tree of its own: the statement's is shared
+    return ast.unparse(_AsGenerators().visit(ast.parse(source)))  # parsed again: the statement's own tree is shared
 
 
 class _AsGenerators(ast.NodeTransformer):
@@ -123,15 +123,13 @@ def _scopes(table: symtable.SymbolTable) -> Iterable[symtable.SymbolTable]:
 
 
 def uses(name: str, sources: Iterable[str]) -> set[str]:
-    """The global names that the definition of `name` mentions, helpers included."""
+    """Return the global names that the definition of `name` mentions, helpers included."""
     return {used for statement in reachable(name, sources) for used in global_names(statement)}
 
 
-# What finds a function by a name that is put together while the program runs, and what leads to the judge's own parts
+# LOOKUPS find a function by a name that is built at run time. INTERNALS lead to the judge's own parts
 # in the process, where the record of what runs could be forged. An answer to an exercise with a ban needs none of it.
-LOOKUPS = frozenset(
-    {"eval", "exec", "compile", "__import__", "vars", "globals", "__builtins__"}
-)  # as names of Python's
+LOOKUPS = frozenset({"eval", "exec", "compile", "__import__", "vars", "globals", "__builtins__"})  # built-in names
 LOOKUP_ATTRIBUTES = frozenset({"import_module", "attrgetter", "methodcaller", "builtins"}) | {
     *("__dict__", "__getattribute__", "__getattr__", "__builtins__"),
 }
@@ -141,9 +139,10 @@ INTERNALS = frozenset(
 
 
 def evasions(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str]:
-    """Ways around the record of what an answer uses: into the judge, in any cell, or by names that are put together.
+    """Return words in the source that could hide what an answer uses: access to the judge, or names built at run time.
 
-    What an answer uses is seen while it runs, by whatever name (`bans`). These could hide it, so they are not allowed.
+    The uses of an answer are recorded while it runs, whatever names it calls them by (`bans`). These words could hide a
+    use from that record, so they are not allowed. Access to the judge is searched for in every cell.
     """
     sources = list(sources)
     found = {word for source in sources for word in _internals_in(source)}
@@ -161,14 +160,14 @@ def _internals_in(source: str) -> frozenset[str]:
 
 
 def _words(tree: ast.AST) -> Iterable[str]:
-    """Every name that occurs: of variables, attributes and imported things."""
+    """Yield every name that occurs: of variables, attributes and imports."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="sys"), attr="modules"):
                 yield "sys.modules"
             case ast.Name(id=word) | ast.Attribute(attr=word):
                 yield word
-            case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.]*autograder[\w.]*", text):  # no sentence
+            case ast.Constant(value=str(text)) if re.fullmatch(r"[\w.]*autograder[\w.]*", text):  # a name
                 yield "autograder"
             case ast.Attribute(value=ast.Name(id="self"), attr="__dict__"):
                 pass

@@ -1,4 +1,4 @@
-"""The student as the checks see them: something that can be asked to compute, and that answers with plain data."""
+"""Represent the student to checks: send questions to the student's process, and record and return plain data."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends
 
 
 class Student:
-    """Asks questions through `ask` and keeps a record of the answers, check by check, for the diagnosis.
+    """Asks questions through `ask` and records the answers, check by check, for the diagnosis.
 
     `call` and the other methods return plain data or raise `Wrong`. Tensors arrive as copies;
     `value.was_differentiable` tells whether the original could be differentiated.
     """
 
     def __init__(self, ask: Ask) -> None:
-        self.pass_on = ask  # one request as it is sent, answered by one reply
+        self.pass_on = ask  # sends one request and returns its reply
         self.record: dict[str, list[Any]] = {}
-        self.asked: set[str] = set()  # the names that checks called or built
+        self.asked: set[str] = set()  # names that checks called or built
         self._topic = ""
         self._failures: list[Wrong] = []
 
     def begin(self, topic: str) -> None:
-        """From here on, answers are recorded under this check."""
+        """Start a check: answers are recorded under this topic from now on."""
         self._topic = topic
         self._failures = []
         self.record[topic] = []
 
     @contextlib.contextmanager
     def case(self) -> Iterator[None]:
-        """One of several cases of a check. The others are still tried when it fails: they tell mistakes apart."""
+        """Run one of several cases of a check. If it fails, the others still run: together they tell mistakes apart."""
         try:
             yield
         except Wrong as wrong:
@@ -52,34 +52,34 @@ class Student:
             self._failures.append(wrong)
 
     def finish(self) -> None:
-        """End a check: the first case that failed is what it says."""
+        """End a check; raise the failure of the first case that failed."""
         if self._failures:
             raise self._failures[0]
 
     @property
     def failed_otherwise(self) -> Wrong | None:
-        """What the first case found in which more was wrong than values."""
+        """Return the first failure of a case that is more than a difference in values."""
         return next((wrong for wrong in self._failures if not isinstance(wrong, ValuesDiffer)), None)
 
     # --- the record ---------------------------------------------------------------------------------------------------
 
     @property
     def answers(self) -> list[Any]:
-        """The answers recorded for the check that is running."""
+        """Return the answers recorded for the check that is running."""
         return self.record.get(self._topic, [])
 
     @property
     def last(self) -> dict:
-        """The last of them."""
+        """Return the last of these answers."""
         return self.answers[-1]
 
     def note(self, value: Any, answer: dict | None = None) -> None:
-        """What the last answer (or another of `answers`) comes down to, kept on record in its place.
+        """Replace the last recorded answer (or the given one of `answers`) by a summary of it.
 
-        It takes the place of a call's value, of everything that a module's state says, or of an error's type.
+        The summary replaces a call's value, everything in a module's state, or an error's type.
         """
         answer = self.last if answer is None else answer
-        if isinstance(answer.get("problem"), dict):  # a copy: the sentence about the error is made of the other
+        if isinstance(answer.get("problem"), dict):  # a copy: the sentence about the error uses the original
             answer["problem"] = answer["problem"] | {"type": value, "base": value}
             return
         if "value" not in answer:
@@ -87,7 +87,7 @@ class Student:
         answer["value"] = value
 
     def note_gradients(self, parameters: dict[str, Any]) -> None:
-        """The parameters' gradients of the last answer under names of ours, kept on record in their place."""
+        """Replace the parameters' gradients in the last recorded answer by these, under the judge's own names."""
         gradients = self.last.get("gradients")
         self.last["gradients"] = (gradients if isinstance(gradients, dict) else {}) | {"parameters": parameters}
 
@@ -103,10 +103,10 @@ class Student:
         record: bool = True,
         **options: Any,
     ) -> dict:
-        """Call a function (by name), a built module (Ref), or a method ((target, "name")).
+        """Call a function (by name), a built module (Ref), or a method ((target, "name")), and return the answer.
 
-        The answer has "value", "inputs" (the tensors that were passed in, afterwards), "rng_moved", and, where an
-        `upstream` list of tensors is given (one for each output), "gradients" of sum(output * upstream). With
+        The answer has "value", "inputs" (the tensors that were passed in, as they are afterwards), "rng_moved", and, if
+        an `upstream` list of tensors is given (one for each output), "gradients" of sum(output * upstream). With
         `after=True` it also has "after": all arguments as they are afterwards, lists and dictionaries too. With
         `device="elsewhere"` the arguments are on a second device, and "kept" says whether all the results are there.
         """
@@ -114,19 +114,19 @@ class Student:
         return self._request(where, record, **request, **options)
 
     def value(self, target: Any, *args: Any, where: str = "", **kwargs: Any) -> Any:
-        """Only the value of a call."""
+        """Call, and return only the value."""
         return self.call(target, list(args), kwargs, where)["value"]
 
     def build(self, target: str, *args: Any, **kwargs: Any) -> Ref:
-        """Build an object and keep it in the student's process."""
+        """Build an object, keep it in the student's process, and return a handle."""
         return self.call(target, list(args), kwargs, "while building it", keep=True)["value"]
 
     def probe(self, name: str, source: str) -> Ref:
-        """Define a function of the judge's over there, to be passed as an argument."""
+        """Define one of the judge's functions in the student's process, to pass as an argument; return a handle."""
         return self._request("", record=False, do="define", name=name, source=source)["value"]
 
     def state(self, module: Ref, *, record: bool = True) -> dict:
-        """A module's "parameters", "buffers", "trainable" names and types of "children"."""
+        """Return a module's "parameters", "buffers", "trainable" names and types of "children"."""
         return self._request("", record, do="state", target=module)
 
     def load(self, module: Ref, state: dict[str, torch.Tensor]) -> None:
@@ -178,7 +178,7 @@ REPLY_PARTS: dict[str, dict[str, Any]] = {
 
 
 def _complete(reply: dict, request: dict) -> dict:
-    """The parts a reply should have, with harmless values where a forged one lacks them or has something else there."""
+    """Return the parts a reply should have; missing or wrongly typed parts of a forged one get harmless values."""
     parts = REPLY_PARTS.get(request["do"], {"value": None})
     whole = {
         name: reply[name] if name == "value" or type(reply.get(name)) is type(default) else default
@@ -222,29 +222,29 @@ def _sentence(facts: dict, where: str) -> str:
 
 
 def type_of_error(facts: dict) -> Any:
-    """Return the built-in type that an error derives from: the next version may rename a library's own."""
+    """Return the built-in type that an error derives from: a library may rename its own types in the next version."""
     return facts.get("base", facts.get("type"))
 
 
 def _is_stub(facts: dict) -> bool:
-    """The student's own `raise NotImplementedError`, and not one of PyTorch's."""
+    """Return whether the student's own `raise NotImplementedError` was reached, not one of PyTorch's."""
     line, text = str(facts.get("line", "")), str(facts.get("text"))
     return line.startswith("raise") if line else "meta" not in text and "implemented for" not in text
 
 
 def in_process(namespace: dict[str, Any]) -> Student:
-    """A student whose code lives in this process; the data still cross the wire format, so that both kinds agree."""
+    """Return a student whose code runs in this process. Data still cross the wire format, so that both kinds agree."""
     return Student(Responder(namespace).answer)
 
 
-TOLERANCE = {False: (1e-3, 1e-5), True: (1e-9, 1e-11)}  # relative and absolute, of single and double precision
-LAST_DIGITS = 4e-6, 1e-7  # of numbers that are no tensors: some have come from single precision, and some are rounded
+TOLERANCE = {False: (1e-3, 1e-5), True: (1e-9, 1e-11)}  # relative and absolute, for single and double precision
+LAST_DIGITS = 4e-6, 1e-7  # for numbers outside tensors: some come from single precision, and some are rounded
 
 
 def agree(mine: Any, theirs: Any, depth: int = 0) -> bool:
-    """Whether two answers are the same: equal structure, numbers equal up to rounding, errors of the same type.
+    """Return whether two answers are the same: equal structure, numbers equal up to rounding, errors of the same type.
 
-    Another order of adding up changes last digits: of tensors, of a `loss.item()`, and of one that is written out.
+    Adding in another order changes last digits: in tensors, in a `loss.item()`, and in a number written as text.
     """
     if depth > 20 or type(mine) is not type(theirs):
         return False
@@ -274,4 +274,4 @@ def agree(mine: Any, theirs: Any, depth: int = 0) -> bool:
         apart: Callable = canonical.split if isinstance(mine, str) else canonical.unordered
         (text, floats), (other, others) = apart(mine), apart(theirs)
         return text == other and agree(floats, others, depth + 1)
-    return isinstance(mine, Ref) or mine == theirs  # handles are numbered as they come
+    return isinstance(mine, Ref) or mine == theirs  # handles are numbered in order of arrival

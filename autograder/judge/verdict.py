@@ -1,4 +1,4 @@
-"""A verdict in words: HTML and plain text for the student, and data for the class report."""
+"""Write a verdict: HTML and plain text for the student, and data for the class report."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ def html(verdict: Verdict) -> str:
 
 
 def bundle(verdict: Verdict) -> dict:
-    """The data of a Jupyter output."""
+    """Return the MIME bundle of a Jupyter output."""
     return {"text/plain": plain(verdict), "text/html": html(verdict), MIME: verdict.as_data()}
