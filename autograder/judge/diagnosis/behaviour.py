@@ -1,4 +1,4 @@
-"""How a wrong answer behaves where nothing catalogued explains it: enough to tell whether two students' do the same."""
+"""Sketch how a wrong answer behaves if nothing catalogued explains it, to tell whether two students' answers agree."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .sketch import sketch
 
 __all__ = ["alike", "behaviour", "unexplained"]
 
-STOPS = SYMPTOMS["raised"]  # by an error that nothing catalogued gives
+STOPS = SYMPTOMS["raised"]  # an error that no catalogued version gives
 
 
 def unexplained(lines: Sequence[Line], diagnoses: Sequence[Diagnosis]) -> list[str]:
-    """The lines that were judged, failed, and are explained by no named mistake; that it stops is no explanation."""
+    """Return the titles of judged lines that failed and that no named mistake explains; an error is no explanation."""
     explained = {title for one in diagnoses if one.mistake != STOPS for title in one.checks}
     return [line.title for line in lines if not line.passed and line.judged and line.title not in explained]
 
 
 def behaviour(titles: Sequence[str], record: dict[str, list[Any]]) -> dict[str, dict]:
-    """By check, a sketch of what was answered, as plain data."""
+    """Return a sketch of the answers to each check, as plain data."""
     return {title: packed(sketch(record[title])) for title in titles if record.get(title)}

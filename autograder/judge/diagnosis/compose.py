@@ -1,4 +1,4 @@
-"""Two catalogued versions in one program: what both change of the reference, if they change different places of it."""
+"""Merge two catalogued versions into one program, if they change different places of the reference."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...spec.common_mistakes import SLIPS, Slip
 from ...spec.course import exercise
 
 WORDS = re.compile(r"\w+|[^\S\n]+|.|\n", re.DOTALL)
-MOST = 0.5  # of the reference: whoever changes more has written another answer, and no edit of this one
+MOST = 0.5  # share of the reference; a version that changes more is another answer, not an edit of this one
 
-Change = tuple[int, int, tuple[str, ...]]  # from this word of the reference to before that one, and what stands there
+Change = tuple[int, int, tuple[str, ...]]  # start and end in the reference's words, and the words there instead
 
 
 def composed(name: str, one: str, other: str) -> str | None:
-    """The reference of an exercise with the changes of two versions; None where they are in each other's way."""
-    for first, slip in ((one, other), (other, one)):  # a slip is made from any program: it comes last
+    """Return the reference of an exercise with the changes of two versions; None if they conflict."""
+    for first, slip in ((one, other), (other, one)):  # a slip can be made from any program, so it is applied last
         if made := _slips(name).get(slip):
             return _slipped(name, first, *made)
     reference = _words(exercise(name).source)
@@ -36,7 +36,7 @@ def composed(name: str, one: str, other: str) -> str | None:
 
 
 def _inserted_at(place: int, *versions: tuple[Change, ...]) -> bool:
-    """Whether each of these versions puts something in here: nothing says which comes first."""
+    """Return whether each of these versions inserts something here: nothing says which comes first."""
     return all(any(start == end == place for start, end, _ in changes) for changes in versions)
 
 
@@ -47,7 +47,7 @@ def _words(source: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=2048)
 def _changes(name: str, version: str) -> tuple[Change, ...] | None:
-    """What a version changes of the reference; None if that is most of it."""
+    """Return a version's changes of the reference; None if it changes most of it."""
     mine, theirs = _words(exercise(name).source), _words(version)
     shorter = min(len(mine), len(theirs))
     before = next((i for i in range(shorter) if mine[i] != theirs[i]), shorter)
@@ -60,7 +60,7 @@ def _changes(name: str, version: str) -> tuple[Change, ...] | None:
 
 @functools.cache
 def _slips(name: str) -> dict[str, tuple[Slip, int]]:
-    """The slips that are made from the reference, by their source: which slip it is, and the how-manieth of its own."""
+    """Return the slips made from the reference, by source: the slip, and the version's number among its own."""
     declared = exercise(name)
     return {
         source: (slip, number)

@@ -1,4 +1,4 @@
-"""Naming the mistake: the catalogued version that answers the same questions as the student's code does."""
+"""Name the mistake: find the catalogued version that gives the same answers as the student's code."""
 
 from __future__ import annotations
 
@@ -19,35 +19,36 @@ from .pairs import Answered, Errors, errors
 from .signatures import answer_to
 from .sketch import Sketch, sketch, verdict
 
-MAX_DIAGNOSES = 3  # more would not be read
+MAX_DIAGNOSES = 3  # students would not read more
 
 
 @dataclass
 class Line:
-    """One line of the rubric as it came out."""
+    """The outcome of one line of the rubric."""
 
     title: str
     weight: float
     passed: bool
     message: str = ""
     symptom: str = ""
-    judged: bool = True  # False: what failed is no fault of what the line is about
+    judged: bool = True  # False: it failed only because of something that another line tests
 
 
 @dataclass
 class Diagnosis:
-    """A mistake by name: a catalogued one that gives the results of the student's code, or one that shows itself."""
+    """A named mistake: a catalogued one with the same results as the student's code, or one that shows by itself."""
 
     mistake: str
     sentence: str
     checks: list[str]  # titles of the checks that it explains
-    share: float = mistake_costs.NOTHING_SAVED  # of the points that it costs if all else is right
+    share: float = mistake_costs.NOTHING_SAVED  # share of the points that it costs if all else is right
 
 
 def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list]) -> list[Diagnosis]:
-    """The catalogued mistakes behind the lines that failed; `record` holds the student's answers by check.
+    """Return the catalogued mistakes behind the lines that failed; `record` holds the student's answers by check.
 
-    Where no single one explains all of them, two that do so together, in one program, go before what explains a part.
+    If no single mistake explains all of them, two that do so together, in one program, are preferred to one that
+    explains a part.
     """
     failed = {line.title: line.weight for line in lines if not line.passed}
     answered = {title: weight for title, weight in failed.items() if record.get(title)}
@@ -66,17 +67,17 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
     for line in lines:
         if line.title in unexplained and line.symptom and len(found) < MAX_DIAGNOSES:
             _add(found, Diagnosis(line.symptom, line.message, [line.title]))
-    # A changed input makes other checks fail in its wake, so it is said first.
+    # A changed input makes other checks fail as a consequence, so it is named first.
     return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
 
 
 def _singly(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[str]) -> list[tuple[int, list[str]]]:
-    """Versions that explain failed checks by themselves, each with those that it explains.
+    """Return versions that explain failed checks by themselves, each with the checks that it explains.
 
     A version is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
     Of the candidates for the heaviest failed check, the one that explains most of the others is named (among equals,
-    the one whose errors say the same words); then the same for what it leaves unexplained. One that explains all of
-    them beyond doubt is named before others are asked for their answers.
+    the one with the same error messages). Then the same is done for the checks left unexplained. A version that
+    explains all of them beyond doubt is named before others are run for their answers.
     """
     unexplained = dict(failed)
     possible = list(catalogue.failing_none_of(passed))
@@ -99,7 +100,7 @@ def _singly(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[st
 def _best(
     catalogue: _Catalogue, possible: Sequence[int], title: str, weights: dict[str, float], same: Callable
 ) -> tuple[int, list[str]] | None:
-    """The version that answers this check as the student did and explains most of these, with what it explains."""
+    """Return the version that answers this check as the student did and explains most weight, with the checks."""
     explained = {
         version: [other for other in weights if same(version, other)] for version in possible if same(version, title)
     }
@@ -123,7 +124,7 @@ def _add(found: list[Diagnosis], new: Diagnosis) -> None:
 
 
 class _Catalogue:
-    """An exercise's catalogued versions beside one student's answers. Versions have the numbers of their order."""
+    """An exercise's catalogued versions beside a student's answers. Versions are numbered in the catalogue's order."""
 
     def __init__(self, exercise: Exercise, record: dict[str, list]) -> None:
         self.exercise, self.record = exercise, record
@@ -138,7 +139,7 @@ class _Catalogue:
                 yield version
 
     def says_the_same(self, version: int, title: str) -> bool:
-        """Whether the errors of both, if there are any, have the same messages."""
+        """Return whether the errors of both, if there are any, have the same messages."""
         return self.own(title).words == self.known.sketch(version, self.columns[title]).words
 
     def named(self, version: int, titles: Sequence[str], share: float) -> Diagnosis:
@@ -146,10 +147,10 @@ class _Catalogue:
         return Diagnosis(name, self.exercise.sentences[name], list(titles), share)
 
     def together(self, failed: Sequence[str], passed: Sequence[str], alone: Sequence[int]) -> list[Diagnosis]:
-        """Two mistakes that together answer all these checks as the student did, if a search finds them.
+        """Return two mistakes that together answer all these checks as the student did, or [] if a search finds none.
 
-        Each costs what it costs alone. If the errors say something else, they may be others, and cost everything. Where
-        several pairs answer like that, and their errors do not tell, only what they have in common is certain.
+        Each costs what it costs alone. If the error messages differ, the mistakes may be others, and cost everything.
+        If several pairs answer like that, and their errors do not decide, only the mistakes common to all are returned.
         """
         mine = Answered({t: self.record[t] for t in failed}, {t: self.own(t) for t in failed}, tuple(passed))
         found = pair_cache.explaining(self.exercise, self.known, mine, list(itertools.combinations(alone, 2)))
@@ -169,18 +170,18 @@ class _Catalogue:
                 result.append(self.named(version, fails, share))
         if not others:
             for title in failed:
-                if not any(title in one.checks for one in result):  # what neither fails alone
+                if not any(title in one.checks for one in result):  # a check that neither fails alone
                     result[0].checks.append(title)
         return result
 
     def cost(self, version: int, titles: Sequence[str]) -> float:
-        """What a version costs; everything where its errors say something else: then it may be another mistake."""
+        """Return the share that a version costs; everything if its error messages differ: it may be another mistake."""
         if all(self.says_the_same(version, title) or self.refuses_alike(version, title) for title in titles):
             return mistake_costs.cost(self.exercise, self.known, version)
         return mistake_costs.NOTHING_SAVED
 
     def refuses_alike(self, version: int, title: str) -> bool:
-        """Whether their errors say the same but for what is refused as asked: that is said in everybody's own words."""
+        """Return whether the error messages agree, except for errors that the task asks for: their wording is free."""
         theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
         return self._alike(title, list(errors(theirs)))
 
@@ -194,26 +195,26 @@ class _Catalogue:
         )
 
     def own(self, title: str) -> Sketch:
-        """The sketch of what the student answered to a check."""
+        """Return the sketch of the student's answers to a check."""
         if title not in self._own:
             self._own[title] = sketch(self.record[title])
         return self._own[title]
 
     def tells_all(self, version: int, explained: Sequence[str], titles: Collection[str]) -> bool:
-        """Whether no other version could explain more of these checks, or say more of the same words."""
+        """Return whether no other version could explain more of these checks, or match more error messages."""
         return len(explained) == len(titles) and all(self.says_the_same(version, title) for title in explained)
 
     def surely_same(self, version: int, title: str) -> bool:
-        """Whether the sketches alone say that a version fails a check as the student did."""
+        """Return whether the sketches alone show that a version fails a check as the student did."""
         return self._decided(version, title) is True
 
     def _decided(self, version: int, title: str) -> bool | None:
         if not self.known.failed[version, self.columns[title]]:
-            return False  # what passes explains nothing, near as its numbers may be
+            return False  # a version that passes explains nothing, even if its numbers are near
         return verdict(self.own(title), self.known.sketch(version, self.columns[title]))
 
     def same(self, version: int, title: str) -> bool:
-        """Whether a version answers a check that the student failed as the student did, and fails it, too."""
+        """Return whether a version fails a check that the student failed, with the student's answers."""
         decided = self._decided(version, title)
         if decided is None:
             theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
@@ -222,9 +223,9 @@ class _Catalogue:
 
 
 def _worked(record: dict[str, list]) -> bool:
-    """Whether an answer shows work of its own: two mistakes can come to a constant, or to the input as it came, too.
+    """Return whether an answer shows work of its own: two mistakes may also give a constant, or the unchanged input.
 
-    Tensors that can be seen tell; where there are none, answers that are not all the same.
+    Visible tensors decide; if there are none, answers that are not all the same count as work.
     """
     answers = [answer for answers in record.values() for answer in answers if isinstance(answer, dict)]
     values = [(value, answer) for answer in answers for value in _tensors(answer.get("value"))]
@@ -240,13 +241,13 @@ def _worked(record: dict[str, list]) -> bool:
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
-    """The tensors in a value, as far as they lie open."""
+    """Return the tensors in a value, at its top level."""
     found = value if isinstance(value, (list, tuple)) else [value]
     return [one for one in found if isinstance(one, torch.Tensor)]
 
 
 @functools.lru_cache(maxsize=256)
 def _answers(name: str, source: str, check: int) -> list:
-    """A version's own answers to one check, for the few cases that a sketch leaves open."""
+    """Return a version's own answers to one check, for the few cases that a sketch does not decide."""
     declared = exercise(name)
     return answer_to(declared, declared.checks[check], answering(declared, source)).answers

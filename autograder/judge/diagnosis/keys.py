@@ -1,9 +1,9 @@
-"""Keys under which is kept what was computed of an exercise: of the sources that decide, and of what runs them.
+"""Compute cache keys for results about an exercise: from the sources that decide them, and from the software that runs.
 
 A *source key* is a hash of every module that decides what a catalogued version answers (the import closure of
-`signatures` and of the exercise's room) and of what these read of the solution notebook. Nothing of the interpreter,
-the processor or installed versions is in it, so what the course ships is found wherever it runs. A *run key* adds
-these, for what a machine keeps for itself.
+`signatures` and of the exercise's module) and of the parts of the solution notebook that these read. It does not depend
+on the interpreter, the processor or installed versions, so a course's shipped results are valid wherever it runs. A
+*run key* adds these, for results that a machine keeps for itself.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from pathlib import Path
 from ...spec import course
 
 PACKAGE = Path(__file__).parents[2]
-DECIDING = Path(__file__).with_name("signatures.py")  # with all that it imports
-CATALOGUE = ("wrong", "right", "slips", "further")  # of a room: each version is kept under its own source
+DECIDING = Path(__file__).with_name("signatures.py")  # with everything it imports
+CATALOGUE = ("wrong", "right", "slips", "further")  # keyword arguments left out: each version has its own row
 DISTRIBUTIONS = ("torch", "numpy", "tokenizers", "transformers")
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)|import[ \t]+(.*))", re.MULTILINE
@@ -37,7 +37,7 @@ IMPORT = re.compile(
 
 @functools.cache
 def exercise_key(name: str) -> str:
-    """Return the source key of an exercise: changed by what its versions may answer, not by prose or its catalogue."""
+    """Return the source key of an exercise; it depends on all that decides answers, not on prose or the catalogue."""
     exercise = course.exercise(name)
     notebook = exercise.notebook
     parts = []
@@ -51,14 +51,14 @@ def exercise_key(name: str) -> str:
 
 @functools.cache
 def letter_key(name: str) -> str:
-    """Return a source key of the same files to the letter, catalogue and comments too: nothing is parsed for it."""
+    """Return a source key of the exact text of the same files, catalogue and comments included, without parsing."""
     about = course.everything_about(course.exercise_home(name))
     return _hash([*map(read, closure([DECIDING, *course.exercise_files(name)])), about.decode()])
 
 
 @functools.cache
 def module_key(module: Path) -> str:
-    """Return a hash of a module and of all that it imports, to the letter."""
+    """Return a hash of the exact text of a module and of everything that it imports."""
     return _hash(map(read, closure([module])))
 
 
@@ -71,7 +71,7 @@ def _hash(parts: Iterable[str]) -> str:
 
 
 def closure(paths: Iterable[Path]) -> list[Path]:
-    """Return these modules and all of this package and of the course that they import, directly or by others."""
+    """Return these modules and all modules of this package and of the course that they import, also indirectly."""
     found: set[Path] = set()
     todo = list(paths)
     while todo:
@@ -83,16 +83,16 @@ def closure(paths: Iterable[Path]) -> list[Path]:
 
 
 def _name(path: Path) -> str:
-    """Return a module's place in its package, the same on every machine."""
+    """Return a module's path in its package, the same on every machine."""
     folder = PACKAGE if path.is_relative_to(PACKAGE) else course.home()
     return path.relative_to(folder).as_posix()
 
 
 @functools.lru_cache(maxsize=1024)
 def _imported(path: Path, source: str) -> tuple[Path, ...]:
-    """Return the files that the imports in a module's text name, wherever in it they stand.
+    """Return the files that a module's imports name, at any level.
 
-    What packages' `__init__` hold is left out: it is the version, and what a course says of itself.
+    Imports of a package's `__init__` are left out: they hold the version, and the course's description of itself.
     """
     return tuple(
         file
@@ -104,7 +104,7 @@ def _imported(path: Path, source: str) -> tuple[Path, ...]:
 
 
 def _folders(path: Path, dots: str, module: str) -> Iterator[Path]:
-    """Yield the folder that the names of an import start from, if it is one of ours."""
+    """Yield the folder where an import's path starts, if it is in this package or in the course's."""
     if dots:
         yield path.parents[len(dots) - 1]
         return
@@ -128,14 +128,14 @@ def _files(start: Path, module: str, names: str, modules: str) -> Iterator[Path]
         yield folder / f"{name}.py"
 
 
-# --- programs without what does nothing -------------------------------------------------------------------------------
+# --- programs without comments and docstrings -------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=1024)
 def plain(source: str, without: tuple[str, ...] = ()) -> str:
     """Return a program's text without comments, docstrings and keyword arguments of these names.
 
-    What is cut is found by its place: trees and tokens themselves are written otherwise by each version of Python.
+    The text to cut is found by its position, because each version of Python unparses trees and tokens differently.
     """
     starts = _starts(source)
     cuts = [
@@ -160,7 +160,7 @@ def plain(source: str, without: tuple[str, ...] = ()) -> str:
 
 
 def _starts(source: str) -> list[int]:
-    """Return where each line begins."""
+    """Return the position where each line begins."""
     return [0, *itertools.accumulate(len(line) + 1 for line in source.split("\n"))]
 
 
@@ -173,7 +173,7 @@ def _cut(source: str, cuts: list[tuple[int, int]]) -> str:
 
 
 def _span(source: str, node: ast.stmt | ast.keyword) -> tuple[int, int]:
-    """Return where a node begins and ends; `ast` counts the bytes of a line."""
+    """Return where a node begins and ends, in characters; `ast` counts the bytes of a line."""
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
     lines, starts = source.split("\n"), _starts(source)
@@ -185,7 +185,7 @@ def _span(source: str, node: ast.stmt | ast.keyword) -> tuple[int, int]:
 
 
 def _with_line(source: str, start: int, end: int) -> tuple[int, int]:
-    """Return the whole lines where nothing else stands on them, else the span with the blanks before it."""
+    """Return the whole lines if they hold nothing else, else the span with the blanks before it."""
     first, last = source.rfind("\n", 0, start) + 1, source.find("\n", end)
     last = len(source) if last < 0 else last + 1
     if source[first:start].strip() or source[end:last].strip():
@@ -197,13 +197,13 @@ def _with_line(source: str, start: int, end: int) -> tuple[int, int]:
 
 
 def run_key(key: str) -> str:
-    """Return this key for this interpreter and these libraries: what they compute is kept apart from what others do."""
+    """Return this key for this interpreter and these libraries, so that each keeps its own results."""
     return _hash([key, environment()])
 
 
 @functools.cache
 def environment() -> str:
-    """Return the versions of what runs: Python, and the libraries that answers are made with."""
+    """Return the versions of Python and of the libraries that answers use."""
     python = f"{sys.implementation.name}, python {platform.python_version()}"
     return ", ".join([python, *(f"{name} {_version(name)}" for name in DISTRIBUTIONS)])
 

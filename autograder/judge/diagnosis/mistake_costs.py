@@ -1,10 +1,10 @@
-"""What a mistake costs that is known by name: the mark of an answer that is right otherwise.
+"""Compute what a named mistake costs: the mark of an answer that is right otherwise.
 
-The lines of a rubric are not independent: one slip at the beginning fails nearly all of them. So where named mistakes
-explain everything that failed, the points less what these mistakes cost are a second reckoning, and the better of the
-two counts. A mistake costs what the room says of it, a slip, a misconception or the point of the exercise missed, and
-never more than the lines that it fails by itself. What each is worth stands here; `costs.toml`, beside
-`nbgrader_config.py`, may say otherwise.
+The lines of a rubric are not independent: one early slip fails nearly all of them. So if named mistakes explain
+everything that failed, the points less the cost of these mistakes are a second reckoning, and the better of the two
+counts. The cost depends on the mistake's severity in the exercise (a slip, a misconception, or the point of the
+exercise missed), and never exceeds the lines that the mistake fails by itself. The default shares are defined here;
+`costs.toml`, beside `nbgrader_config.py`, may change them.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from ...spec.exercise import Exercise
 from ..wording import number
 
 if TYPE_CHECKING:
-    from .signatures import Signatures  # which needs torch: commands that mark nothing do not
+    from .signatures import Signatures  # needs torch, which commands that mark nothing do not
 
 FILE = "costs.toml"
-NOTHING_SAVED = 1.0  # the share that costs everything: then the lines alone decide
-SMALLEST = 0.01  # points that a mistake costs at least, so that no mark is full
+NOTHING_SAVED = 1.0  # a share that costs everything, so that the lines alone decide
+SMALLEST = 0.01  # the least points that a mistake costs, so that no mark is full
 
 
 class CostsError(ValueError):
-    """The file says something that cannot be; the sentence says what."""
+    """The file holds an invalid value; the message says which."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Shares of an exercise's points, by how grave a mistake is; and of single mistakes, by exercise and name."""
+    """The shares of an exercise's points lost by severity, and the costs of single mistakes, by exercise and name."""
 
     slip: float = 0.25
     misconception: float = 0.5
     single: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
 
     def of(self, name: str, mistake: str, grade: str) -> float:
-        """The share of its points that an exercise of this name loses by a mistake, if all else is right."""
+        """Return the share of its points that an exercise loses by a mistake if all else is right."""
         said = self.single.get(name, {}).get(mistake, grade)
         if isinstance(said, float):
             return said
@@ -51,13 +51,13 @@ class Costs:
 
 @functools.cache
 def costs() -> Costs:
-    """What mistakes cost in this course."""
+    """Return what mistakes cost in this course."""
     path = root() / FILE
     return read(path.read_text("utf-8"), path) if path.is_file() else Costs()
 
 
 def read(text: str, path: Path = Path(FILE)) -> Costs:
-    """What the file says. Raises `CostsError` if it is none of what it could be."""
+    """Return the costs in the text of the file. Raises `CostsError` if a value is invalid."""
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -89,7 +89,7 @@ def _share(said: Any, what: str, path: Path) -> float:
 
 
 def cost(exercise: Exercise, known: Signatures, version: int) -> float:
-    """The share of the points that a catalogued version costs by itself: no more than the lines that it fails."""
+    """Return the share of the points that a catalogued version costs by itself, at most the lines that it fails."""
     weights = [check.weight for check in exercise.checks]
     failed = sum(weight for weight, wrong in zip(weights, known.failed[version], strict=True) if wrong)
     name = known.names[version]
@@ -97,12 +97,12 @@ def cost(exercise: Exercise, known: Signatures, version: int) -> float:
 
 
 def by_costs(points: float, shares: Sequence[float]) -> float:
-    """The points less what these mistakes cost."""
+    """Return the points less the cost of these mistakes, below full points and at least 0."""
     return max(0.0, min(round(points * (1 - sum(shares)), 2), round(points - SMALLEST, 2)))
 
 
 def sentence(points: float, earned: float, shares: Sequence[float]) -> str:
-    """What the student reads of it."""
+    """Return the sentence that tells the student these costs."""
     grades = [f"a {SLIP if share <= costs().slip else MISCONCEPTION}" for share in shares]
     lost = f"{number(points - earned)} of {number(points)} points"
     if len(grades) == 1:

@@ -1,7 +1,8 @@
-"""Which two mistakes explain which answers, or that none do: found once, and kept in the user's cache.
+"""Cache searches for two mistakes at once: the pairs that explain given answers, or that there are none.
 
-An entry is a file of its own, named by what was answered, and written in one step: processes that work at the same
-time do at worst the same work. Entries hold for one state of the exercise's files and of the program that searches.
+Each entry is a file in the user's cache, named after a hash of the answers, and written in one step: concurrent
+processes at worst do the same work twice. Entries are valid for one state of the exercise's files and of the searching
+program.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 def explaining(
     exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]] = ()
 ) -> list[Pair]:
-    """The pairs that explain these answers, as they were found before, or by a search now."""
+    """Return the pairs that explain these answers, from the cache or by a new search."""
     entry: dict[str, Any] = {
         "failed": {title: packed(one) for title, one in mine.sketches.items()},
         "passed": sorted(mine.passed),
@@ -42,7 +43,7 @@ def explaining(
         return kept["pairs"]
     for other in _entries(place, len(known.versions)):
         if other["passed"] == entry["passed"] and alike(other["failed"], entry["failed"]):
-            if not other["pairs"]:  # the same answers up to rounding
+            if not other["pairs"]:  # the same answers up to rounding had no explanation
                 return []
             first = [*(pair.versions for pair in other["pairs"]), *first]
             break
@@ -53,7 +54,7 @@ def explaining(
 
 
 def home(name: str) -> Path:
-    """Where entries lie that hold for an exercise as it is now."""
+    """Return the folder of the entries that are valid for an exercise in its present state."""
     key = keys.run_key(keys.letter_key(name) + keys.module_key(Path(__file__)))
     return platformdirs.user_cache_path("autograder") / "pairs" / f"{name}-{key}"
 
@@ -65,7 +66,7 @@ def _entries(place: Path, versions: int) -> Iterator[dict]:
 
 
 def _read(path: Path, versions: int) -> dict[str, Any] | None:
-    """An entry; None if there is none, or it is none that could have been written here."""
+    """Return an entry; None if it is missing or malformed."""
     try:
         entry = json.loads(path.read_text("utf-8"))
         entry["pairs"] = [pairs.read(said) for said in entry["pairs"]]
@@ -76,7 +77,7 @@ def _read(path: Path, versions: int) -> dict[str, Any] | None:
 
 
 def _write(path: Path, entry: dict) -> None:
-    """In one step, as signatures are. Where nothing can be kept, the answer is as good."""
+    """Write an entry in one step, as signatures are written. If it cannot be stored, the answer is just as valid."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")

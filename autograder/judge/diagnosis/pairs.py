@@ -1,9 +1,9 @@
-"""Two mistakes at once: where no single catalogued version explains an answer, pairs of them are composed and asked.
+"""Search for two mistakes at once: if no single catalogued version explains an answer, run programs that combine two.
 
-Which pairs are tried first is told by what is known of the two by themselves; a pair that is wrong is given up at its
-first reply that differs from the student's. A search ends after some effort, not after some time, so that what an
-answer is called depends on no machine. It happens in a process of its own, bounded in time and memory: nobody has ever
-seen these programs run.
+The signatures of the two single versions decide which pairs run first. A wrong pair is dropped at its first reply that
+differs from the student's. A search ends after a fixed effort, not after a fixed time, so that a diagnosis does not
+depend on the machine. It runs in a process of its own, with limits of time and memory, because nobody has seen these
+programs run.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from .compose import composed
 from .signatures import Signatures
 from .sketch import Sketch
 
-EFFORT = 450_000  # calls of functions that trying pairs for one answer may take: about half a CPU second
-PRICED = 9  # programs tried before it is known how many calls a question takes
-SECONDS = 10  # of CPU, for programs that never end
-PATIENCE = 60.0  # seconds by the clock, on a machine that has much else to do
-MEMORY = 2 * 2**30  # bytes above what is in use
+EFFORT = 450_000  # function calls that a search for one answer may take: about half a CPU second
+PRICED = 9  # programs run to estimate how many calls a question takes
+SECONDS = 10  # CPU seconds, for programs that never end
+PATIENCE = 60.0  # seconds of wall-clock time, on a busy machine
+MEMORY = 2 * 2**30  # bytes above the present use
 LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG = 1
 
@@ -50,7 +50,7 @@ Errors = list[tuple[str, str]]  # types and messages, in order
 
 @dataclass(frozen=True)
 class Pair:
-    """Two versions whose program answers every check as the student did, and by check what its errors said."""
+    """Two versions whose merged program answers every check as the student did, with its errors by check."""
 
     versions: tuple[int, int]
     errors: dict[str, Errors]
@@ -58,7 +58,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Answered:
-    """One student's answers: by failed check what was answered and its sketch, and the checks that were passed."""
+    """One student's answers: the answers and their sketch for each failed check, and the checks that passed."""
 
     record: dict[str, list]
     sketches: dict[str, Sketch]
@@ -68,9 +68,10 @@ class Answered:
 def search(
     exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]] = ()
 ) -> list[Pair] | None:
-    """The pairs, each of other mistakes, whose composed programs answer as the student did; `first` are tried first.
+    """Return the pairs, each of different mistakes, whose merged programs answer as the student did.
 
-    If there are several, nobody can say which it is. None if the search did not come to an end.
+    `first` are run first. Several pairs mean that the answers do not tell which it is. None means that the search did
+    not finish.
     """
     if not hasattr(os, "fork") or any(_never_came_back(answers) for answers in mine.record.values()):
         return []
@@ -79,14 +80,14 @@ def search(
 
 
 def read(said: Any) -> Pair:
-    """A pair that was written down as JSON. Raises ValueError, TypeError or KeyError if it was none."""
+    """Return a pair parsed from JSON data. Raises ValueError, TypeError or KeyError if it is malformed."""
     one, other = map(int, said["versions"])
     texts = {str(title): [(str(kind), str(text)) for kind, text in each] for title, each in said["errors"].items()}
     return Pair((one, other), texts)
 
 
 def errors(answers: list) -> Iterator[tuple[str, str]]:
-    """What was raised among these answers, in order: the type, and what was said."""
+    """Yield the type and the message of each error among these answers, in order."""
     for answer in answers:
         problem = answer.get("problem") if isinstance(answer, dict) else None
         if isinstance(problem, dict) and problem.get("kind") == "raised":
@@ -94,12 +95,12 @@ def errors(answers: list) -> Iterator[tuple[str, str]]:
 
 
 def _never_came_back(answers: list) -> bool:
-    """No program that is asked here answers like this."""
+    """Return whether an answer timed out or ended its process: no program that runs here answers like that."""
     problems = (answer.get("problem") for answer in answers if isinstance(answer, dict))
     return any(isinstance(problem, dict) and problem.get("kind") in ("time", "died") for problem in problems)
 
 
-# --- trying pairs -----------------------------------------------------------------------------------------------------
+# --- running pairs ----------------------------------------------------------------------------------------------------
 
 
 def _search(
@@ -120,25 +121,25 @@ def _search(
         tried.add(source)
         if (said := asked.like(source)) is not None:
             seen.add(names)
-            if not found:  # others that answer the same way stand near it
+            if not found:  # other pairs that answer the same way follow soon after it
                 most = min(EFFORT, 2 * asked.effort + EFFORT / 4)
             found.append({"versions": versions, "errors": said})
     return found
 
 
 class _Differs(BaseException):
-    """An answer is not the student's: nothing more need be asked. No check may catch it."""
+    """Raised at an answer that is not the student's, to stop asking. A BaseException, so that no check catches it."""
 
 
 class _Asked:
-    """Asks programs whether they answer like the student, and reckons the effort."""
+    """Runs programs to find out whether they answer like the student, and counts the effort."""
 
     def __init__(self, exercise: Exercise, mine: Answered) -> None:
         self.exercise, self.mine = exercise, mine
         self.failed = [check for check in exercise.checks if check.title in mine.record]
         self.passed = [check for check in exercise.checks if check.title in mine.passed]
         self.questions = 0
-        self.prices: list[float] = []  # calls a question, of the first programs
+        self.prices: list[float] = []  # calls per question, of the first programs
         self.asked = {check.title: 0 for check in self.failed}  # questions
         self.refuted = {check.title: 0 for check in self.failed}  # programs
 
@@ -147,7 +148,7 @@ class _Asked:
         return self.questions * statistics.median(self.prices) if self.prices else 0.0
 
     def like(self, source: str) -> dict[str, Errors] | None:
-        """What a program's errors say, by check, if it answers each failed check as the student and fails no other."""
+        """Return a program's errors by check if it fails the same checks with the student's answers; else None."""
         if len(self.prices) == PRICED:
             return self._like(source)
         calls = 0
@@ -167,7 +168,7 @@ class _Asked:
     def _like(self, source: str) -> dict[str, Errors] | None:
         try:
             someone = answering(self.exercise, source)
-        except Exception:  # changes that do not go together in one program
+        except Exception:  # the changes do not work together in one program
             return None
         through = someone.pass_on
         said: dict[str, Errors] = {}
@@ -184,11 +185,11 @@ class _Asked:
         return None if any(self._fails(check, someone) for check in self.passed) else said
 
     def _telling(self) -> list[Check]:
-        """The failed checks, those first that refuted most programs for a question; each is tried at the beginning."""
+        """Return the failed checks, those that refute most programs per question first; at first each gets a turn."""
         return sorted(self.failed, key=lambda check: (self.asked[check.title] + 1) / (self.refuted[check.title] + 1))
 
     def _fails(self, check: Check, someone: Student) -> bool:
-        """Whether it fails; an answer that is not the student's is no failure of the student's."""
+        """Return whether a program fails a check with the student's answers; False if it answers differently."""
         try:
             ask(self.exercise, check, someone)
         except Wrong:
@@ -207,7 +208,7 @@ class _Asked:
     def _comparing(
         self, someone: Student, through: Callable[[Packet], Packet], title: str
     ) -> Callable[[Packet], Packet]:
-        """Before each question, the answers so far are compared: what a check notes of one stands there by then."""
+        """Return a sender that compares the answers so far before each question, when a check's notes are in place."""
         line, theirs = self._counting(through), self.mine.record[title]
         seen = 0
 
@@ -226,7 +227,7 @@ class _Asked:
 
 
 def _may_still_agree(theirs: Any, answer: Any) -> bool:
-    """A check may note in words, when it has asked for more, what a tensor came to."""
+    """Return whether a check may yet replace a tensor by a text, as it does after further questions."""
     return (
         isinstance(theirs, dict)
         and isinstance(theirs.get("value"), str)
@@ -235,14 +236,14 @@ def _may_still_agree(theirs: Any, answer: Any) -> bool:
     )
 
 
-# --- which pairs first ------------------------------------------------------------------------------------------------
+# --- the order of pairs -----------------------------------------------------------------------------------------------
 
 
 def ordered(exercise: Exercise, known: Signatures, mine: Answered) -> list[tuple[int, int]]:
-    """The pairs of versions that may explain these answers, the most plausible first.
+    """Return the pairs of versions that may explain these answers, the most plausible first.
 
-    Where one of two has no effect on a check, the answers should be the other's; where one leaves all that is not a
-    number as it is, the rest should be as with the other. The fewer checks of which that is not so, the better.
+    If one of two has no effect on a check, the answers should be the other's. If one leaves everything but numbers as
+    it is, the rest should be as with the other. The fewer checks contradict this, the more plausible the pair.
     """
     columns = {check.title: column for column, check in enumerate(exercise.checks)}
     passed = [columns[title] for title in mine.passed if title in columns]
@@ -267,7 +268,7 @@ def _grade(exercise: Exercise, name: str) -> int:
 
 
 def _against(known: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> np.ndarray:
-    """[rows, rows] of truth values: what this check says against two versions together."""
+    """Return booleans [rows, rows]: whether this check speaks against two versions together."""
     digests, right = known.digests[rows, column], _right(known, column)
     same = (digests == mine.digest) & _near(known, rows, column, mine.sums[0], mine.sums[1], mine.far)
     looks = digests == mine.digest
@@ -281,7 +282,7 @@ def _against(known: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> 
 
 
 def _right(known: Signatures, column: int) -> int | None:
-    """A version that passes a check and answers it as most of those do: as the reference."""
+    """Return a version that passes a check with the most common answer, the reference's; None if none passes."""
     passing = np.flatnonzero(~known.failed[:, column])
     if not len(passing):
         return None
@@ -298,11 +299,14 @@ def _near(
         )
 
 
-# --- a process of its own ---------------------------------------------------------------------------------------------
+# --- a separate process -----------------------------------------------------------------------------------------------
 
 
 def _in_a_process(work: Callable[[], Any]) -> Any:
-    """What `work` returns (what JSON can say), done in a fork of this process; None if that does not come back."""
+    """Return the result of `work` (as JSON), run in a fork of this process; None if that fails or times out.
+
+    A fork that uses up its CPU time gives [].
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -322,13 +326,13 @@ def _in_a_process(work: Callable[[], Any]) -> Any:
     finally:
         os.close(reading)
         with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)  # it has said everything, or nobody waits for it any longer
+            os.kill(child, signal.SIGKILL)  # it has sent everything, or it is too late
         _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        return []  # one of its programs never ends: that will be so the next time
+        return []  # one of its programs never ends, and never will
     try:
         answer = json.loads(said or "{}")
-    except ValueError:  # cut off
+    except ValueError:  # truncated
         return None
     if "trouble" in answer:
         log.warning("the search for two mistakes at once stopped: %s", answer["trouble"])
@@ -348,7 +352,7 @@ def _all_of(reading: int) -> bytes:
 
 
 def _enter() -> None:
-    """The fork's own limits; it ends with the process that it came from, and what it prints is nobody's business."""
+    """Set the fork's own limits, tie its life to its parent's, and discard its output."""
     import resource
 
     if LINUX:
@@ -365,7 +369,7 @@ def _enter() -> None:
     os.dup2(nowhere, 2)
     logging.disable(logging.CRITICAL)
     torch.set_num_threads(1)
-    end_profilers()  # a tracer makes each call so slow that no search would come to its end
+    end_profilers()  # a tracer slows each call so much that no search would finish
 
 
 def _limit(kind: int, most: int) -> None:

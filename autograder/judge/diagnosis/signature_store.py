@@ -1,8 +1,8 @@
-"""Hand out signatures: `of(name)`; fill them on all cores: `learn(names)`.
+"""Load signatures (`of(name)`), and compute missing ones on all cores (`learn(names)`).
 
-A worker is a Python process of its own (`python -m autograder.judge.diagnosis.signature_store`), so that catalogued
-programs do no harm to the process that marks: it reads a line "NAME row row …" and answers with these versions'
-signatures.
+A worker is a separate Python process (`python -m autograder.judge.diagnosis.signature_store`), so that catalogued
+programs cannot harm the process that marks. It reads lines "NAME row row …" and writes the signatures of these
+versions.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tqdm.auto import tqdm
 from . import keys, signatures
 from .signatures import Signatures
 
-CHUNK = 6  # versions that a worker is asked for at once
-FEW = 12  # versions that are computed here and now; for more, processes are started
+CHUNK = 6  # versions in one request to a worker
+FEW = 12  # up to so many versions are computed in this process
 
 
 @functools.cache
 def of(name: str) -> Signatures:
-    """The signatures of an exercise's catalogue, in its order; what is not known yet is computed, and kept."""
+    """Return the signatures of an exercise's catalogue, in its order; compute and store missing ones."""
     letters = keys.letter_key(name)
     ordered = signatures.cached(name, letters)
     for path in (signatures.shipped(name), ordered):
@@ -40,7 +40,7 @@ def of(name: str) -> Signatures:
     if len(rows) > FEW:
         learn([name])
     elif rows:
-        with filelock.FileLock(signatures.lock_of(name)):  # another process may be at it: then its work is read
+        with filelock.FileLock(signatures.lock_of(name)):  # another process may be computing them: then read its result
             rows = signatures.missing(name)
             kept = signatures.load(signatures.cached(name), key)
             if rows:
@@ -55,10 +55,10 @@ def of(name: str) -> Signatures:
 
 
 def learn(names: Iterable[str], keep: bool = False, workers: int | None = None) -> int:
-    """Compute what is missing of these exercises' signatures. Returns the number of versions that were computed.
+    """Compute the missing signatures of these exercises, and return the number of versions computed.
 
-    They go into the user's cache, or with `keep` to the course's own, which then holds them for its present catalogue
-    alone.
+    They go into the user's cache. With `keep` they go to the course's own files, which then hold exactly the present
+    catalogue.
     """
     names = list(names)
     rows = {name: signatures.missing(name) for name in names}
@@ -112,7 +112,7 @@ def _run_workers(todo: queue.SimpleQueue, left: dict[str, int], total: int, work
 
 
 def _add(name: str, new: Signatures) -> None:
-    """Add to what this machine keeps; somebody else may have done so in the meantime."""
+    """Add signatures to the user's cache; another process may have added some meanwhile."""
     key = keys.exercise_key(name)
     with filelock.FileLock(signatures.lock_of(name)):
         known = signatures.load(signatures.cached(name), key)
@@ -120,7 +120,7 @@ def _add(name: str, new: Signatures) -> None:
 
 
 class Worker:
-    """A process that computes signatures, asked from here; what `environment` says is otherwise for it."""
+    """A process that computes signatures on request; `environment` overrides its environment variables."""
 
     def __init__(self, **environment: str) -> None:
         self.environment = environment
@@ -158,15 +158,15 @@ class Worker:
 
 
 def main() -> None:
-    """The life of a worker."""
+    """Run a worker: answer requests from standard input until it ends."""
     import logging
 
     import torch
 
     torch.set_num_threads(1)
-    logging.disable(logging.CRITICAL)  # what is strange about an answer is in its signature
+    logging.disable(logging.CRITICAL)  # strange answers are marked in the signatures
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what catalogued programs print must not pass for an answer
+    os.dup2(2, 1)  # the output of catalogued programs must not mix with the answers
     for line in sys.stdin:
         name, *rows = line.split()
         buffer = io.BytesIO()

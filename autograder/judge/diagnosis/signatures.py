@@ -1,10 +1,10 @@
-"""What every catalogued wrong version answers to every check: computed once, kept, and looked up ever after.
+"""Compute, store and look up signatures: the answers of every catalogued wrong version to every check.
 
-A signature is a matrix for each exercise: for each version and check, did it fail, and a sketch of what it answered.
-It is kept under a key of the sources that decide what is asked and how answers are read (`keys`); each version's row
-by the version's own source. What has changed is never used; what was added is computed alone. Signatures lie with the
-course and, whatever else was needed on this machine, in the user's cache. Where not a letter of the files has changed,
-nothing need be parsed to know that a signature is the right one.
+A signature is a matrix for each exercise: for each version and check, whether it failed, and a sketch of its answers.
+It is stored under a key of the sources that decide what checks test and how answers are read (`keys`), with one row for
+each version's own source. Rows of changed sources are never used; new versions are computed alone. Signatures lie with
+the course; those that it lacks lie in the user's cache. If the files are unchanged to the letter, a signature is known
+to be valid without parsing anything.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from ..check_cache import memory
 from . import keys, sketch
 from .sketch import KINDS, PROJECTIONS, Sketch
 
-PRECISION = {kind: np.float64 if kind.endswith("double") else np.float32 for kind in KINDS}  # that sums are kept in
+PRECISION = {kind: np.float64 if kind.endswith("double") else np.float32 for kind in KINDS}  # dtypes of the stored sums
 FIELDS = ("failed", "strange", "digests", "words", *KINDS)
 
 
 @dataclass
 class Signatures:
-    """Of one exercise, in the order of its catalogue: `failed` [versions, checks], and the sketches."""
+    """The signatures of one exercise, in the catalogue's order: `failed` [versions, checks], and the sketches."""
 
-    versions: tuple[str, ...]  # their sources
-    names: tuple[str, ...]  # of their mistakes
+    versions: tuple[str, ...]  # the versions' sources
+    names: tuple[str, ...]  # the names of their mistakes
     failed: np.ndarray  # bool [versions, checks]
-    strange: np.ndarray  # bool [versions, checks]: the check stopped instead of judging
+    strange: np.ndarray  # bool [versions, checks]: the check itself crashed
     digests: np.ndarray  # int64 [versions, checks]
     words: np.ndarray  # int64 [versions, checks]
     single: np.ndarray  # float32 [versions, checks, PROJECTIONS]
@@ -80,31 +80,31 @@ class Signatures:
 
 
 def shipped(name: str) -> Path:
-    """Where the course keeps an exercise's signatures."""
+    """Return the path where the course keeps an exercise's signatures."""
     return course.home() / "signatures" / f"{name}.npz"
 
 
 def cached(name: str, key: str = "") -> Path:
-    """Where this machine keeps what the course does not, by the exercise's key if no other is given.
+    """Return the path in the user's cache for signatures that the course lacks; the default key is the exercise's.
 
-    In the file is the source key; its name is of the run key, since another Python or torch may answer otherwise.
+    The file holds the source key. Its name holds the run key, since another Python or torch may answer differently.
     """
     place = platformdirs.user_cache_path("autograder") / "signatures"
     return place / f"{name}-{keys.run_key(key or keys.exercise_key(name))}.npz"
 
 
 def write(found: Signatures, file: IO[bytes], key: str, letters: str = "") -> None:
-    """`letters` is the letter key for which these are all versions, in the catalogue's order."""
+    """Write signatures. `letters` is the letter key for which they are complete and in the catalogue's order."""
     arrays: dict[str, Any] = {field: getattr(found, field) for field in FIELDS}
     arrays["names"] = np.array(found.names, dtype=np.str_)
     arrays["versions"] = np.frombuffer(
         json.dumps(found.versions).encode(), np.uint8
-    )  # np.str_ takes the longest for all
+    )  # np.str_ would pad all to the longest
     np.savez_compressed(file, key=np.array(key), letters=np.array(letters), **arrays)
 
 
 def read(file: Path | IO[bytes], key: str = "", letters: str = "") -> Signatures:
-    """What was written under this key, or for these letters. Raises ValueError if it was another."""
+    """Return the signatures in a file. Raises ValueError if their key (or letter key, if `letters` is set) differs."""
     with np.load(file) as kept:
         if str(kept["letters"] if letters else kept["key"]) != (letters or key):
             raise ValueError("these signatures are of another state of the exercise")
@@ -113,15 +113,15 @@ def read(file: Path | IO[bytes], key: str = "", letters: str = "") -> Signatures
 
 
 def load(path: Path, key: str = "", letters: str = "") -> Signatures | None:
-    """What is kept there under this key, or for these letters; None if there is nothing, or something else."""
+    """Return the signatures in a file for this key, or these letters; None if there are none."""
     try:
         return read(path, key, letters)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none yet, cut off, or of an older state
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # missing, truncated or outdated
         return None
 
 
 def save(found: Signatures, path: Path, key: str, letters: str = "") -> None:
-    """Write in one step: whoever reads meanwhile, or is killed meanwhile, sees the old file or the new one."""
+    """Write in one step: a reader, or a process that is killed meanwhile, sees the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
@@ -135,12 +135,12 @@ def save(found: Signatures, path: Path, key: str, letters: str = "") -> None:
 
 
 def sources_of(name: str) -> list[str]:
-    """Every catalogued version of an exercise, in the catalogue's order."""
+    """Return the source of every catalogued version of an exercise, in the catalogue's order."""
     return [source for mistake in course.exercise(name).mistakes for source in mistake.sources]
 
 
 def names_of(name: str) -> tuple[str, ...]:
-    """The name of each of them."""
+    """Return the mistake's name for each of these versions."""
     return tuple(mistake.name for mistake in course.exercise(name).mistakes for _ in mistake.sources)
 
 
@@ -151,22 +151,22 @@ def lock_of(name: str) -> Path:
 
 
 def known(name: str, key: str) -> Signatures:
-    """What is kept of an exercise, here or with the course, in any order."""
+    """Return all stored signatures of an exercise under this key, from the course and from the cache, in any order."""
     parts = [found for path in (shipped(name), cached(name)) if (found := load(path, key)) is not None]
     return functools.reduce(Signatures.joined, parts, Signatures.empty(len(course.exercise(name).checks)))
 
 
 def missing(name: str) -> list[int]:
-    """The numbers of an exercise's catalogued versions that nothing is known of."""
+    """Return the numbers of an exercise's catalogued versions that have no stored signatures."""
     there = set(known(name, keys.exercise_key(name)).versions)
     return [row for row, source in enumerate(sources_of(name)) if source not in there]
 
 
-# --- learning ---------------------------------------------------------------------------------------------------------
+# --- computing --------------------------------------------------------------------------------------------------------
 
 
 def learned(name: str, rows: Sequence[int]) -> Signatures:
-    """Ask versions of the catalogue, by their numbers, everything, here and now."""
+    """Compute the signatures of these versions of the catalogue, given by number, in this process."""
     exercise = course.exercise(name)
     sources = [sources_of(name)[row] for row in rows]
     answers = [answers_of(exercise, source) for source in sources]
@@ -187,7 +187,7 @@ def learned(name: str, rows: Sequence[int]) -> Signatures:
 
 @dataclass
 class Answers:
-    """What one version answered to one check."""
+    """The answers of one version to one check."""
 
     failed: bool
     strange: bool
@@ -195,7 +195,7 @@ class Answers:
 
 
 def answers_of(exercise: Exercise, source: str) -> list[Answers]:
-    """What a version answers to every check of its exercise."""
+    """Return a version's answers to every check of its exercise."""
     someone = run_check.answering(exercise, source)
     return [answer_to(exercise, check, someone) for check in exercise.checks]
 

@@ -1,4 +1,4 @@
-"""Sketches of answers as plain data, and whether two students' are the same."""
+"""Convert sketches of answers to and from plain data, and compare two students' sketches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ FIELDS = ("digest", "words", "sums", "near", "far")
 
 
 def alike(one: dict[str, dict], other: dict[str, dict]) -> bool:
-    """Whether two behaviours are the same as far as sketches can tell; those of different checks are not.
+    """Return whether two behaviours are the same as far as sketches can tell; those of different checks are not.
 
-    What an earlier version of this package wrote, with other fields, is like nothing.
+    Data with other fields, from an earlier version of this package, are like nothing.
     """
     return one.keys() == other.keys() and all(
         one[title].keys() == other[title].keys() == set(FIELDS)
@@ -25,7 +25,7 @@ def alike(one: dict[str, dict], other: dict[str, dict]) -> bool:
 
 
 def packed(found: Sketch) -> dict[str, Any]:
-    """A sketch as plain data."""
+    """Return a sketch as plain data."""
     return {
         field: value.tolist() if isinstance(value := getattr(found, field), np.ndarray) else value for field in FIELDS
     }

@@ -1,13 +1,13 @@
-"""Answers reduced to what tells them apart: a digest of everything discrete, and a few projections of the numbers.
+"""Sketch answers: a digest of everything discrete, and a few projections of the numbers, enough to tell answers apart.
 
-No float is part of the digest, wherever it is written: what is kept must be right on every processor and Python.
+No float is part of the digest, even inside text: stored sketches must be valid on every processor and Python.
 
 Two answers are the same if `agree` says so: equal structure, numbers equal up to rounding. A sketch decides that
-without the answers: the digest must be equal, and the projections (sums of the numbers with random signs) must lie as
-close as rounding explains. Between "surely the same" and "surely different" there is a narrow band; there the answers
-themselves are compared. The band grows with the count of numbers, so what was passed in, which comes back with the
-answer and may be a thousand times as much, is summed apart. Numbers go through asinh first, so that large and small
-ones weigh alike: what rounding moves is then about the same for each.
+without the answers: the digests must be equal, and the projections (sums of the numbers with random signs) must be as
+close as rounding explains. Between "surely the same" and "surely different" lies a narrow band; there the answers
+themselves are compared. The band grows with the count of numbers. So the inputs, which come back with the answer and
+may be a thousand times as many, are summed separately. Numbers go through asinh first, so that large and small ones
+have equal weight: rounding then moves each by about the same.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from .. import canonical
 from ..student import TOLERANCE, type_of_error
 
 PROJECTIONS = 4
-BLOCK = 1 << 14  # numbers that are projected at a time
+BLOCK = 1 << 14  # numbers projected at a time
 STRIDE = 6101  # between the signs of two blocks: odd, so that no two of the first 2^14 have the same
 PLAIN = frozenset({bool, int, str})
 IGNORED = frozenset({"operations"})  # parts of an answer that do not tell mistakes apart
-# Of numbers: those in float32 and below, those in float64 and outside of tensors, and both kinds of what was passed in.
+# Numbers in float32 and below, those in float64 and outside tensors, and both kinds among the inputs.
 KINDS = ("single", "double", "given_single", "given_double")
-GIVEN = frozenset({"inputs", "after"})  # parts of an answer that hold what was passed in
-ROUNDING = {False: 4e-6, True: 1e-13}  # relative, of single and double precision: what another order of summing moves
-# Relative and absolute: what `agree` accepts; of double precision more, since a sketch may come from another processor,
-# and what was computed in single precision on the way, as a `loss.item()` is, differs there from the seventh digit on.
+GIVEN = frozenset({"inputs", "after"})  # parts of an answer that hold the inputs
+ROUNDING = {False: 4e-6, True: 1e-13}  # relative error of summing in another order, in single and double precision
+# Relative and absolute: what `agree` accepts; more in double precision, since a sketch may come from another processor,
+# where a value computed in single precision, such as a `loss.item()`, differs from the seventh digit on.
 FAR = {False: TOLERANCE[False], True: (2e-5, 1e-7)}
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """Of one list of answers. `near` and `far` bound what rounding, and what `FAR`, may move the projections by."""
+    """The sketch of a list of answers. `near` and `far` bound how far rounding, and `FAR`, may move the projections."""
 
     digest: int
-    words: int  # of what errors said: it breaks ties, and tells nothing apart by itself
+    words: int  # a digest of error messages: it breaks ties, and decides nothing by itself
     sums: np.ndarray  # [KINDS, PROJECTIONS]
-    near: tuple[float, ...] = ()  # of each kind
+    near: tuple[float, ...] = ()  # for each kind
     far: tuple[float, ...] = ()
 
 
 def sketch(answers: Any) -> Sketch:
-    """The sketch of whatever came over the wire."""
+    """Return the sketch of decoded answers."""
     drawing = _Drawing()
     drawing.add(answers, 0)
     numbers = {
         kind: drawing.finite(kind) for kind in KINDS
-    }  # what is not finite is said, and so comes before the digest
+    }  # adds the places of non-finite values to `said`, so it runs before the digest
     found = [_projected(numbers[kind], kind.endswith("double")) for kind in KINDS]
     return Sketch(
         _digest(drawing.said),
@@ -78,7 +78,7 @@ class _Projected:
 
 
 class _Drawing:
-    """What an answer consists of, in its order: what is discrete is said, and the numbers are gathered."""
+    """The parts of an answer, in order: discrete ones are written to `said`, numbers are gathered."""
 
     def __init__(self) -> None:
         self.said: list[bytes] = []
@@ -86,11 +86,11 @@ class _Drawing:
         self.numbers: dict[str, list[np.ndarray]] = {kind: [] for kind in KINDS}  # of tensors
         self.floats: dict[str, list[float]] = {
             kind: [] for kind in KINDS
-        }  # an answer may hold thousands of lists of one
-        self._given = ""  # "given_" in the parts that hold what was passed in
+        }  # not arrays: an answer may hold thousands of lists of one
+        self._given = ""  # "given_" in the parts that hold the inputs
 
     def say(self, text: str) -> None:
-        """All text goes through here, so that no float is ever said."""
+        """Add text, with its floats taken out: all text goes through here, so that the digest holds no float."""
         plain, floats = canonical.split(text)
         self.said.append(plain.encode("utf-8", "surrogatepass"))
         self.floats[f"{self._given}double"] += floats
@@ -102,7 +102,7 @@ class _Drawing:
         if isinstance(value, torch.Tensor):
             self._add_tensor(value)
         elif isinstance(value, dict):
-            if value.get("kind") == "raised":  # of an error only its type counts
+            if value.get("kind") == "raised":  # only the type of an error counts
                 self.say(f"raised {type_of_error(value)}")
                 words = canonical.message(str(value.get("text")), value.get("own") is not False)
                 self.words.append(words.encode("utf-8", "surrogatepass"))
@@ -120,7 +120,7 @@ class _Drawing:
                 self.say("numbers")
                 self.floats[f"{self._given}double"] += value
                 return
-            if all(type(item) in PLAIN for item in value):  # a mask as a list has thousands of them
+            if all(type(item) in PLAIN for item in value):  # a mask as a list has thousands of items
                 self.say(repr(value))
                 return
             for item in value:
@@ -129,7 +129,7 @@ class _Drawing:
             texts, floats = canonical.unordered(value)
             self.say(repr(texts))
             self.floats[f"{self._given}double"] += floats
-        elif not isinstance(value, Ref):  # handles are numbered as they come
+        elif not isinstance(value, Ref):  # handles are numbered in order of arrival
             self.say(repr(value))
 
     def _add_tensor(self, tensor: torch.Tensor) -> None:
@@ -145,24 +145,24 @@ class _Drawing:
         self.numbers[f"{self._given}{'double' if double else 'single'}"].append(numbers.reshape(-1).numpy())
 
     def finite(self, kind: str) -> np.ndarray:
-        """All numbers of a kind, with zeros for those that are not finite: it is said what these are, and where."""
+        """Return all numbers of a kind, with zeros for non-finite ones; their places and kinds are added to `said`."""
         floats = np.array(self.floats[kind], np.float64 if kind.endswith("double") else np.float32)
         numbers = np.concatenate([*self.numbers[kind], floats])
         finite = np.isfinite(numbers)
         if finite.all():
             return numbers
         signs = np.sign(np.where(finite, 0.0, numbers))
-        kinds = np.where(np.isnan(numbers), 2, signs)  # nan has a sign, too, and it depends on the processor
+        kinds = np.where(np.isnan(numbers), 2, signs)  # NaN has a sign that depends on the processor
         self.said += [kind.encode(), kinds.astype(np.int8).tobytes()]
         return np.where(finite, numbers, 0.0)
 
 
 def _projected(everything: np.ndarray, double: bool) -> _Projected:
-    """Numbers of one kind, all in one go; what is done with each alone, in its own precision."""
+    """Project the numbers of one kind; operations on single numbers use their own precision."""
     sums, flat, bent = np.zeros(PROJECTIONS), 0.0, 0.0
     for block, start in enumerate(range(0, len(everything), BLOCK)):
         numbers = everything[start : start + BLOCK]
-        with np.errstate(over="ignore"):  # 1 / infinity is as it should be
+        with np.errstate(over="ignore"):  # 1 / infinity is 0, as it should be
             steep = 1 / (1 + numbers * numbers)  # the square of asinh's slope
         flat += float(steep.sum())
         bent += float(np.abs(numbers) @ steep)
@@ -170,7 +170,7 @@ def _projected(everything: np.ndarray, double: bool) -> _Projected:
     relative, absolute = FAR[double]
 
     def moved(relative: float, absolute: float) -> float:
-        """The root of the sum of squares of what these move each number by, after asinh: (r·|x| + a)² · slope²."""
+        """Return a bound on the shift of a sum: the root of the sum of (r·|x| + a)² · slope², after asinh."""
         squares = relative**2 * (len(everything) - flat) + 2 * relative * absolute * bent + absolute**2 * flat
         return max(squares, 0.0) ** 0.5
 
@@ -178,20 +178,20 @@ def _projected(everything: np.ndarray, double: bool) -> _Projected:
 
 
 def _signs(block: int) -> np.ndarray:
-    """[PROJECTIONS, BLOCK] of ±1, the same in every process: for each block another part of one long row of bits."""
+    """Return [PROJECTIONS, BLOCK] of ±1, the same in every process: each block is another part of one long row."""
     start = block * STRIDE % BLOCK
     return _long_signs()[:, start : start + BLOCK]
 
 
 @functools.cache
 def _long_signs() -> np.ndarray:
-    """[PROJECTIONS, 2 * BLOCK] of ±1: the bits of a hash, for which nothing need be imported that draws numbers."""
+    """Return [PROJECTIONS, 2 * BLOCK] of ±1 from the bits of a hash, so that no random generator need be imported."""
     bits = np.unpackbits(np.frombuffer(hashlib.shake_256(b"signs").digest(PROJECTIONS * 2 * BLOCK // 8), np.uint8))
     return bits.reshape(PROJECTIONS, 2 * BLOCK) * 2.0 - 1.0
 
 
 def verdict(mine: Sketch, theirs: Sketch) -> bool | None:
-    """Whether two answers are the same; None where only the answers themselves can tell. `mine` has the bounds."""
+    """Return whether two answers are the same; None if only the answers can tell. The bounds are those of `mine`."""
     if mine.digest != theirs.digest:
         return False
     gaps = np.abs(mine.sums - theirs.sums).max(axis=1)
