@@ -1,1 +1,1 @@
-"""What runs beside student code, in the same process: it knows no exercise, and nothing of it is trusted."""
+"""Hold the code that runs in a student's process: it contains no exercise, and its output is never trusted."""

@@ -1,8 +1,8 @@
-"""What a call of a student's code made use of, whatever name it was found by.
+"""Record what a call of a student's code uses, by whatever name it was reached.
 
-Three things are noted, and what they mean is decided elsewhere: torch's operations as its own profiler sees them, those
-inside other operations too; library functions that ran, or handed numbers to the student's code; and ways in which work
-leaves this thread, where nobody watches. It runs beside the student's code and knows nothing but torch and NumPy.
+Three things are recorded, and judged elsewhere: torch's operations as its own profiler sees them, those inside other
+operations too; library functions that ran, or passed numbers to the student's code; and ways for work to leave this
+thread unobserved. This module runs beside the student's code and imports nothing but torch and NumPy.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from torch.autograd import _enable_profiler_legacy as start_noting
 Result = TypeVar("Result")
 
 KINDS = RAN, CALLED, GAVE, LEFT, HIDDEN = "ran", "called", "gave", "left", "hidden"
-MOST = 10_000  # notes of one call
-MOST_KNOWN = 16_384  # programs whose home is remembered
-_FIRST, _LAST = "the watch begins", "the watch ends"  # among torch's operations: nobody began or ended it in between
+MOST = 10_000  # records of one call
+MOST_KNOWN = 16_384  # code objects whose origin is cached
+_FIRST, _LAST = "the watch begins", "the watch ends"  # operations that mark the ends of an uninterrupted record
 
-# Whose code it is: the student's, what Python itself consists of, a module's that is being imported.
+# The origin of code: the student's, Python's own, or a module that is being imported.
 _OWN, _PLAIN, _IMPORT = "the notebook", "Python", "an import"
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))
 _STANDARD = sysconfig.get_paths()["stdlib"]
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# Whose functions may hand numbers over: what they compute shows in torch's operations or by their own names, or is
-# elementary (NumPy has no softmax). Not so the parts of torch that write its operations anew in others.
+# Packages whose functions may return numbers: torch's operations or their own names show what they compute, or it is
+# elementary (NumPy has no softmax). Excepted are the parts of torch that rewrite its operations in terms of others.
 _ELEMENTARY = {_PLAIN, "torch", "numpy", "einops", "opt_einsum"}
 _WRITTEN_ANEW = {"_refs", "_decomp", "_prims", "_inductor", "_meta_registrations", "fx", "export", "_export", "onnx"}
 _GENERATED = (
@@ -48,7 +48,7 @@ _GENERATED = (
 _NUMBERS = (torch.Tensor, np.ndarray, np.generic)
 
 
-# What lets work, or this record, get out of hand. Of most of it the interpreter tells whoever called it, from C too.
+# Ways for work to escape this record, or to change it. The interpreter audits most of them, calls from C included.
 _AUDITED = {
     **{"_thread.start_new_thread": "threads", "subprocess.Popen": "another process", "os.system": "another process"},
     **{"os.fork": "another process", "os.forkpty": "another process", "os.posix_spawn": "another process"},
@@ -64,19 +64,19 @@ _OF_A_SOCKET = {f"socket.{name}" for name in ("send", "sendall", "sendmsg", "rec
 
 
 class AnotherProfiler(Exception):
-    """Somebody else's profiler is on and cannot rest meanwhile; the sentence says which, and what to do."""
+    """Another profiler is on and cannot be suspended. The message names it and the remedy."""
 
 
 def watched(work: Callable[[], Result], functions: bool = True) -> tuple[Result, list[str]]:
-    """Return what `work` returns, and a word for each thing used: its kind, a space, and its name.
+    """Return what `work` returns, and a text for each thing used: its kind, a space, and its name.
 
-    Without `functions` only torch's operations are noted. A profiler that is on rests meanwhile. It is put on again in
-    the frame in which it was taken off, so that it is told of as many returns as calls. Raises `AnotherProfiler` where
-    that cannot be done.
+    Without `functions` only torch's operations are recorded. A profiler that is on is suspended meanwhile, and restored
+    in the frame in which it was suspended, so that it sees as many returns as calls. Raises `AnotherProfiler` if that
+    is impossible.
     """
     global _listening
     calls, before = _Calls(), sys.getprofile()
-    told = calls.told  # one object: each look at a method makes another
+    told = calls.told  # one object: each access to a method makes a new one
     _be_told()
     _refuse_others(before if functions else None)
     with _uncompiled():
@@ -100,7 +100,7 @@ def watched(work: Callable[[], Result], functions: bool = True) -> tuple[Result,
     found |= calls.found
     if not whole or not {_FIRST, _LAST} <= operations:
         found.add((HIDDEN, "an interrupted record"))
-    if len(found) > MOST:  # no answer does so much
+    if len(found) > MOST:  # no honest answer uses so much
         found = {(HIDDEN, "a record of too many things")}
     return result, [f"{kind} {name}" for kind, name in found]
 
@@ -120,7 +120,7 @@ def _refuse_others(profiler: Any) -> None:
 
 
 def end_profilers() -> None:
-    """End all profilers and tracers of this thread, for good: in a fork, nothing that was left on looks on or costs."""
+    """End all profilers and tracers of this thread for good, so that none left on observes or slows a fork."""
     sys.settrace(None)
     sys.setprofile(None)
     if sys.version_info >= (3, 12):
@@ -137,12 +137,12 @@ def end_profilers() -> None:
 _OF_THE_CPU = ProfilerConfig(
     ProfilerState.CPU, False, False, False, False, False, torch._C._profiler._ExperimentalConfig()
 )
-_listening: _Calls | None = None  # who is told of what the interpreter audits
+_listening: _Calls | None = None  # receives the interpreter's audit events
 
 
 @functools.cache
 def _be_told() -> None:
-    """Audit hooks stay for good: there is one, and it does nothing while nobody listens."""
+    """Install the audit hook, once. Hooks cannot be removed, so it does nothing while nothing is recorded."""
 
     def hook(event: str, _arguments: tuple) -> None:
         if _listening is not None and event in _AUDITED:
@@ -157,7 +157,7 @@ def _leave_a_mark(name: str) -> None:
 
 
 def _noted() -> set[str]:
-    """The names of all operations since noting began; none if somebody ended it before."""
+    """Return the names of all operations since recording began; none if it was ended early."""
     try:
         return {event.name() for thread in stop_noting() for event in thread}
     except RuntimeError:
@@ -166,8 +166,8 @@ def _noted() -> set[str]:
 
 @contextlib.contextmanager
 def _uncompiled() -> Iterator[None]:
-    """What `torch.compile` made runs as it was written: compiled, it has no operations that could be seen."""
-    if "torch._dynamo.eval_frame" not in sys.modules:  # importing it takes seconds, and nobody has compiled anything
+    """Run code from `torch.compile` uncompiled: compiled code has no visible operations."""
+    if "torch._dynamo.eval_frame" not in sys.modules:  # importing it takes seconds, and nothing has been compiled
         yield
         return
     with torch.compiler.set_stance("force_eager"):
@@ -175,15 +175,15 @@ def _uncompiled() -> Iterator[None]:
 
 
 class _Calls:
-    """Which library functions ran or handed numbers to the student's code, and the ways out."""
+    """Records library functions that ran or passed numbers to the student's code, and ways out of this thread."""
 
     def __init__(self) -> None:
         self.found: set[tuple[str, str]] = set()
-        self.own = 0  # how many of the student's functions were entered so far
+        self.own = 0  # number of the student's functions entered so far
         self.stack: list[tuple[str, int]] = []
 
     def told(self, frame: FrameType, event: str, arg: Any) -> None:
-        """For `sys.setprofile`. It is called for every step, so what is most frequent comes first."""
+        """Handle an event of `sys.setprofile`. It is called at every step, so the most frequent cases come first."""
         if event == "c_return":
             return
         if event == "c_call":
@@ -210,11 +210,11 @@ class _Calls:
             self.found.add((GAVE, name))
 
     def leaves(self, way: str) -> None:
-        if self._caller() is _OWN:  # a progress bar starts a thread of its own accord, and an import does many things
+        if self._caller() is _OWN:  # a progress bar starts a thread by itself, and an import does many things
             self.found.add((LEFT, way))
 
     def _caller(self) -> str:
-        """Whose code it is that asked, past torch, NumPy and Python's own library: the student's, if nobody's else."""
+        """Return the origin of the caller, past torch, NumPy and the standard library; the student's by default."""
         return next((home for home, _ in reversed(self.stack) if home not in _ELEMENTARY), _OWN)
 
 
@@ -226,7 +226,7 @@ def _has_numbers(value: Any) -> bool:
     )
 
 
-# By the code's number, with the code, so that the number stays its own: to hash a program takes longer than to run it.
+# By id, with the code object, so that the id stays its own: hashing a code object takes longer than running it.
 _KNOWN: dict[int, tuple[CodeType, str, str]] = {}
 
 
@@ -237,7 +237,7 @@ def _known(code: CodeType) -> tuple[CodeType, str, str]:
 
 
 def _home(code: CodeType) -> tuple[str, str]:
-    """Whose code it is, and the function's full name if a library's; bodies of modules and classes have none."""
+    """Return the origin of code, and a library function's full name; "" for bodies of modules and classes."""
     path = code.co_filename
     if path.startswith((*_GENERATED, _HERE)):
         return _PLAIN, ""

@@ -1,7 +1,7 @@
-"""A whole Jupyter kernel in a forked, caged child: for clients that speak Jupyter's protocol (nbclient, JupyterLab).
+"""Run a whole Jupyter kernel in a forked, caged child, for clients of Jupyter's protocol (nbclient, JupyterLab).
 
-Its five sockets were bound outside and are handed in as open descriptors, so nothing of the file system is shared and a
-client can connect before the kernel listens. Runs next to untrusted code.
+Its five sockets are bound outside and passed in as open descriptors, so it shares nothing of the file system, and a
+client can connect before the kernel listens. This module runs beside untrusted code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
 
 
 class CagedKernelApp(IPKernelApp):
-    """ipykernel's application, with sockets that are already bound and a connection file that nobody reads."""
+    """ipykernel's application with sockets that are already bound, and without a connection file."""
 
     descriptors: dict[int, int]  # by port
     information: dict[str, Any]
@@ -71,7 +71,7 @@ class _CagedHeartbeat(Heartbeat):
 
 
 def _pipe_in(self: IOPubThread) -> None:
-    """What forked children print travels through a pipe; ipykernel's is a TCP port, which a cage does not have."""
+    """Receive the output of forked children through a pipe; ipykernel's is a TCP port, which a cage does not have."""
     self._pipe_uuid = os.urandom(16)
     pipe = self.socket.context.socket(zmq.PULL)
     pipe.linger = 0
@@ -90,7 +90,7 @@ def _pipe_out(self: IOPubThread) -> tuple[zmq.Context, zmq.Socket]:
 
 
 def serve(control: socket.socket, information: dict[str, Any], descriptors: list[int]) -> None:
-    """The life of a child that is a kernel."""
+    """Run a child as a kernel: start ipykernel on these descriptors, report readiness, and serve."""
     threads: Any = IOPubThread
     threads._setup_pipe_in, threads._setup_pipe_out = _pipe_in, _pipe_out
     CagedKernelApp.information = information

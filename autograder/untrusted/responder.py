@@ -1,8 +1,7 @@
-"""Answers the judge's questions about a student's work, in the process where that work lives.
+"""Answer the judge's questions about a student's work, in the process where that work lives.
 
-It runs next to untrusted code, so it knows nothing worth stealing: no checks, no references, no keys. It does what it
-is asked (call this, build that, read those parameters) and replies with plain data; what the data mean is decided
-elsewhere.
+It runs beside untrusted code, so it holds nothing worth stealing: no checks, no references, no keys. It executes
+requests (call this, build that, read those parameters) and replies with plain data, which is judged elsewhere.
 """
 
 from __future__ import annotations
@@ -32,31 +31,31 @@ from .second_device import DeviceError, brought_back, elsewhere
 from .wire import Packet, Ref, Seed, decode, encode
 
 MAX_TEXT = 160  # characters of an error message that cross the wire
-# The CPU's generator draws from the lower 32 bits and keeps all of them: this draws as 0 does and is not 0, so whoever
-# seeds it anew, with whatever number, is seen.
+# The CPU's generator draws from the lower 32 bits and keeps all of them: this seed draws as 0 does and is not 0, so
+# code that seeds it again, with any number, is detected.
 SEED = 0x5EED << 32
 RAISE = bytes([dis.opmap["RAISE_VARARGS"]])
 
 
 class Responder:
-    """Answers requests against `namespace`, the student's global names."""
+    """Answers requests, using `namespace`, the student's global names."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.namespace = namespace
         self.kept: dict[int, Any] = {}
-        random.seed(0)  # an answer that draws from here, and not from the generator that it is given, answers the same
-        np.random.seed(0)  # in every process, though otherwise at each call
+        random.seed(0)  # an answer that draws from here, and not from the generator that it is given, gives the same
+        np.random.seed(0)  # results in every process, though different ones at each call
 
     def answer(self, packet: Packet) -> Packet:
-        """The reply to one request; whatever the student's code raises becomes part of it.
+        """Return the reply to a request; any error that the student's code raises becomes part of it.
 
-        With `watch` ("operations", or "functions" too) it says what the student's code made use of, as "used".
+        With `watch` ("operations", or "functions" too) the reply lists what the student's code used, as "used".
         """
         request = decode(packet)
         watch = request.pop("watch", None)
         if watch is None:
             return self._answer(request)
-        # Written out meanwhile too: what is returned may be the student's own kind of tensor.
+        # The encoding is watched too: the result may be the student's own subclass of tensor.
         reply, used = watched(lambda: self._answer(request), functions=watch == "functions")
         reply.tree["dict"].append(["used", "\n".join(used)])
         return reply
@@ -70,7 +69,7 @@ class Responder:
                 reply = {"problem": stop.problem}
             except DeviceError as error:
                 reply = {"problem": {"kind": "device", "text": str(error)}}
-            except BaseException as error:  # SystemExit and KeyboardInterrupt of the student's too
+            except BaseException as error:  # the student's SystemExit and KeyboardInterrupt too
                 reply = {"problem": _describe(error)}
             return encode(reply)
 
@@ -79,8 +78,8 @@ class Responder:
     def do_call(self, target: Any, args: list, kwargs: dict, **options: Any) -> dict:
         """Call a function, a kept object, or a method of one.
 
-        Options: keep, upstream, strict_device, trace, training, after, and device="elsewhere": with the arguments on a
-        second device, from which the value comes back with the word whether all its tensors were there ("kept").
+        Options: keep, upstream, strict_device, trace, training, after, and device="elsewhere". The last puts the
+        arguments on a second device; the value is brought back, and "kept" says whether all its tensors were there.
         """
         function = self._find(target)
         owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
@@ -121,15 +120,15 @@ class Responder:
         return reply
 
     def do_read(self, name: str) -> dict:
-        """The value of a variable."""
+        """Return the value of a variable."""
         return {"value": self._find(name)}
 
     def do_has(self, name: str) -> dict:
-        """Whether a name is defined."""
+        """Return whether a name is defined."""
         return {"value": name in self.namespace}
 
     def do_state(self, target: Ref) -> dict:
-        """A module's parameters and buffers, which of them train, and the types of its direct children."""
+        """Return a module's parameters and buffers, which of them train, and the types of its direct children."""
         module = self._module(target)
         return {
             "parameters": {name: value.detach() for name, value in module.named_parameters()},
@@ -154,13 +153,13 @@ class Responder:
         return {"value": None}
 
     def do_define(self, name: str, source: str) -> dict:
-        """Define a probe: a function of the judge's that is passed to the student's, in a namespace of its own."""
+        """Define a probe, a function of the judge's that is passed to the student's code, in its own namespace."""
         scope: dict[str, Any] = {"torch": torch, "nn": nn, "__name__": "probe"}
         exec(_compiled(source, "<probe>"), scope)
         return {"value": self._keep(scope[name])}
 
     def do_bind(self, sources: dict[str, str]) -> dict:
-        """Bind names of the student's to working versions, so that one mistake is not marked twice."""
+        """Bind the student's names to working versions, so that one mistake is not marked twice."""
         scope: dict[str, Any] = {"__name__": "working_version"}
         for name, source in sources.items():
             exec(_compiled(source, "<working version>"), scope)
@@ -202,19 +201,19 @@ class Responder:
 
 @functools.lru_cache(maxsize=256)
 def _compiled(source: str, name: str) -> CodeType:
-    """The judge's own sources come again and again: a probe with every case that it is passed to."""
+    """Compile a source of the judge's, cached: a probe comes again with every case."""
     return compile(source, name, "exec", dont_inherit=True)
 
 
 class _Stop(Exception):
-    """Ends a request with a problem of its own."""
+    """Ends a request and gives the problem for its reply."""
 
     def __init__(self, problem: dict) -> None:
         self.problem = problem
 
 
 class _Operations(TorchDispatchMode):
-    """Notes which of torch's basic operations run, whatever name they were called by."""
+    """Records which of torch's basic operations run, by whatever name they are called."""
 
     def __init__(self, seen: set[str]) -> None:
         super().__init__()
@@ -240,7 +239,7 @@ class _NoDefaultDevice(TorchFunctionMode):
 
 
 def _gradients(result: Any, upstream: list, leaves: list[torch.Tensor], parameters: dict) -> dict:
-    """Gradients of sum(output * upstream) for every input leaf and parameter; None where nothing arrives."""
+    """Return gradients of sum(output * upstream) for every input leaf and parameter; None where none arrives."""
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
     total = 0.0
     for output, weight in zip(outputs, upstream, strict=False):
@@ -268,9 +267,9 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _describe(error: BaseException) -> dict:
-    """The type and first line of an error, and the line of the student's code that it came from.
+    """Return the type and first line of an error, and the line of the student's code that it came from.
 
-    "base" is the built-in type that it derives from; "own" says whether a `raise` of the student's code worded it.
+    "base" is the built-in type that it derives from; "own" says whether a `raise` in the student's code worded it.
     """
     text = str(error).strip().split("\n")[0]
     bases = (kind.__name__ for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind)
@@ -291,13 +290,13 @@ def _describe(error: BaseException) -> dict:
 
 
 def _raises(trace: TracebackType) -> bool:
-    """Whether it is a `raise` or an `assert` at which a frame ended, and not an operation or a call."""
+    """Return whether a frame ended at a `raise` or an `assert`, and not at an operation or a call."""
     return trace.tb_frame.f_code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
 
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """What student code prints or warns about while the judge asks is not shown."""
+    """Discard what student code prints or warns about while the judge asks."""
     saved = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = io.StringIO()
     try:

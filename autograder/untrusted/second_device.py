@@ -1,12 +1,12 @@
-"""A second device without a GPU: tensors that say they are on `cuda:0`, with numbers that are computed on the CPU.
+"""Simulate a second device without a GPU: tensors that say they are on `cuda:0`, with numbers computed on the CPU.
 
-Code is asked to work there, to find out whether it would work on a GPU. The rules are CUDA's. Tensors of both devices
-do not mix, except that a CPU tensor without dimensions may take part in an elementwise operation, and that CPU indices
-may index. A tensor made without a device is on the CPU. `.item()`, `.tolist()`, `bool()` and loops over values work,
-since the numbers are there; NumPy takes no tensor of this device.
+Code runs on it to find out whether it would work on a GPU. The rules are CUDA's. Tensors of both devices do not mix,
+except that a CPU tensor without dimensions may take part in an elementwise operation, and that CPU indices may index. A
+tensor made without a device is on the CPU. `.item()`, `.tolist()`, `bool()` and loops over values work, since the
+numbers are there; NumPy takes no tensor of this device.
 
 To C++ these tensors are on the meta device, the only one besides the CPU that every build of PyTorch has; `_Disguise`
-calls it by the other name in Python. This module runs beside the student's code and knows nothing but torch.
+gives it the other name in Python. This module runs beside the student's code and imports nothing but torch.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _META = torch.device("meta")
 
 
 class DeviceError(RuntimeError):
-    """What CUDA would have refused."""
+    """An operation that CUDA would refuse."""
 
 
 class NumpyError(DeviceError, TypeError):
-    """What NumPy would have refused of a GPU."""
+    """A conversion to NumPy that a GPU tensor would refuse."""
 
 
 class Elsewhere(torch.Tensor):
@@ -61,7 +61,7 @@ class Elsewhere(torch.Tensor):
 
 @contextlib.contextmanager
 def elsewhere(*arguments: Any) -> Iterator[tuple]:
-    """Gives the arguments as they are on the other device: tensors copied, modules moved there until the end.
+    """Yield the arguments as they are on the other device: tensors copied, modules moved there until the end.
 
     Generators stay as they are, since no other can be made, and may be used for tensors of both devices.
     """
@@ -74,7 +74,7 @@ def elsewhere(*arguments: Any) -> Iterator[tuple]:
 
 
 def brought_back(result: Any) -> tuple[Any, bool]:
-    """A result with its tensors on the CPU, and whether all of them were on the other device."""
+    """Return a result with its tensors on the CPU, and whether all of them were on the other device."""
     kept = all(isinstance(leaf, Elsewhere) for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor))
     return tree_map(_numbers, result), kept
 
@@ -93,7 +93,7 @@ def _numbers(leaf: Any) -> Any:
 
 @contextlib.contextmanager
 def _restored(modules: list[nn.Module]) -> Iterator[None]:
-    """Afterwards the modules have their own parameters and buffers again, and their other attributes."""
+    """Restore the modules' own parameters, buffers and other attributes afterwards."""
     parts = list({id(part): part for module in modules for part in module.modules()}.values())
     before = [{k: dict(v) if k in ("_parameters", "_buffers") else v for k, v in vars(part).items()} for part in parts]
     try:
@@ -104,20 +104,20 @@ def _restored(modules: list[nn.Module]) -> Iterator[None]:
             vars(part).update(attributes)
 
 
-# --- what CUDA allows -------------------------------------------------------------------------------------------------
+# --- CUDA's rules -----------------------------------------------------------------------------------------------------
 
 _ANY_DEVICE = {"aten::copy_", "aten::_to_copy", "aten::fill_", "aten::fill", "aten::_pack_padded_sequence"}
 _INDEXING = {"aten::index", "aten::_unsafe_index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
-# With these the last argument may be a number on the CPU, and nothing else.
+# For these only the last argument may be on the CPU, and only as one number.
 _ONE_NUMBER = {"aten::masked_fill", "aten::masked_fill_", "aten::index_fill", "aten::index_fill_"}
 
 
 class _Rules(TorchDispatchMode):
-    """Sees every operation, those that make tensors of nothing too."""
+    """Applies CUDA's rules to every operation, also to those that make new tensors."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
-            with self:  # one that is made of others, each of which has its own rule
+            with self:  # a composite operation; each part has its own rule
                 result = func.decompose(*args, **(kwargs or {}))
             if result is not NotImplemented:
                 return result
@@ -133,7 +133,7 @@ def _computed(func: Any, args: tuple, kwargs: dict) -> Any:
     if named is not None:
         there = named.type == "meta"
     elif tensors and func._schema.name in _ANY_DEVICE | _INDEXING:
-        there = isinstance(args[0], Elsewhere)  # where the first argument is
+        there = isinstance(args[0], Elsewhere)  # the device of the first argument
     result = func(*tree_map(_on_the_cpu, args), **tree_map(_on_the_cpu, kwargs))
     if func._schema.is_mutable:
         return _mutated(func, args, kwargs, result)
@@ -151,14 +151,14 @@ def _on_the_cpu(leaf: Any) -> Any:
 
 
 def _named_device(func: Any, args: tuple, kwargs: dict) -> torch.device | None:
-    """The device that is asked for, by name or by position."""
+    """Return the device that the arguments name, by keyword or by position; None if they name none."""
     if "device" in kwargs:
         return kwargs["device"]
     return next((arg for arg in args if isinstance(arg, torch.device)), None)
 
 
 def _mutated(func: Any, args: tuple, kwargs: dict, result: Any) -> Any:
-    """An operation that writes gives back the tensors that it wrote to, not new ones."""
+    """Return the tensors that a writing operation wrote to, as it returns them, instead of new ones."""
     parameters = func._schema.arguments
     given = {parameter.name: kwargs.get(parameter.name) for parameter in parameters}
     given |= {parameter.name: arg for parameter, arg in zip(parameters, args, strict=False)}
@@ -172,7 +172,7 @@ def _mutated(func: Any, args: tuple, kwargs: dict, result: Any) -> Any:
 
 
 def _may_mix(func: Any, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> None:
-    """Raises as CUDA does, unless this is one of the ways in which a CPU tensor may meet one of the GPU's."""
+    """Raise `DeviceError` as CUDA does, unless a CPU tensor may meet a GPU tensor in this way."""
     name = func._schema.name
     if name in _ANY_DEVICE:
         return
@@ -193,11 +193,11 @@ def _may_mix(func: Any, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) 
     raise DeviceError(MIXED)
 
 
-# --- what it is called in Python --------------------------------------------------------------------------------------
+# --- the device's name in Python --------------------------------------------------------------------------------------
 
 
 class _Disguise(TorchFunctionMode):
-    """In Python the other device is `cuda:0`. It sees generators as they are passed: C++ hands on other objects."""
+    """Names the other device `cuda:0` in Python. It checks generators when passed: C++ passes on other objects."""
 
     def __init__(self, generators: list[torch.Generator]) -> None:
         super().__init__()
@@ -221,7 +221,7 @@ class _Disguise(TorchFunctionMode):
 
 
 def _from_data(func: Callable, args: tuple, kwargs: dict) -> torch.Tensor:
-    """`torch.tensor` and its like read numbers from lists and would put none on the meta device."""
+    """Call `torch.tensor` or its like: they read numbers from lists, and would put none on the meta device."""
     if args and not isinstance(args[0], torch.Tensor):
         args = (tree_map(_numbers, args[0]), *args[1:])
     device = kwargs.get("device")
@@ -240,7 +240,7 @@ def _copied(tensor: Elsewhere, _memo: dict) -> torch.Tensor:
 
 
 def _index(index: Any) -> Any:
-    """An index with its lists as tensors on the CPU: C++ makes of a list one on the meta device, without numbers."""
+    """Return an index with its lists as tensors on the CPU: C++ would put them on the meta device, without numbers."""
     parts = (tuple, list, range, slice, torch.Tensor, type(None), type(...))
     if isinstance(index, (list, range)) and any(isinstance(part, parts) for part in index):
         index = tuple(index)
@@ -251,7 +251,7 @@ def _positions(part: Any) -> Any:
     if not isinstance(part, (tuple, list, range)):
         return part
     tensor = torch.tensor(part)
-    return tensor if tensor.dtype == torch.bool else tensor.long()  # an empty list is one of floats
+    return tensor if tensor.dtype == torch.bool else tensor.long()  # an empty list gives floats
 
 
 def _undisguised(value: Any) -> Any:
@@ -264,7 +264,7 @@ def _to_numpy(*_args: Any, **_kwargs: Any) -> Any:
 
 
 _FROM_DATA = {torch.tensor, torch.as_tensor, torch.asarray}
-_Tensor: Any = torch.Tensor  # on the class, what is said to be a value is a descriptor
+_Tensor: Any = torch.Tensor  # attributes typed as values are descriptors on the class
 _OWN: dict[Any, Callable] = {
     _Tensor.device.__get__: lambda tensor, *_: _NAME,
     _Tensor.is_cuda.__get__: lambda tensor, *_: True,

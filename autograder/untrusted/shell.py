@@ -1,6 +1,6 @@
-"""IPython's shell in a forked child, driven over a socket: runs cells, and forks once more to answer the judge.
+"""Run cells in IPython's shell, in a forked child driven over a socket; fork once more to answer the judge.
 
-Everything here runs next to untrusted code. Outputs are sent as they come, so that what came before a crash is kept.
+Everything here runs beside untrusted code. Outputs are sent at once, so that those before a crash are kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .call_tracing import end_profilers
 from .responder import Responder
 from .wire import Channel, WireError, encode
 
-FLUSH_AT = 8_192  # characters of text held back before they are sent
+FLUSH_AT = 8_192  # characters of text buffered before they are sent
 
 
 class Outputs:
@@ -71,7 +71,7 @@ class Outputs:
 
 
 class Stream:
-    """sys.stdout and sys.stderr of the student."""
+    """The student's sys.stdout and sys.stderr."""
 
     encoding, errors, closed = "utf-8", "replace", False
 
@@ -110,7 +110,7 @@ class _Publisher(DisplayPublisher):
         self.shell.outputs.emit({"output_type": "display_data", "data": _bundle(data), "metadata": metadata or {}})
 
     def clear_output(self, wait: bool = False) -> None:
-        pass  # what was shown stays; a grader wants to see it
+        pass  # graders want to see what was shown
 
 
 class _Hook(DisplayHook):
@@ -138,7 +138,7 @@ def _bundle(data: dict) -> dict:
 
 
 class Shell(InteractiveShell):
-    """IPython as a notebook has it, without a terminal and without ZMQ."""
+    """IPython as in a notebook, without a terminal and without ZMQ."""
 
     displayhook_class = Type(_Hook)
     display_pub_class = Type(_Publisher)
@@ -162,7 +162,7 @@ class Shell(InteractiveShell):
         pass
 
     def system(self, cmd: str) -> None:
-        """`!command`, without the pseudo-terminal that IPython would open."""
+        """Run a `!command` without the pseudo-terminal that IPython would open."""
         command = self.var_expand(cmd, depth=1)
         done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
         sys.stdout.write(done.stdout)
@@ -175,7 +175,7 @@ class Shell(InteractiveShell):
 
 
 def serve(control: socket.socket, limits: dict) -> None:
-    """The life of a child: run the cells that are asked for until the other side closes the connection."""
+    """Run a child: execute requests until the other side closes the connection."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     channel = Channel(control)
     outputs = Outputs(channel, limits["output"])
@@ -186,7 +186,7 @@ def serve(control: socket.socket, limits: dict) -> None:
             request = channel.receive().tree
         except (EOFError, OSError):
             os._exit(0)
-        except KeyboardInterrupt:  # an interrupt that came after the cell had ended
+        except KeyboardInterrupt:  # an interrupt that arrived after the cell's end
             continue
         if request["do"] == "ping":
             channel.send({"pong": True})
@@ -201,7 +201,7 @@ def serve(control: socket.socket, limits: dict) -> None:
 
 
 def peek(names: dict[str, Any], name: str) -> dict:
-    """What is bound to a name, if that can be said without running any code of the student's: a short text, or None."""
+    """Return the value of a name if it is None or a short text, else only whether it exists; no student code runs."""
     value = names.get(name, ...)
     if value is ...:
         return {"peek": "missing"}
@@ -211,16 +211,16 @@ def peek(names: dict[str, Any], name: str) -> dict:
 
 
 def run_cell(shell: Shell, outputs: Outputs, source: str) -> bool:
-    """Run a cell, sending its outputs; whether it failed."""
+    """Run a cell, sending its outputs, and return whether it failed."""
     outputs.begin()
     sys.stdout, sys.stderr = (
         Stream(outputs, "stdout"),
         Stream(outputs, "stderr"),
-    )  # whatever an earlier cell did to them
+    )  # an earlier cell may have replaced them
     failed = False
     try:
         failed = not shell.run_cell(source, store_history=True).success
-    except BaseException as error:  # whatever escapes IPython itself
+    except BaseException as error:  # whatever IPython does not catch
         failed = True
         outputs.emit({"output_type": "error", "ename": type(error).__name__, "evalue": str(error), "traceback": []})
     outputs.flush()
@@ -228,7 +228,7 @@ def run_cell(shell: Shell, outputs: Outputs, source: str) -> bool:
 
 
 def _fork_responder(shell: Shell, control: socket.socket, questions: socket.socket, limits: dict) -> None:
-    """Fork; the child answers the judge's questions about the state as it is now, and goes."""
+    """Fork; the child answers the judge's questions about the present state, and exits."""
     if os.fork():
         questions.close()
         return
@@ -236,7 +236,7 @@ def _fork_responder(shell: Shell, control: socket.socket, questions: socket.sock
         import torch
 
         torch.set_num_threads(1)  # a pool of threads does not survive a fork
-        end_profilers()  # that a cell left on
+        end_profilers()  # a cell may have left some on
         control.close()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends this process, whatever it is doing
@@ -259,7 +259,7 @@ def _fork_responder(shell: Shell, control: socket.socket, questions: socket.sock
 
 
 def make_shell(outputs: Outputs, scratch: str) -> Shell:
-    """The process's shell, which keeps its own files in the folder `scratch`."""
+    """Return the process's shell, which keeps its own files in the folder `scratch`."""
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
@@ -272,14 +272,14 @@ def make_shell(outputs: Outputs, scratch: str) -> Shell:
 
 
 def make_ready(shell: InteractiveShell) -> None:
-    """Figures appear at the end of their cell, as PNG; random numbers are this child's own."""
+    """Show figures at the end of their cell, as PNG, and seed random numbers for this child."""
     activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
     configure_inline_support(shell, os.environ["MPLBACKEND"])
     _reseed()
 
 
 def _reseed() -> None:
-    """Every child starts with the generators of a fresh process, not with a copy of the template's."""
+    """Seed the random generators as in a fresh process, so that no child copies the template's."""
     import random
 
     import numpy as np

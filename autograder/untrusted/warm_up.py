@@ -1,6 +1,6 @@
-"""Done once before any notebook is forked: what IPython and PyTorch put off until a shell or a responder first does it.
+"""Run once, before any notebook is forked, the work that IPython and PyTorch put off until first use.
 
-A fork inherits what was imported, looked up and made ready on the way; without it each would pay for that again.
+A fork inherits everything that was imported, looked up and prepared; otherwise each fork would pay for it again.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ def rehearsed(x, model=None):
 
 
 class _Nobody:
-    """Hears what a rehearsed cell puts out."""
+    """A channel that discards the outputs of a rehearsed cell."""
 
     def send(self, tree: Any, blobs: Any = ()) -> None:
         pass
 
 
 def rehearse() -> None:
-    """Make a shell, run an answer in it, ask questions about that, and leave nothing of it behind."""
+    """Make a shell, run an answer in it, ask questions about it, and remove all traces."""
     kept, main = dict(os.environ), sys.modules["__main__"]
     streams = sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__
     with tempfile.TemporaryDirectory(prefix="rehearsal-") as scratch:
-        outputs = Outputs(_Nobody(), 2**20)  # type: ignore[arg-type]  # it sends, and that is all it is asked for
+        outputs = Outputs(_Nobody(), 2**20)  # type: ignore[arg-type]  # only `send` is used
         shell = make_shell(outputs, scratch)
         try:
             run_cell(shell, outputs, ANSWER)

@@ -1,4 +1,4 @@
-"""Plain data on the wire between the judge and a student's process: names, shapes and raw tensor bytes, never pickles.
+"""Encode plain data for the wire between the judge and a student's process: names, shapes and raw bytes, never pickles.
 
 A message is a JSON header and a list of blobs. `encode` turns a value into such a tree, `decode` turns it back;
 anything that is not plain data becomes an `Opaque`, which carries only the name of its type. Both sides use this
@@ -28,25 +28,25 @@ DTYPES = {
 }
 _WHOLE = re.compile(r"-?[0-9]+")
 MAX_FRAME = 64 * 2**20  # bytes; larger messages are refused before they are read
-MAX_DEPTH = 16  # of nested lists, so that neither side can be sent into deep recursion
+MAX_DEPTH = 16  # nesting of lists; protects both sides from deep recursion
 MAX_ITEMS = 1_000_000  # entries of lists and dictionaries in one message
 MAX_DIMS = 32  # of a tensor
 
 
 class WireError(Exception):
-    """The bytes that came are not a message, or a value is too large to be one."""
+    """The received bytes are not a message, or a value is too large for one."""
 
 
 @dataclass(frozen=True)
 class Opaque:
-    """Something that is not plain data: only the name of its type crossed the wire."""
+    """A value that is not plain data: only the name of its type crossed the wire."""
 
     type_name: str
 
 
 @dataclass(frozen=True)
 class Ref:
-    """A handle for an object that lives in the student's process (a module that was built, a probe, a kept result)."""
+    """A handle for an object in the student's process (a module that was built, a probe, a kept result)."""
 
     key: int
 
@@ -60,7 +60,7 @@ class Seed:
 
 @dataclass
 class Packet:
-    """What is sent: a JSON tree and the blobs that its tensors point to."""
+    """A message: a JSON tree and the blobs that its tensors point to."""
 
     tree: Any
     blobs: list[bytes] = field(default_factory=list)
@@ -92,7 +92,7 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
         return {"seed": value.seed}
     if depth > MAX_DEPTH:
         return {"opaque": "a deeply nested " + type(value).__name__}
-    if isinstance(value, np.generic):  # a NumPy number is as good as Python's
+    if isinstance(value, np.generic):  # encoded as a Python number
         return _encode(value.item(), packet, depth + 1)
     if type(value) in (list, tuple):
         return {type(value).__name__: [_encode(item, packet, depth + 1) for item in value]}
@@ -119,7 +119,7 @@ def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
     plain = tensor.detach().cpu()
     if plain.numel() * plain.element_size() > MAX_FRAME // 2:
         return {"opaque": f"a tensor of {plain.numel():,} numbers"}
-    # A tensor that is not contiguous is sent as one, with the order of its dimensions: layout can be tested too.
+    # A non-contiguous tensor is sent contiguous, with the order of its dimensions, so that layout can be tested too.
     order = sorted(range(plain.dim()), key=lambda d: -plain.stride()[d])
     header["order"] = order
     data = plain.permute(order).clone(memory_format=torch.contiguous_format).reshape(-1)
@@ -180,7 +180,7 @@ def _decode_tensor(tree: dict, blobs: list[bytes]) -> torch.Tensor:
             raise WireError("a tensor whose numbers do not fit its shape")
         if blobs[index]:
             raw = torch.frombuffer(bytearray(blobs[index]), dtype=torch.uint8)
-            flat = raw != 0 if dtype is torch.bool else raw.clone().view(dtype)  # a truth value of 2 is none
+            flat = raw != 0 if dtype is torch.bool else raw.clone().view(dtype)  # a byte of 2 is no valid bool
         else:
             flat = torch.empty(0, dtype=dtype)
         back = [order.index(d) for d in range(len(shape))]
@@ -190,7 +190,7 @@ def _decode_tensor(tree: dict, blobs: list[bytes]) -> torch.Tensor:
 
 
 def _is_shape(value: Any) -> TypeGuard[list[int]]:
-    """A list of sizes that torch can count up to, even where one of them is zero."""
+    """Return whether this is a list of sizes that torch can count, even if one of them is zero."""
     if not _all_whole(value) or len(value) > MAX_DIMS or any(n < 0 for n in value):
         return False
     return math.prod(max(n, 1) for n in value) <= 2**40
@@ -222,7 +222,7 @@ def _hashable(value: Any) -> Any:
 
 
 class Channel:
-    """Messages over a connected socket. `receive` raises WireError for what is malformed, TimeoutError and EOFError."""
+    """Messages over a connected socket. `receive` raises WireError for a malformed one, TimeoutError and EOFError."""
 
     def __init__(self, sock: socket.socket, limit: int = MAX_FRAME) -> None:
         self.sock, self.limit = sock, limit
@@ -236,7 +236,7 @@ class Channel:
         self.sock.sendall(b"".join((struct.pack("!II", len(header), total), header, *blobs)))
 
     def receive(self, deadline: float | None = None) -> Packet:
-        """The next message; `deadline` is a time on the monotonic clock, after which TimeoutError is raised."""
+        """Return the next message; raise TimeoutError after `deadline`, a time on the monotonic clock."""
         size, total = struct.unpack("!II", self._exactly(8, deadline))
         if total > self.limit or size > total:
             raise WireError(f"a message of {total / 2**20:.0f} MiB")
@@ -260,12 +260,12 @@ class Channel:
         while len(parts) < count:
             if deadline is not None:
                 remaining = deadline - time.monotonic()
-                if remaining < -1:  # whoever never stops sending is late too
+                if remaining < -1:  # a peer that never stops sending times out too
                     raise TimeoutError("the other side does not come to an end")
                 self.sock.settimeout(max(remaining, 1e-3))
             try:
                 part = self.sock.recv(min(count - len(parts), 1 << 20))
-            except ConnectionError as error:  # gone without having read all that was sent
+            except ConnectionError as error:  # closed before it read everything
                 raise EOFError("the other side has gone") from error
             if not part:
                 raise EOFError("the other side has gone")
