@@ -1,4 +1,4 @@
-"""Declare the course: its notebooks in order, its topics, and what the engine must know of both."""
+"""Declare the course: its notebooks and topics in order, and the other facts that the engine needs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 """,
-    # What a dry run of the solutions imports (a test runs them and holds this list to it).
+    # All imports of a dry run of the solutions; a test runs them and compares them with this list.
     preload=(
         *("matplotlib.pyplot", "torch", "torch.optim", "multiprocessing.synchronize"),
         *("PIL.BmpImagePlugin", "PIL.GifImagePlugin", "PIL.JpegImagePlugin", "PIL.PpmImagePlugin"),

@@ -1,16 +1,16 @@
-"""A corpus with a known floor: small stories in English, Igbo and Bangla, and the exact probability of any text.
+"""Generate a corpus with a known floor: stories in English, Igbo and Bangla, and the exact probability of any text.
 
     sample("english", stories=3, seed=0)      three stories, one per line
     true_nll(text)                            −log p(text) in nats: no language model can expect to do better
-    next_character_distribution("Ada had ")   what a perfect model would predict
-    parallel(3)                               sentences in step: (english, igbo, bangla)
+    next_character_distribution("Ada had ")   the predictions of a perfect model
+    parallel(3)                               the same sentences as (english, igbo, bangla)
 
-A text is the beginning of an endless stream of independent stories, each ended by a newline. So `true_nll(text)` is
-the sum over its characters of −log p(character | all before it), exactly what a language model's loss adds up, and
-`true_nll(text) / len(text)` is the floor of that loss. A text that no stream of stories begins with has probability 0.
+A text is the beginning of an endless stream of independent stories, each ended by a newline. So `true_nll(text)` is the
+sum over its characters of −log p(character | all before it), exactly what a language model's loss adds up, and
+`true_nll(text) / len(text)` is the floor of that loss. A text that begins no stream of stories has probability 0.
 
-The rooms: `engine` (probability), `languages` (word forms), `lexicon` (words), `plots` (stories), `write` (the files in
-the assignments' folders; `python -m transformer_exercises.stories` writes them).
+The modules: `engine` (probability), `languages` (word forms), `lexicon` (words), `plots` (stories), `write` (the files
+in the assignments' folders; `python -m transformer_exercises.stories` writes them).
 """
 
 import math
@@ -25,10 +25,10 @@ __all__ = ["LANGUAGES", "next_character_distribution", "parallel", "prefix_log_p
 
 
 def derivations(seed: int) -> Iterator[Derivation]:
-    """Stories without end, the same in every language.
+    """Yield stories without end, the same in every language.
 
-    Each is told in English first and has a source of randomness of its own, so that what another language must still
-    draw cannot change the stories that follow.
+    Each is told in English first and has its own source of randomness, so that further draws for another language
+    cannot change the stories that follow.
     """
     source = random.Random(seed)
     while True:
@@ -40,7 +40,10 @@ def derivations(seed: int) -> Iterator[Derivation]:
 def sample(
     language: str = "english", *, stories: int | None = None, characters: int | None = None, seed: int = 0
 ) -> str:
-    """Whole stories, a newline after each: so many `stories`, or as many as it takes to reach so many `characters`."""
+    """Return whole stories, each with a newline: this many `stories`, or as many as reach this many `characters`.
+
+    Raises ValueError unless exactly one of the two is given, or if the language is unknown.
+    """
     check(language)
     if (stories is None) == (characters is None):
         raise ValueError("Say how much to sample: either stories=… or characters=…")
@@ -57,24 +60,24 @@ def sample(
 
 
 def true_nll(text: str, language: str = "english") -> float:
-    """−log p(text) in nats, exact: over all derivations. Infinite for what no stream of stories begins with."""
+    """Return −log p(text) in nats, exactly, over all derivations; infinite if no stream of stories begins with it."""
     return -prefix_log_prob(text, language)
 
 
 def prefix_log_prob(prefix: str, language: str = "english") -> float:
-    """log p that a stream of stories begins with `prefix`, which may stop in the middle of a word."""
+    """Return log p that a stream of stories begins with `prefix`, which may stop in the middle of a word."""
     check(language)
     return STORIES.log_prob(prefix, language)
 
 
 def next_character_distribution(prefix: str, language: str = "english") -> dict[str, float]:
-    """p(character | prefix) for every character that can follow: what a model that knew the grammar would predict."""
+    """Return p(character | prefix) for every character that can follow: the predictions of a perfect model."""
     check(language)
     return STORIES.next_character(prefix, language)
 
 
 def parallel(n: int, seed: int = 0) -> list[tuple[str, str, str]]:
-    """`n` different sentences of stories as (english, igbo, bangla); none needs its story to be understood."""
+    """Return `n` different sentences of stories as (english, igbo, bangla), each understood without its story."""
     found: dict[str, tuple[str, str, str]] = {}
     for story in derivations(seed):
         for (source, english), (_, igbo), (_, bangla) in zip(

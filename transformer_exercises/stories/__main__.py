@@ -1,4 +1,4 @@
-"""`python -m transformer_exercises.stories` writes the stories into the assignments' folders and says what their floors are."""
+"""Write the stories into the assignments' folders, and print the floor of the loss on each."""
 
 import argparse
 import json

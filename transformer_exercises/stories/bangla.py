@@ -1,14 +1,14 @@
-"""Short stories in Bangla, whose verbs must agree: what `make grow SIZE=bangla` reads, with the floor of its loss.
+"""Tell short stories in Bangla, whose verbs must agree: the text for `make grow SIZE=bangla`, and its loss's floor.
 
     sample(stories=3, seed=0)        three stories, one per line
     true_nll(text)                   −log p(text) in nats: no model can expect to do better
-    continuations(prefix, ways)      how probable each of several continuations is, exactly
-    told(3)                          stories sentence by sentence, with what they mean in English
+    continuations(prefix, ways)      the exact probability of each of several continuations
+    told(3)                          stories sentence by sentence, with their meaning in English
 
-The stories of `plots` say the same in three languages, so their Bangla shows little of what English has not. These are
-about what a reader of Bangla must carry from a subject to a verb several words later: the ordinary form or the
-respectful one (সে পড়ছে, তিনি পড়ছেন; also তার and তাঁর), and the tense, which an adverb at the beginning asks for
-(এখন … পড়ছে, এইমাত্র … পড়েছে). Subject, place, object, verb, in this order; one or several of a thing (একটি বই, বইটি,
+The stories of `plots` say the same in three languages, so their Bangla shows little that English lacks. These stories
+are about what a reader of Bangla must carry from a subject to a verb several words later: the ordinary form or the
+respectful one (সে পড়ছে, তিনি পড়ছেন; also তার and তাঁর), and the tense, which an adverb at the beginning demands (এখন
+… পড়ছে, এইমাত্র … পড়েছে). Subject, place, object, verb, in this order; one or several of a thing (একটি বই, বইটি,
 বইগুলো); three ways to say no (পড়ছে না, পড়েনি, নেই). চলিত, as written in Bangladesh. No native reader has checked it
 yet: see docs/native-readers.
 
@@ -30,18 +30,18 @@ LANGUAGES = ("english", "bangla")
 
 
 def entry(english: dict[str, str] | str, bangla: dict[str, str] | str, weight: float = 1, **facts: Any) -> Word:
-    """A lexicon entry of these two languages."""
+    """Return a lexicon entry for these two languages."""
     return word(english, "", bangla, weight, **facts)
 
 
-# --- who ------------------------------------------------------------------------------------------------------------
-# {who} {who.he} {who.his} {who.r} of; {who.does} is doing, {who.loves}: what agrees with it
+# --- people ---------------------------------------------------------------------------------------------------------
+# {who} {who.he} {who.his} {who.r} of; {who.does} is doing and {who.loves} agree with it
 
 SUBJECT = {"": ("সে", "তার"), "respect": ("তিনি", "তাঁর"), "many": ("তারা", "তাদের"), "many respect": ("তাঁরা", "তাঁদের")}
 
 
 def somebody(english: str, he: str, rank: str, bangla: str, possessive: str) -> Word:
-    """`rank` has "many" and "respect" in it or not: English verbs agree with the first, Bangla's with the second."""
+    """Return a person. `rank` may contain "many" (English verbs agree with it) and "respect" (Bangla's do)."""
     many, respect = "many" in rank, "respect" in rank
     subject, his = SUBJECT[rank]
     return entry(
@@ -98,22 +98,25 @@ WHO = [
 ]
 
 
-# --- what they do ---------------------------------------------------------------------------------------------------
+# --- verbs ----------------------------------------------------------------------------------------------------------
 
 
 def respectful(form: str) -> str:
-    """ল → লেন, and ন after a vowel: পড়ছে → পড়ছেন, পড়ল → পড়লেন, পড়বে → পড়বেন."""
+    """Return the respectful form: ল → লেন, and ন after a vowel: পড়ছে → পড়ছেন, পড়ল → পড়লেন, পড়বে → পড়বেন."""
     return form + ("ন" if form[-1] in BANGLA_VOWELS else "েন")
 
 
 def inflected(verb: Word, who: Word) -> list[Word]:
-    """The one word that a verb is with this subject."""
+    """Return, as the only option, the verb in agreement with this subject."""
     return [AGREEING[verb][who.facts["many"], who.facts["respect"]]]
 
 
 def agreeing(verb: Word) -> dict[tuple[bool, bool], Word]:
-    """The forms of a verb by (many, respect). {deed.doing} পড়ছে, {deed.was} পড়ছিল, {deed.done} পড়েছে, {deed.did}
-    পড়ল, {deed.will} পড়বে, {deed.never} পড়েনি, {deed.not} পড়ছে না, {deed.to} পড়তে."""
+    """Return the forms of a verb by (many, respect).
+
+    They are {deed.doing} পড়ছে, {deed.was} পড়ছিল, {deed.done} পড়েছে, {deed.did} পড়ল, {deed.will} পড়বে, {deed.never}
+    পড়েনি, {deed.not} পড়ছে না, {deed.to} পড়তে.
+    """
     en, bn = verb.facts["en"], verb.facts["bn"]
     found = {}
     for many in (False, True):
@@ -183,7 +186,7 @@ VERBS = {
 AGREEING = {verb: agreeing(verb) for verb in VERBS.values()}
 
 
-# --- what they do it to, and where ----------------------------------------------------------------------------------
+# --- objects and places ---------------------------------------------------------------------------------------------
 # {object} একটি বই, {object.the} বইটি, {object.bare} বই; English {object.is} after {object.the}
 
 QUALITIES = {
@@ -207,7 +210,7 @@ QUALITIES = {
 
 
 def things(english: str, plural: str, bangla: str, qualities: str, kind: str) -> list[Word]:
-    """A noun as an object: of what is counted, one to four with টি or টা; of the rest only the word itself."""
+    """Return a noun as objects: a counted one as one to four with টি or টা, any other as the word itself."""
     of_it = [QUALITIES[name] for name in qualities.split()]
     if kind != "counted":
         the = english if kind == "game" else f"the {english}"
@@ -328,7 +331,7 @@ OWNED = [
 
 
 def more(*patterns: str) -> Say:
-    """A sentence that leans on what was said before."""
+    """Return a sentence that depends on the sentences before it."""
     return Say(patterns, alone=False)
 
 
@@ -341,7 +344,7 @@ ROLES = {
     "verb2": one_of(list(ABOUT), unlike="verb"),
     "deed": Role(inflected, ("verb", "who")),
     "deed2": Role(inflected, ("verb2", "friend")),
-    "same": Role(inflected, ("verb", "friend")),  # what the friend does not do
+    "same": Role(inflected, ("verb", "friend")),  # the friend's form, for what the friend does not do
     "object": Role(lambda verb: ABOUT[verb][0], ("verb",)),
     "object2": Role(lambda verb: ABOUT[verb][0], ("verb2",)),
     "place": Role(lambda verb: ABOUT[verb][1], ("verb",)),
@@ -401,11 +404,11 @@ STORIES = Grammar(
 )
 
 
-# --- telling, and how probable --------------------------------------------------------------------------------------
+# --- telling stories, and their probability -------------------------------------------------------------------------
 
 
 def derivations(seed: int) -> Iterator[Derivation]:
-    """Stories without end, each drawn for English first, as in `corpus.derivations`."""
+    """Yield stories without end, each drawn for English first, as in `stories.derivations`."""
     source = random.Random(seed)
     while True:
         story = STORIES.derive(random.Random(source.getrandbits(64)))
@@ -414,7 +417,10 @@ def derivations(seed: int) -> Iterator[Derivation]:
 
 
 def sample(*, stories: int | None = None, characters: int | None = None, seed: int = 0) -> str:
-    """Whole stories, a newline after each: so many `stories`, or as many as it takes to reach so many `characters`."""
+    """Return whole stories, each with a newline: this many `stories`, or as many as reach this many `characters`.
+
+    Raises ValueError unless exactly one of the two is given.
+    """
     if (stories is None) == (characters is None):
         raise ValueError("Say how much to sample: either stories=… or characters=…")
     lines: list[str] = []
@@ -428,12 +434,12 @@ def sample(*, stories: int | None = None, characters: int | None = None, seed: i
 
 
 def true_nll(text: str) -> float:
-    """−log p(text) in nats, exact; infinite for what no stream of stories begins with."""
+    """Return −log p(text) in nats, exactly; infinite if no stream of stories begins with the text."""
     return -STORIES.log_prob(text, "bangla")
 
 
 def continuations(prefix: str, ways: Sequence[str]) -> dict[str, float]:
-    """p(way | prefix) for each: what a model that knew the grammar would give it."""
+    """Return p(way | prefix) for each way, exactly; raise ValueError if no story begins with the prefix."""
     whole = STORIES.log_prob(prefix, "bangla")
     if whole == -math.inf:
         raise ValueError(f"No story begins with {prefix!r}, so nothing can follow it.")
@@ -441,7 +447,7 @@ def continuations(prefix: str, ways: Sequence[str]) -> dict[str, float]:
 
 
 def told(stories: int, seed: int = 0) -> list[list[tuple[str, str]]]:
-    """(English, Bangla) of the sentences of each story."""
+    """Return the sentences of each story as (English, Bangla) pairs."""
     return [
         [
             (english.strip(), bangla.strip())
@@ -489,7 +495,7 @@ SMALL_WORDS = dict(
 
 
 def glossary() -> dict[str, str]:
-    """What each word means, by itself; what can mean two things has both."""
+    """Return the meaning of each word by itself; an ambiguous word has all its meanings."""
     found: dict[str, set[str]] = {bangla: {english} for bangla, english in SMALL_WORDS.items()}
 
     def means(bangla: str, english: str, respect: bool = False) -> None:
@@ -522,14 +528,14 @@ def glossary() -> dict[str, str]:
 
 
 def one_meaning(senses: set[str]) -> str:
-    """What is true of all of them is said once."""
+    """Join meanings, with the mark they all share only once."""
     mark = " (respectful)"
     alike = all(one.endswith(mark) for one in senses)
     return " or ".join(sorted(one.removesuffix(mark) for one in senses)) + (mark if alike else "")
 
 
 def gloss(text: str) -> list[tuple[str, str]]:
-    """(word or fixed phrase, what it means) in order; a question mark for what is no word of these stories."""
+    """Return (word or fixed phrase, meaning) in order; "?" is the meaning of a word that is not in these stories."""
     known = glossary()
     words = [word.strip("।?") for word in text.split()]
     told, place = [], 0

@@ -1,14 +1,14 @@
-"""A probabilistic program for stories, run forwards (it tells one) or backwards (how likely is this text?).
+"""Tell stories with a probabilistic program, or run it backwards to compute how likely a text is.
 
 A story is a tree of three kinds of node: `Say` a sentence, choose `Either` of several continuations, and, hidden in a
 sentence's pattern, the *roles*: random words with a name. A role is drawn when a sentence first needs it and is
-remembered until the story ends, which is how a ball that was lost in the first sentence is found in the last.
+remembered until the story ends, so a ball that is lost in the first sentence can be found in the last.
 
-Forwards, every choice is drawn. Backwards, every choice is tried, and a derivation is dropped as soon as what it has
-said is not how the text goes on; the probability of the text is the sum over the derivations that say all of it.
-Because a role is drawn as late as possible, nearly all wrong derivations are dropped after one word, so the sum is
-exact and quick. The order in which roles are drawn does not matter to it: a role's distribution depends on the roles
-it names as parents and on nothing else.
+Forwards, every choice is drawn. Backwards, every choice is tried, and a derivation is dropped as soon as its text
+differs from the given one; the probability of the text is the sum over the derivations that say all of it. Because a
+role is drawn as late as possible, nearly all wrong derivations are dropped after one word, so the sum is exact and
+quick. The order in which roles are drawn does not matter to it: a role's distribution depends only on the roles that it
+names as parents.
 
 Ideas: Shannon, *Prediction and Entropy of Printed English* (1951), for the entropy of a text as the floor of every
 predictor; probabilistic programs with exact inference by enumeration (Goodman and Stuhlmüller, *The Design and
@@ -30,7 +30,7 @@ SLOT = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Word:
-    """An entry of the lexicon: its forms in every language, how often it is drawn, and facts that roles ask for."""
+    """An entry of the lexicon: its forms in every language, how often it is drawn, and facts that roles use."""
 
     forms: Mapping[str, Mapping[str, str]]  # language -> form -> text; the form "" is the word itself
     weight: float = 1.0
@@ -42,14 +42,14 @@ class Word:
 
 @dataclass(frozen=True)
 class Role:
-    """A random word. `options` gets the words of the parent roles and returns what this role may be."""
+    """A random word. `options` takes the words of the parent roles and returns the words that this role may be."""
 
     options: Callable[..., Sequence[Word]]
     parents: tuple[str, ...] = ()
 
 
 def one_of(words: Sequence[Word], *, unlike: str = "") -> Role:
-    """A role played by any of the words, except by a word that plays one of the roles named in `unlike`."""
+    """Return a role played by any of the words, except one that plays a role named in `unlike`."""
     return Role(lambda *taken: [word for word in words if word not in taken], tuple(unlike.split()))
 
 
@@ -76,7 +76,7 @@ def say(*patterns: str) -> Say:
 
 
 def either(*branches: tuple) -> Either:
-    """`either((2, say(…), say(…)), (1, say(…)))`: the weight first, then the nodes."""
+    """Return a choice: `either((2, say(…), say(…)), (1, say(…)))` has the weight first, then the nodes."""
     return Either(tuple((weight, tuple(body)) for weight, *body in branches))
 
 
@@ -85,7 +85,7 @@ def maybe(probability: float, *body: Node) -> Either:
 
 
 class Text:
-    """A piece of a compiled story that is always the same."""
+    """A piece of a compiled story with fixed text."""
 
     __slots__ = ("after", "text")
 
@@ -94,7 +94,7 @@ class Text:
 
 
 class Slot:
-    """A piece that a role fills."""
+    """A piece filled by a role."""
 
     __slots__ = ("after", "capital", "form", "role")
 
@@ -108,11 +108,11 @@ class Fork:
     __slots__ = ("ways",)
 
     def __init__(self, ways: list[tuple[float, "Piece"]]):
-        self.ways = ways  # (log probability, what follows)
+        self.ways = ways  # (log probability, next piece)
 
 
 class Mark:
-    """Where a sentence begins: nothing is said, but `Derivation.sentences` cuts here."""
+    """The beginning of a sentence: it has no text, but `Derivation.sentences` cuts here."""
 
     __slots__ = ("after", "source")
 
@@ -174,7 +174,7 @@ class Grammar:
     # Roles
 
     def options(self, role: str, parents: tuple[Word, ...]) -> list[tuple[float, Word]]:
-        """(log probability, word) of everything that the role may be, given its parents."""
+        """Return (log probability, word) for every word that the role may be, given its parents."""
         if (role, parents) not in self._drawn:
             words = self.roles[role].options(*parents)
             total = sum(word.weight for word in words)
@@ -182,7 +182,7 @@ class Grammar:
         return self._drawn[role, parents]
 
     def _drawn_first(self, role: str, cast: Mapping[str, Word]) -> str:
-        """The role itself if its parents have been drawn, or else the first of its ancestors that can be."""
+        """Return the role itself if its parents have been drawn, else its first ancestor that can be drawn."""
         missing = next((name for name in self.roles[role].parents if name not in cast), None)
         return role if missing is None else self._drawn_first(missing, cast)
 
@@ -197,7 +197,7 @@ class Grammar:
     # Backwards: the probability of a text
 
     def _derivations(self, line: str, language: str) -> Iterator[tuple[float, str]]:
-        """(log probability, next character) of every way to say the line; the character is "" after a whole story."""
+        """Yield (log probability, next character) of every way to say the line; "" follows a whole story."""
         stack: list[tuple[Piece | None, dict[str, Word], int, float]] = [(self._start[language], {}, 0, 0.0)]
         while stack:
             piece, cast, position, log_prob = stack.pop()
@@ -211,7 +211,7 @@ class Grammar:
             if isinstance(piece, Mark):
                 stack.append((piece.after, cast, position, log_prob))
                 continue
-            sayings: Sequence[tuple[str, float, Word | None]]  # what may be said now, and what that draws
+            sayings: Sequence[tuple[str, float, Word | None]]  # possible texts now, and the words that they draw
             if isinstance(piece, Text):
                 sayings = [(piece.text, 0.0, None)]
             elif piece.role in cast:
@@ -219,7 +219,7 @@ class Grammar:
             else:
                 role = self._drawn_first(piece.role, cast)
                 parents = tuple(cast[name] for name in self.roles[role].parents)
-                if role != piece.role:  # an ancestor, not said here: draw it, then come back to this piece
+                if role != piece.role:  # an ancestor without text here: draw it, then return to this piece
                     stack += [
                         (piece, {**cast, role: word}, position, log_prob + log_word)
                         for log_word, word in self.options(role, parents)
@@ -234,18 +234,18 @@ class Grammar:
                     yield log_prob + log_word, text[len(line) - position]
 
     def line_log_prob(self, line: str, language: str) -> float:
-        """log p that a story begins with `line`; with its newline, that the whole story is `line`."""
+        """Return log p that a story begins with `line`; with its newline, that the whole story is `line`."""
         key = (language, line)
         if key not in self._lines:
             self._lines[key] = log_sum([log_prob for log_prob, _ in self._derivations(line, language)])
         return self._lines[key]
 
     def log_prob(self, text: str, language: str) -> float:
-        """log p that the stream of stories begins with `text`, in nats; −inf if it cannot."""
+        """Return log p that the stream of stories begins with `text`, in nats; −inf if it cannot."""
         return math.fsum(self.line_log_prob(line, language) for line in text.splitlines(keepends=True))
 
     def next_character(self, text: str, language: str) -> dict[str, float]:
-        """The distribution of the character that follows `text`: what a perfect model would predict."""
+        """Return the distribution of the next character; raise ValueError if no story begins with the last line."""
         line = text[text.rfind("\n") + 1 :]
         found = defaultdict(list)
         for log_prob, character in self._derivations(line, language):
@@ -262,7 +262,7 @@ class Grammar:
 
 
 class Derivation:
-    """One story before it is words: the choices, drawn when first needed, the same for every language."""
+    """One story before it is words: its choices, drawn when first needed, the same for every language."""
 
     def __init__(self, grammar: Grammar, random: random.Random):
         self.grammar, self.random = grammar, random
@@ -283,7 +283,7 @@ class Derivation:
         return self.cast[role]
 
     def sentences(self, language: str) -> list[tuple[Say, str]]:
-        """The story as (source, text) pairs; the texts joined are the line, newline and all."""
+        """Return the story as (source, text) pairs; the joined texts are the line, newline included."""
         piece: Piece | None = self.grammar._start[language]
         said: list[tuple[Say, str]] = []
         turn = 0
@@ -307,12 +307,12 @@ class Derivation:
 
 
 def surface(word: Word, language: str, slot: Slot) -> str:
-    """How a word looks in a slot."""
+    """Return the text of a word in a slot."""
     text = word.forms[language][slot.form]
     return text[:1].upper() + text[1:] if slot.capital else text
 
 
 def log_sum(logs: Sequence[float]) -> float:
-    """log of the sum of the exponentials, without underflow; −inf for none."""
+    """Return the log of the sum of the exponentials, without underflow; −inf for none."""
     top = max(logs, default=-math.inf)
     return top if top == -math.inf else top + math.log(math.fsum(math.exp(log - top) for log in logs))

@@ -1,4 +1,4 @@
-"""Small rules of the three grammars: from the dictionary form of a word to the forms that sentences ask for."""
+"""Derive the forms of words that sentences use from dictionary forms, by small rules of the three grammars."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ BANGLA_VOWELS = "অআইঈউঊঋএঐওঔািীুূৃেৈোৌ
 
 
 def word(english: Mapping | str, igbo: Mapping | str, bangla: Mapping | str, weight: float = 1, **facts) -> Word:
-    """A lexicon entry. A bare string is the word's only form; all text is normalised (NFC: one spelling per letter)."""
+    """Return a lexicon entry. A bare string is its only form; text is normalised (NFC: one spelling per letter)."""
     forms = {
         language: {form: unicodedata.normalize("NFC", text) for form, text in given.items()}
         for language, given in zip(LANGUAGES, map(only_form, (english, igbo, bangla)), strict=True)
@@ -23,7 +23,7 @@ def only_form(given: Mapping | str) -> Mapping:
 
 
 def rows(table: str) -> list[list[str]]:
-    """A table typed by hand: one row a line, cells between bars."""
+    """Split a hand-typed table: one row per line, cells between bars."""
     return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
 
 
@@ -44,10 +44,10 @@ def plural(noun: str) -> str:
 
 
 def adjective(text: str, place: str) -> dict[str, str]:
-    """Where an Igbo adjective stands: `pre` before the noun (obere ewu), `near` after it (ewu ojii), or `far`.
+    """Return the forms of an Igbo adjective by its place: `pre` before the noun (obere ewu), `near` after it, or `far`.
 
-    What is `far` is a relative clause and follows numerals and possessors too: ewu atọ na-acha uhie uhie, "three goats
-    that are red".
+    An example of `near` is ewu ojii. A `far` one is a relative clause and follows numerals and possessors too: ewu atọ
+    na-acha uhie uhie, "three goats that are red".
     """
     spaced = f"{text} " if place == "pre" else f" {text}"
     return {"": text, "pre": "", "near": "", "far": ""} | {place: spaced}
@@ -57,5 +57,5 @@ def adjective(text: str, place: str) -> dict[str, str]:
 
 
 def genitive(noun: str) -> str:
-    """র after a vowel, ের after a consonant."""
+    """Append র after a vowel, ের after a consonant."""
     return noun + ("র" if noun[-1] in BANGLA_VOWELS else "ের")

@@ -1,8 +1,8 @@
-"""The words of the stories: one entry a line, English | Igbo | Bangla, and the forms that sentences ask for.
+"""List the words of the stories: one entry per line, English | Igbo | Bangla, and the forms that sentences use.
 
-Igbo is written in the standard (Ọnwụ) orthography, dotted vowels always. Tone is marked as school texts mark it: only
-where the letters alone would be read as another word of these stories (àkwá egg, àkwà bed or bridge, ákwà cloth, ákwá
-crying; ázụ̀ fish and àzụ́ back) and on the low pronoun that turns a statement into a question (ọ̀).
+Igbo is written in the standard (Ọnwụ) orthography, always with dotted vowels. Tone is marked as school texts mark it:
+only where the letters alone would be read as another word of these stories (àkwá egg, àkwà bed or bridge, ákwà cloth,
+ákwá crying; ázụ̀ fish and àzụ́ back) and on the low pronoun that turns a statement into a question (ọ̀).
 
 Bangla is the standard colloquial language (চলিত) as written in Bangladesh. Elders take the respectful verb: মা বললেন,
 ভাই বলল.
@@ -207,7 +207,7 @@ COVERS = nouns(
     """
 )
 
-# One animal or several: {herd.the} {herd.it} {herd.was}. What follows agrees with a noun that may be far away
+# One animal or several: {herd.the} {herd.it} {herd.was}. Later words agree with a noun that may be far away
 
 ONE = {"it": "it", "them": "it", "its": "its", "was": "was"}
 SEVERAL = {"it": "they", "them": "them", "its": "their", "was": "were"}
@@ -230,7 +230,7 @@ HERDS = [
     for many, english in ((False, animal.forms["english"][""]), (True, animal.forms["english"]["s"]))
 ]
 
-# Adjectives: in Igbo {size.pre} {size.near} {size.far} say where they stand (see `languages.adjective`)
+# Adjectives: in Igbo one of {size.pre} {size.near} {size.far} holds the word (see `languages.adjective`)
 
 
 def adjectives(table: str) -> list:
@@ -354,7 +354,7 @@ PLACES = [
 
 
 def spots(table: str) -> list:
-    """Every preposition of the table with every noun of its line."""
+    """Combine every preposition of the table with every noun on its line."""
     return [
         word(
             f"{english} the {noun}",
@@ -385,7 +385,7 @@ INSIDE = spots(
 )
 SPOTS = OUTSIDE + INSIDE
 
-# What people do: {did}, and in Igbo {did.wee}, the form after "wee" (then)
+# Verbs of people: {did}, and in Igbo {did.wee}, the form after "wee" (then)
 
 ACTS = [
     word(english, {"": igbo, "wee": wee}, bangla)
@@ -416,7 +416,7 @@ ACTS = [
 ]
 JOYS = ACTS[:5]
 
-# How someone feels. In Igbo the feeling acts on the person: {state.pre} Ada{state.post}; in Bangla it is the person's
+# Feelings. In Igbo the feeling acts on the person: {state.pre} Ada{state.post}; in Bangla it is the person's
 
 STATES = {
     english: word(english, {"pre": igbo, "post": rest and " " + rest}, bangla)
@@ -438,7 +438,7 @@ STATES = {
     )
 }
 
-# How a thing is: in Igbo {quality} after a noun and {quality.it} with its pronoun, o or ọ by vowel harmony
+# Qualities: in Igbo {quality} after a noun and {quality.it} with its pronoun, o or ọ by vowel harmony
 
 QUALITIES = {
     english: word(english, {"": igbo, "it": f"{pronoun} {igbo}"}, bangla)
@@ -461,7 +461,7 @@ QUALITIES = {
     )
 }
 
-# What animals do, and why: a reason is the animal's (it was thirsty) or the other noun's (it was cold)
+# Verbs of animals, with reasons: a reason is the animal's (it was thirsty) or the other noun's (it was cold)
 
 DEEDS = [
     word(

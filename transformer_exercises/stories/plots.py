@@ -1,8 +1,8 @@
-"""The stories: a table of roles, and plots whose sentences are patterns in English, Igbo and Bangla, in step.
+"""Declare the stories: a table of roles, and plots whose sentences are parallel patterns in English, Igbo and Bangla.
 
-`say` is a sentence that can be understood alone; `more` leans on what was said before. A slot {who.his} is a form of a
-role's word (see the lexicon). In Igbo, [size colour thing] is a noun with its adjectives, each in its place, and
-[size colour thing|ya] puts "ya" where a possessor, a numeral or "ahụ" stands.
+`say` makes a sentence that can be understood alone; `more` makes one that depends on the sentences before it. A slot
+{who.his} is a form of a role's word (see the lexicon). In Igbo, [size colour thing] is a noun with its adjectives, each
+in its place, and [size colour thing|ya] puts "ya" in the place of a possessor, a numeral or "ahụ".
 """
 
 import re
@@ -127,7 +127,7 @@ ROLES = {
     "number": one_of(NUMBERS),
     "number2": one_of(NUMBERS),
     "number3": one_of(NUMBERS),
-    # A race: who comes in when
+    # A race: the order of arrival
     "first": Role(lambda *runners: runners, ("who", "friend", "third", "fourth")),
     "second": Role(
         lambda first, *runners: [one for one in runners if one is not first],
@@ -148,17 +148,17 @@ ROLES = {
 
 
 def say(english: str, igbo: str, bangla: str) -> Say:
-    """A sentence that needs no other to be understood."""
+    """Return a sentence that can be understood alone."""
     return Say((english, re.sub(r"\[([^]|]+)(\|[^]]*)?\]", in_order, igbo), bangla))
 
 
 def more(english: str, igbo: str, bangla: str) -> Say:
-    """A sentence that leans on the ones before it."""
+    """Return a sentence that depends on the sentences before it."""
     return Say(say(english, igbo, bangla).patterns, alone=False)
 
 
 def in_order(phrase: re.Match) -> str:
-    """[size colour thing|ya] -> {size.pre}{colour.pre}{thing}{size.near}{colour.near} ya{size.far}{colour.far}"""
+    """Expand [size colour thing|ya]: {size.pre}{colour.pre}{thing}{size.near}{colour.near} ya{size.far}{colour.far}"""
     *adjectives, noun = phrase.group(1).split()
     inner = (phrase.group(2) or "|")[1:]
     pre, near, far = ("".join(f"{{{name}.{place}}}" for name in adjectives) for place in ("pre", "near", "far"))
@@ -167,7 +167,7 @@ def in_order(phrase: re.Match) -> str:
 
 
 def then(*ways: Node | tuple[Node, ...]) -> Either:
-    """One of these sentences (or tuples of sentences), each as likely as the others."""
+    """Return a choice of these sentences (or tuples of sentences), all equally likely."""
     return either(*((1, *(node if isinstance(node, tuple) else (node,))) for node in ways))
 
 
@@ -260,7 +260,7 @@ LOST = (
 
 
 def again(node: Node) -> Node:
-    """The same about a second animal: {herd}, {deed} … become {herd2}, {deed2} …"""
+    """Return the same node about a second animal: {herd}, {deed} … become {herd2}, {deed2} …"""
     if isinstance(node, Say):
         patterns = (re.sub(r"\{(herd|deed|why|quality|noun)\b", r"{\g<1>2", p, flags=re.I) for p in node.patterns)
         return Say(tuple(patterns), node.alone)
@@ -1040,7 +1040,7 @@ PARTY = (
     ),
 )
 
-# How often each is told
+# The weight of each plot
 PLOTS = (
     (1, LOST),
     (5, BECAUSE),

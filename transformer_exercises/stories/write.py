@@ -1,4 +1,4 @@
-"""The files that the corpus puts into the assignments' folders, so that a student's notebook just reads a text."""
+"""Write the corpus's files into the assignments' folders, so that a student's notebook just reads a text."""
 
 import json
 from collections.abc import Callable
@@ -17,13 +17,13 @@ def text(language: str, part: str, characters: int) -> str:
 
 @cache
 def floor(language: str, part: str, characters: int) -> dict:
-    """How long the text is and the best loss that any model of characters can expect on it, in nats per character."""
+    """Return a text's length and the best loss that a character model can expect on it, in nats per character."""
     story = text(language, part, characters)
     return {"characters": len(story), "floor": true_nll(story, language) / len(story)}
 
 
 def stories(language: str = "english", train: int = 300_000, validation: int = 30_000) -> dict[str, Callable[[], str]]:
-    """stories.txt, stories-validation.txt and stories.json, each as a recipe; 0 characters for none."""
+    """Return recipes for stories.txt, stories-validation.txt and stories.json; size 0 leaves a text out."""
     name = "stories" if language == "english" else f"stories-{language}"
     sizes = {part: size for part, size in (("train", train), ("validation", validation)) if size}
     files = {
@@ -38,7 +38,7 @@ def stories(language: str = "english", train: int = 300_000, validation: int = 3
 
 
 def sentences(rows: int) -> dict[str, Callable[[], str]]:
-    """stories-parallel.tsv: the same sentence in every language on each line."""
+    """Return a recipe for stories-parallel.tsv: the same sentence in every language on each line."""
     return {
         "stories-parallel.tsv": lambda: "".join(
             "\t".join(row) + "\n" for row in [LANGUAGES, *parallel(rows, seed=SEEDS["parallel"])]
@@ -46,7 +46,7 @@ def sentences(rows: int) -> dict[str, Callable[[], str]]:
     }
 
 
-# Which assignment reads what
+# Files that each assignment reads
 ASSIGNMENTS: dict[str, dict[str, Callable[[], str]]] = {
     "01": stories(),
     "02": stories() | stories("igbo", 100_000, 0) | stories("bangla", 100_000, 0) | sentences(200),
@@ -57,7 +57,7 @@ ASSIGNMENTS: dict[str, dict[str, Callable[[], str]]] = {
 
 
 def write(solutions: Path = Path("solutions")) -> list[Path]:
-    """Write each assignment's files into its folder, if it has one; return what was written."""
+    """Write each assignment's files into its folder, if it has one, and return their paths."""
     written = []
     for number, files in ASSIGNMENTS.items():
         for folder in sorted(solutions.glob(f"{number}-*/")):
