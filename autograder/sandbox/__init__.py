@@ -1,1 +1,1 @@
-"""Running a student's notebook: forked from a warm process, one cell at a time, thrown away afterwards."""
+"""Run a student's notebook in a child forked from a warm process, one cell at a time; the child is discarded after."""

@@ -1,11 +1,11 @@
 """The cage that a forked child enters before any student code runs. Linux only; pure Python, no helper program.
 
-`detach` gives the next fork its own process namespace (and, without root, a user namespace); `enter` does the rest in
+`detach` gives the next fork its own process namespace (and, without root, a user namespace). `enter` does the rest in
 that fork: an empty file system into which only the interpreter and the system's libraries are mounted, read-only; a
-private scratch of limited size; no network; no other processes; no privileges; limits; kernel filters. There is no way
-back.
+private scratch directory of limited size; no network; no other processes; no privileges; resource limits; kernel
+filters. A process cannot leave its cage.
 
-Binary formats and numbers are the kernel's, from its headers.
+Binary formats and numbers come from the kernel's headers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .filters import libc
 HOME = "/home/student"  # the scratch directory, where the notebook runs
 WRITABLE = (HOME, "/tmp", "/dev/shm")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-INODES = 20_000  # files that one notebook may make in each writable place
+INODES = 20_000  # files that one notebook may create in each writable directory
 MAX_FILE = 64 * 2**20  # larger files of a submission are not copied in
 OPEN_FILES = 512
 
@@ -64,12 +64,12 @@ MOUNT_SETATTR = 442
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_SET_CHILD_SUBREAPER = 1, 4, 24, 47, 36
 KEYCTL = {"x86_64": 250, "aarch64": 219}
 
-FIRST_UID = 0x70000000  # a range that no distribution gives away; one user for each cage
-SMALL_UID = 61184  # where a container maps few users
+FIRST_UID = 0x70000000  # start of a range that no distribution assigns; each cage gets its own user
+SMALL_UID = 61184  # start of the range used in containers that map few users
 
 
 class NoCage(Exception):
-    """This machine has no cage; the message says what is missing."""
+    """Raised when this machine cannot make a cage; the message says what is missing."""
 
 
 def _check(result: int, what: str) -> int:
@@ -83,9 +83,10 @@ def _check(result: int, what: str) -> int:
 
 
 def detach() -> int:
-    """Give the next fork a process namespace of its own, and return the user that it is to become.
+    """Give the next fork its own process namespace, and return the user id that the fork must take.
 
-    With root's rights that is a user nobody else has; without them it stays the same user, in a user namespace.
+    For root, that is an unused user id. For anyone else it is the same user, in a new user namespace.
+    Raise NoCage if the system is not Linux, and OSError if the kernel refuses the namespaces.
     """
     if not sys.platform.startswith("linux"):
         raise NoCage("cages are made of parts of the Linux kernel")
@@ -94,7 +95,7 @@ def detach() -> int:
         try:
             _check(libc.unshare(CLONE_NEWPID), "unshare")
             return _unused_user()
-        except PermissionError:  # a container's root: go on as an ordinary user
+        except PermissionError:  # root in a container: continue as an ordinary user
             uid = gid = _unused_user()
             _become(uid)
     _check(libc.unshare(CLONE_NEWUSER | CLONE_NEWPID), "unshare")
@@ -105,7 +106,7 @@ def detach() -> int:
 
 
 def _unused_user() -> int:
-    """A user id of this process's own: its limit on processes then counts nobody else's."""
+    """Return a user id that only this process uses, so that its process limit counts no other user's processes."""
     wanted = FIRST_UID + os.getpid()
     mapped = [tuple(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
     if any(first <= wanted < first + count for first, _, count in mapped):
@@ -117,24 +118,24 @@ def _become(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
-    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # its own /proc/self stays its own
+    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else /proc/self would belong to root
 
 
 # --- in the child -----------------------------------------------------------------------------------------------------
 
 
 def enter(uid: int, limits: dict, files: str | None = None, private: Sequence[str] = ()) -> None:
-    """Lock this process, the first of its namespace, in for good. Raises OSError if any part of it fails.
+    """Lock this process, the first of its namespace, in for good. Raise OSError if any step fails.
 
-    The files in the folder `files` are copied in; `private` folders are hidden where they lie inside what is shown.
+    Copy the files of the folder `files` into the cage. Hide `private` folders that lie inside visible ones.
     """
     libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
-    inherited = address_space()  # inside there may be no /proc to read it from
-    with contextlib.suppress(OSError):  # if the machine runs out of memory after all, this is who goes
+    inherited = address_space()  # read now: the cage may have no /proc
+    with contextlib.suppress(OSError):  # if the machine runs out of memory, the kernel kills this process first
         Path("/proc/self/oom_score_adj").write_text("1000")
     _check(libc.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP), "unshare")
     socket.sethostname("notebook")
-    with contextlib.suppress(KeyError):  # the instructor's keyring stays outside
+    with contextlib.suppress(KeyError):  # join a new keyring, so that the instructor's stays out of reach
         libc.syscall(KEYCTL[platform.machine()], 1, None)
     _build_root(uid, limits["disk"], files, tuple(private))
     limit_resources(limits, inherited)
@@ -151,7 +152,7 @@ def _mount(source: str, target: str, kind: str | None, flags: int, data: str = "
 
 
 def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]) -> None:
-    """Pivot into a new root that holds nothing but what is named here."""
+    """Pivot into a new root that holds only the files and folders named here."""
     owner = f"uid={uid},gid={uid if os.geteuid() == 0 else os.getegid()}"
     paths, masks = visible(), hidden(private)
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
@@ -175,12 +176,12 @@ def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]
     for device in DEVICES:
         _touch("/new" + device)
         _mount("/old" + device, "/new" + device, None, MS_BIND)
-        _restrict("/new" + device, MS_RDONLY | MS_NOSUID | MS_NOEXEC)  # they can be written to; their times stay
+        _restrict("/new" + device, MS_RDONLY | MS_NOSUID | MS_NOEXEC)  # still writable; their timestamps cannot change
     _write_etc("/new/etc", uid)
     for name, goal in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(goal, f"/new/dev/{name}")
     os.mkdir("/new/proc")
-    with contextlib.suppress(PermissionError):  # refused inside some containers: then there is none
+    with contextlib.suppress(PermissionError):  # some containers refuse; then the cage has no /proc
         _mount("proc", "/new/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     if files is not None:
         copy_files("/old" + os.path.realpath(files), "/new" + HOME, uid)
@@ -193,7 +194,7 @@ def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]
 
 
 def _expose(source: str, target: str) -> None:
-    """Show a file or folder of the old root, read-only, at the same place of the new one."""
+    """Mount the file or folder `source` of the old root, read-only, at `target` in the new one."""
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
     else:
@@ -203,7 +204,7 @@ def _expose(source: str, target: str) -> None:
 
 
 def _restrict(target: str, flags: int) -> None:
-    """Add these flags to a mount and to what is mounted below it."""
+    """Add these flags to a mount and to all mounts below it."""
     attributes = struct.pack("QQQQ", flags, 0, 0, 0)
     if libc.syscall(MOUNT_SETATTR, AT_FDCWD, os.fsencode(target), AT_RECURSIVE, attributes, ctypes.c_size_t(32)) < 0:
         kept = os.statvfs(target).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)  # before Linux 5.12
@@ -230,7 +231,7 @@ def _write_etc(folder: str, uid: int) -> None:
 
 @functools.cache
 def visible() -> tuple[tuple[str, str], ...]:
-    """What is shown inside, as (place inside, real path), parents first: the interpreter, its packages, the system."""
+    """Return the interpreter, its packages and the system's files, as (path in the cage, real path), parents first."""
     named = dict.fromkeys([*SYSTEM, sys.base_prefix, sys.prefix])
     for path in (sys.base_prefix, sys.prefix):
         named[os.path.realpath(path)] = None
@@ -245,7 +246,7 @@ def visible() -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def hidden(private: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return those of the `private` folders that lie inside what is shown."""
+    """Return the `private` folders that lie inside visible ones and hold none of those."""
     wishes = [*map(os.path.realpath, private)]
     tops = [top for top, _ in visible()]
     inside = [wish for wish in wishes if any(wish.startswith(top + "/") for top in tops)]
@@ -253,7 +254,7 @@ def hidden(private: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 
 def submitted_files(folder: str) -> Iterator[str]:
-    """The files that were handed in with a notebook, relative to their folder: no notebooks, no links, nothing huge."""
+    """Yield the paths, relative to `folder`, of a submission's files: no notebooks, links, or files over MAX_FILE."""
     for parent, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
@@ -265,7 +266,7 @@ def submitted_files(folder: str) -> Iterator[str]:
 
 
 def copy_files(source: str, target: str, uid: int | None = None) -> None:
-    """Copy a submission's files; what does not fit is left out."""
+    """Copy a submission's files to `target` and give them to `uid`. Leave out files that do not fit."""
     for name in submitted_files(source):
         goal = os.path.join(target, name)
         parent = target
@@ -294,24 +295,24 @@ def _give(path: str, uid: int | None) -> None:
 
 
 def address_space() -> int:
-    """Return how many bytes this process has mapped, used or not. 0 where the system does not say: other than Linux."""
+    """Return how many bytes this process has mapped, used or not; 0 on systems other than Linux."""
     with contextlib.suppress(OSError):
         return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     return 0
 
 
 def limit_resources(limits: dict, inherited: int) -> None:
-    """Limits for each process. Memory first: a clean MemoryError is kinder than the watchdog.
+    """Set the resource limits of each process. Memory comes first: a MemoryError is kinder than a kill by the monitor.
 
-    What a notebook may map is counted beyond what it has `inherited` from the template: a torch for GPUs alone maps
-    several gigabytes, hardly any of which it uses.
+    The memory limit is added to the `inherited` bytes that the template has mapped: a GPU build of torch alone maps
+    several gigabytes and uses hardly any of them.
     """
     for kind, value in (
         (resource.RLIMIT_AS, inherited + limits["memory"]),
         (resource.RLIMIT_FSIZE, limits["file"]),
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_NOFILE, OPEN_FILES),
-        (resource.RLIMIT_CPU, int(limits["notebook"] + limits["cell"]) * 4),  # a backstop: the monitor is first
+        (resource.RLIMIT_CPU, int(limits["notebook"] + limits["cell"]) * 4),  # a backstop: the monitor acts earlier
         (resource.RLIMIT_CORE, 0),
     ):
         hard = resource.getrlimit(kind)[1]
@@ -320,7 +321,7 @@ def limit_resources(limits: dict, inherited: int) -> None:
 
 
 def _drop_privileges(uid: int) -> None:
-    """No capability is left, nor any way to one."""
+    """Drop every capability and every way to regain one."""
     for capability in range(64):
         if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break  # past the last one that the kernel knows
@@ -330,4 +331,4 @@ def _drop_privileges(uid: int) -> None:
     header, nothing = struct.pack("Ii", 0x20080522, 0), bytes(24)
     _check(libc.capset(header, nothing), "capset")
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
-    libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)  # a change of user clears it
+    libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)  # set again: a change of user clears it

@@ -1,4 +1,4 @@
-"""The environment variables of the template and of notebooks: next to nothing of the grader's."""
+"""Environment variables of the template and of notebooks. Almost none of the grader's own are passed on."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ FIXED = {
 
 
 def of_template() -> dict[str, str]:
-    """What the template is started with; it must find Python and this package."""
+    """Return the template's environment variables; with them it finds Python and this package."""
     return {**_kept(("PATH", *FROM_GRADER)), "PYTHONPATH": str(PACKAGE_ROOT), **FIXED}
 
 
 def of_notebook(home: str, temporary: str) -> dict[str, str]:
-    """What a notebook sees, of a template with the environment above: a few that every program needs."""
+    """Return a notebook's environment variables: those of its template that it may see, and a few all programs need."""
     path = dict.fromkeys(
         [*(os.path.join(prefix, "bin") for prefix in (sys.prefix, sys.base_prefix)), "/usr/bin", "/bin"]
     )
@@ -35,7 +35,7 @@ def of_notebook(home: str, temporary: str) -> dict[str, str]:
 
 
 def seen() -> set[str]:
-    """The names of all variables that a notebook may see; its shell adds the last."""
+    """Return the names of all variables that a notebook may see; its shell adds IPYTHONDIR."""
     return {*FROM_GRADER, *FIXED, *of_notebook("", ""), "IPYTHONDIR"}
 
 

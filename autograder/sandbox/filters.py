@@ -1,7 +1,7 @@
 """Kernel filters that a process puts on itself and can never take off: seccomp (system calls) and Landlock (files).
 
-The namespaces of `cage` already leave nothing to reach. These close the kernel's side doors: system calls that no
-notebook needs, and memory that no resource limit counts (memfd, System V shared memory).
+The namespaces of `cage` already isolate a notebook. These filters add a second barrier: they refuse system calls that
+no notebook needs, and memory that no resource limit counts (memfd, System V shared memory).
 """
 
 from __future__ import annotations
@@ -80,38 +80,38 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "msgctl": (71, 187),
     "mq_open": (240, 180),
     "mq_unlink": (241, 181),
-    # what tells of other processes by way of files that all of them see
+    # reveals other processes through files that all notebooks see
     "inotify_init": (253, None),
     "inotify_init1": (294, 26),
     "inotify_add_watch": (254, 27),
     "fanotify_mark": (301, 263),
     "mincore": (27, 232),
-    "preadv2": (327, 286),  # it can say what is cached; the C library then does without
+    "preadv2": (327, 286),  # reveals which pages are cached; the C library falls back to other calls
     "pwritev2": (328, 287),
 }
-# Success without any effect, as on a file system without locks: files that all notebooks see carry nothing from one to
-# another, and programs that lock their own files go on.
+# These calls return success and do nothing, as on a file system without locks. So notebooks cannot signal to each other
+# through files that all of them see, and programs that lock their own files still work.
 IDLE = {"flock": (73, 32), "fadvise64": (221, 223), "readahead": (187, 213)}
 FCNTL = (72, 25)
-# Of fcntl's commands only these: duplicate, flags, owner, size of pipes. The commands that set locks do nothing. Not
-# among them: asking for locks, leases, notes of changes, hints that stay with a file.
+# The only fcntl commands allowed: duplicate, flags, owner, size of pipes. Commands that set locks return success and do
+# nothing. All others fail: queries of locks, leases, change notifications, hints that stay with a file.
 FCNTL_ALLOWED = (0, 1, 2, 3, 4, 8, 9, 15, 16, 1030, 1031, 1032)
 FCNTL_IDLE = (6, 7, 37, 38)
-# Since Linux 5.1 all machines number new system calls alike. Of those only these are let through, so that what the next
-# kernel adds is closed until somebody looks at it: process descriptors, close_range, openat2, faccessat2, epoll_pwait2,
-# futexes, fchmodat2, map_shadow_stack, mseal.
+# Since Linux 5.1 new system calls have the same number on all machines. Only these are allowed: process descriptors,
+# close_range, openat2, faccessat2, epoll_pwait2, futexes, fchmodat2, map_shadow_stack, mseal. Calls of later kernels
+# stay refused until somebody reviews them.
 FIRST_NEW = (335, 295)
 NEW_ALLOWED = (424, 434, 436, 437, 439, 441, 449, 452, 453, 454, 455, 456, 462)
 SOCKETS = {"socket": (41, 198), "socketpair": (53, 199)}
 CLONE, CLONE3 = (56, 220), (435, 435)
-MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, and the kernel's name of the machine
+MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, and the kernel's machine number
 
 NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # instructions of classic BPF
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 
-Line = tuple[int, int, int, int]  # of a program of classic BPF: code, steps if true, steps if not, value
+Line = tuple[int, int, int, int]  # a classic BPF instruction: code, jump if true, jump if false, value
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 FS_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read files, list folders
@@ -121,13 +121,13 @@ FS_REFER, FS_TRUNCATE = 1 << 13, 1 << 14  # since ABI 2 and 3
 
 
 def no_new_privileges() -> None:
-    """No program that is started from here on gains anything by being set-uid."""
+    """Stop set-uid programs from giving this process or its children privileges. Raise OSError on failure."""
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
 
 
 def seccomp() -> None:
-    """Refuse the system calls above, those that are newer, new namespaces, and every socket that is not a Unix one."""
+    """Refuse DENIED system calls, newer ones, new namespaces, and all but Unix sockets. Raise OSError on failure."""
     column, machine = MACHINES[platform.machine()]
     program = _program(column, machine)
     code = ctypes.create_string_buffer(program, len(program))
@@ -143,7 +143,7 @@ def _program(column: int, machine: int) -> bytes:
     number, argument = (LOAD, 0, 0, 0), (LOAD, 0, 0, 16)
     lines = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, machine), (RETURN, 0, 0, KILL), number]
     lines += [(AT_LEAST, 0, 1, 0x40000000), fail(errno.ENOSYS)]  # the x32 calls of x86_64
-    lines += [(EQUAL, 0, 1, CLONE3[column]), fail(errno.ENOSYS)]  # its flags are out of sight: the C library uses clone
+    lines += [(EQUAL, 0, 1, CLONE3[column]), fail(errno.ENOSYS)]  # no filter sees its flags: the C library uses clone
     lines += [(EQUAL, 0, 4, CLONE[column]), argument, (ANY_BIT, 0, 1, NEW_NAMESPACES), fail(errno.EPERM)]
     lines += [(RETURN, 0, 0, ALLOW)]
     for call in SOCKETS.values():
@@ -175,14 +175,15 @@ def _fcntl(call: int, argument: int, fail: Callable[[int], Line]) -> list[Line]:
 
 
 def landlock_version() -> int:
-    """The version of Landlock's interface that the kernel speaks; 0 without Landlock."""
+    """Return the version of Landlock that the kernel supports; 0 without Landlock."""
     return max(libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)), 0)
 
 
 def landlock(writable: Sequence[str], devices: Iterable[str] = ()) -> int:
-    """Allow writing only below `writable` and to `devices`. What can be read, the file system's root decides.
+    """Allow writes only below `writable` and to `devices`, and return Landlock's version. Reads stay as they are.
 
-    No TCP, no signals and no abstract sockets to the outside, as far as the kernel knows how. Returns its version.
+    Also refuse TCP, and signals and abstract sockets to other processes, where the kernel's version supports it.
+    Raise OSError if the kernel refuses the rules.
     """
     version = landlock_version()
     if not version:

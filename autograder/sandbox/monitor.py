@@ -1,7 +1,7 @@
-"""The monitor of a notebook: stands outside its cage, and ends everything in it when told to or when it takes too much.
+"""The monitor of a notebook runs outside its cage, and ends its processes on request or when they exceed a limit.
 
-The trusted side holds a leash, one end of a socket. "I" on it interrupts the running cell; when it closes, for whatever
-reason, the notebook's processes die.
+The trusted side holds one end of a socket, the leash. Writing "I" to it interrupts the running cell. When it closes,
+for whatever reason, the monitor kills the notebook's processes.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ import sys
 import time
 
 INTERRUPT = b"I"
-# Of a process's status, and of its smaps_rollup since Linux 5.3: memory that is no cached file, swapped out or not.
+# Fields of a process's status, and of its smaps_rollup (since Linux 5.3), that count memory, swapped out or not, other
+# than cached files.
 RESIDENT, PROPORTIONAL = ("RssAnon:", "RssShmem:", "VmSwap:"), ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
-EVERY = 0.05  # seconds between two looks
+EVERY = 0.05  # seconds between two checks
 LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def die_with_the_grader(control: int) -> None:
-    """The kernel ends this process when the one that started it has gone; if it already has, this is the end.
+    """Have the kernel kill this process when the grader that started it ends; exit at once if it has ended already.
 
-    To the kernel that is the thread that started it. Should only the thread go, the next notebook gets a new template.
+    The kernel watches the thread that started this process. If only that thread ends, the next notebook gets a new
+    template.
     """
     if not LINUX:
         return
@@ -37,13 +39,13 @@ def die_with_the_grader(control: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Without a process namespace: processes whose parent has gone become children of this one, not of the system's."""
+    """Make orphaned processes children of this one, not of the system's init. Needed without a process namespace."""
     if LINUX:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def watch(child: int, leash: socket.socket, limits: dict, caged: bool) -> None:
-    """Stay until the child has gone; then end what it left behind."""
+    """Wait until the child ends or exceeds a limit, then kill all its processes. Send the exceeded limit on `leash`."""
     reason = _wait(child, leash, limits)
     if reason:
         with contextlib.suppress(OSError):
@@ -58,11 +60,14 @@ def watch(child: int, leash: socket.socket, limits: dict, caged: bool) -> None:
 
 
 def _wait(child: int, leash: socket.socket, limits: dict) -> str:
-    """Why the end has come: "" when the child went by itself or the trusted side let go of it."""
+    """Wait for the end, and return "memory" or "time" for an exceeded limit.
+
+    Return "" when the child ended by itself or the trusted side closed the leash.
+    """
     poll = select.poll()
     poll.register(leash, select.POLLIN)
     end = time.monotonic() + 4 * (limits["notebook"] + limits["cell"])
-    inherited = _kilobytes("/proc/self/status", RESIDENT) * 1024  # this process is a fork of the template and no more
+    inherited = _kilobytes("/proc/self/status", RESIDENT) * 1024  # the template's: this process is a plain fork of it
     while time.monotonic() < end:
         if poll.poll(EVERY * 1000):
             try:
@@ -81,14 +86,14 @@ def _wait(child: int, leash: socket.socket, limits: dict) -> str:
 
 
 def _has_ended(child: int) -> bool:
-    """Whether it has; it stays a zombie until the end, so that its number is nobody else's."""
+    """Return True if the child has ended. Leave it a zombie, so that the system does not reuse its process id."""
     with contextlib.suppress(ChildProcessError):
         return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     return True
 
 
 def tree(root: int) -> list[int]:
-    """A process and all its descendants."""
+    """Return the ids of a process and all its descendants."""
     found, todo = [], [root]
     while todo:
         pid = todo.pop()
@@ -101,9 +106,10 @@ def tree(root: int) -> list[int]:
 
 
 def memory(root: int, limit: int) -> int:
-    """Bytes in use by a notebook's processes. Pages that several processes share are shared out once they matter.
+    """Return the bytes in use by the process `root` and its descendants.
 
-    So all that they have from the template is never more than the template holds, however many they are.
+    Above `limit`, count each shared page once, divided among its processes: then pages inherited from the template
+    never add up to more than the template holds, however many processes there are.
     """
     pids = tree(root)
     rough = sum(_kilobytes(f"/proc/{pid}/status", RESIDENT) for pid in pids)
@@ -118,7 +124,7 @@ def _kilobytes(path: str, names: tuple[str, ...]) -> int:
         with open(path) as file:
             return sum(int(line.split()[1]) for line in file if line.startswith(names))
     except (OSError, ValueError):
-        return 0  # it has just ended
+        return 0  # the process has just ended
 
 
 def _kill(pid: int) -> None:
@@ -127,7 +133,7 @@ def _kill(pid: int) -> None:
 
 
 def _kill_tree(child: int) -> None:
-    """Without a cage: stop everything first, so that nothing is born while the rest dies."""
+    """Kill a notebook's processes without a cage. Stop all of them first, so that none forks while others die."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     for number in (signal.SIGSTOP, signal.SIGKILL):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parents[1]
 GROUP = "autograder.courses"
-SETTINGS = "nbgrader_config.py"  # beside a package, it marks a checkout: all of that is private
+SETTINGS = "nbgrader_config.py"  # a folder that holds it beside a package is a checkout: all of it is private
 
 
 @functools.cache

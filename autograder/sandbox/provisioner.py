@@ -1,7 +1,7 @@
-"""Jupyter kernels that start warm and caged: a kernel provisioner, so that every Jupyter client can use them unpatched.
+"""A kernel provisioner for warm, caged Jupyter kernels. Every Jupyter client can use it unpatched.
 
-A kernelspec whose metadata name the provisioner "caged-fork" gets it; so does every kernelspec that names none, with
-`JUPYTER_DEFAULT_PROVISIONER_NAME=caged-fork` in the environment.
+A kernelspec uses it if its metadata name the provisioner "caged-fork", or if they name none and the environment has
+`JUPYTER_DEFAULT_PROVISIONER_NAME=caged-fork`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
 
 
 class CagedProvisioner(KernelProvisionerBase):
-    """Forks kernels from one warm template for each process."""
+    """Fork caged kernels from a warm template; each grader process has one template."""
 
     template: ClassVar[Template | None] = None
     limits: ClassVar[Limits] = Limits()
@@ -80,7 +80,7 @@ class CagedProvisioner(KernelProvisionerBase):
         return self.connection_info
 
     async def poll(self) -> int | None:
-        """None while the kernel lives."""
+        """Return None while the kernel runs, else an exit status."""
         if self.leash is None:
             return 0
         try:
@@ -107,7 +107,7 @@ class CagedProvisioner(KernelProvisionerBase):
     async def kill(self, restart: bool = False) -> None:
         if self.leash is not None:
             with contextlib.suppress(OSError):
-                self.leash.shutdown(socket.SHUT_WR)  # the monitor ends everything, and then closes its end
+                self.leash.shutdown(socket.SHUT_WR)  # the monitor kills all processes, then closes its end
 
     async def terminate(self, restart: bool = False) -> None:
         await self.kill(restart)

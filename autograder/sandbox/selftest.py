@@ -1,4 +1,4 @@
-"""The cage tries itself out before the first notebook: what could a cell really do here?"""
+"""Test the cage before the first notebook: run a cell that tries to break out in every way listed here."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .filters import landlock_version
 from .limits import CellResult, Limits, SandboxError
 from .private import packages
 
-Run = Callable[[str, Limits], CellResult]  # a cell, as the first of a notebook with these limits
+Run = Callable[[str, Limits], CellResult]  # runs a cell as the first of a notebook with these limits
 
-PROCESSES = 8  # that the test notebook may have
+PROCESSES = 8  # limit of the test notebook
 
-# What a cell must not be able to do, and how it is tried. Each is an expression that is true if it succeeded.
+# Actions that a cell must not be able to do. Each has an expression that is true if the action succeeded.
 ATTEMPTS = {
     "read a file of yours": "token in open(secret).read()",
     "read the checks of the exercises": "any(map(os.listdir, filter(os.path.isdir, packages)))",
@@ -96,7 +96,7 @@ HOW = (
 
 
 def prove(run: Run) -> str:
-    """A sentence that says how `run` cages notebooks. Raises SandboxError if the cage does not hold."""
+    """Test the cage and return a sentence on how `run` cages notebooks. Raise SandboxError if it does not hold."""
     if not sys.platform.startswith("linux"):
         raise SandboxError(f"Notebooks cannot be caged: this system is not Linux. {HOW}")
     try:
@@ -114,7 +114,7 @@ def prove(run: Run) -> str:
 
 
 def _tried_out(run: Run) -> list[str]:
-    """What a notebook could do of what it must not."""
+    """Run the test cell and return the names of ATTEMPTS that succeeded. Raise SandboxError if it did not finish."""
     token = f"probe-{os.getpid()}-{os.urandom(6).hex()}"
     limits = replace(Limits(), processes=PROCESSES, cell=10)
     with (
@@ -123,7 +123,7 @@ def _tried_out(run: Run) -> list[str]:
         socket.socket(socket.AF_UNIX) as abstract,
         socket.socket(socket.AF_UNIX) as named,
     ):
-        os.chmod(folder, 0o777)  # only the cage is to stand between the cell and these
+        os.chmod(folder, 0o777)  # file permissions must not protect these: only the cage may
         secret, path = Path(folder, "secret"), os.path.join(folder, "socket")
         secret.write_text(token)
         abstract.bind("\0" + token)
@@ -161,5 +161,8 @@ def _names(folder: Path) -> list[str]:
 
 
 def _leads_to_python(path: Path) -> bool:
-    """The interpreter, or a link to it, may stand in the home folder; the way there is shown, empty but for it."""
+    """Return True if a visible path lies in `path`.
+
+    The interpreter, or a link to it, may lie in the home folder; then the cage shows the folders on the way to it.
+    """
     return any(Path(shown).is_relative_to(way) for shown, _ in visible() for way in (path, path.resolve()))

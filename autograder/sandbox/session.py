@@ -1,4 +1,4 @@
-"""The trusted side: start the template, have notebooks run in its children, and never wait for ever."""
+"""The trusted side: start the template and run notebooks in its children. Every wait has a time limit."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from .limits import CellResult, Limits, SandboxError
 from .monitor import INTERRUPT
 from .private import private_folders
 
-MAX_MESSAGES = 200_000  # of one cell; a loop that displays something each time sends far fewer before it is cut
-MAX_HEADER = 4 * 2**20  # bytes of a reply that are text: numbers come beside it
-MAX_OUTPUTS = 1_000  # of one cell that are kept
-MAX_LOST = 2  # forks that one exercise may kill or stall before the rest of its questions is given up
+MAX_MESSAGES = 200_000  # per cell; a loop that displays something at each step reaches the output limit far earlier
+MAX_HEADER = 4 * 2**20  # bytes of text in a reply; numbers come separately
+MAX_OUTPUTS = 1_000  # outputs kept per cell
+MAX_LOST = 2  # forks that one exercise may kill or stall before its remaining questions are refused
 
 
 class Template:
-    """A running template process. Starts on first use, and again if it has died.
+    """A running template process. It starts on first use, and again if it has died.
 
-    Its children are caged, and the cage is tried out before the first of them; with `caged=False` they are only
-    separate processes. It has imported what every notebook needs, and the modules of `preload`.
+    Its children are caged, and the cage is tested before the first of them; with `caged=False` they are only
+    separate processes. It has imported the modules that every notebook needs and those in `preload`.
     """
 
-    proof: ClassVar[str] = ""  # how this process cages notebooks, once that was tried out
+    proof: ClassVar[str] = ""  # describes the cage, once it was tested
 
     def __init__(self, caged: bool = True, preload: Sequence[str] = ()) -> None:
         self.caged, self.preload = caged, tuple(preload)
@@ -53,10 +53,11 @@ class Template:
         kernel: dict | None = None,
         sockets: Sequence[int] = (),
     ) -> tuple[socket.socket, socket.socket]:
-        """A child that runs a notebook: a connection to it, and the leash of its monitor.
+        """Fork a child that runs a notebook. Return a connection to it, and the leash of its monitor.
 
-        In a cage it gets copies of `files` in a scratch of its own; without one it works in `scratch`. With `kernel`
-        (connection information) it is a Jupyter kernel that listens on `sockets`.
+        A caged child gets copies of `files` in its own scratch directory; one without a cage works in `scratch`. With
+        `kernel` (connection information) it is a Jupyter kernel that listens on `sockets`. Raise SandboxError if the
+        cage does not hold or the template does not answer.
         """
         self.prove()
         paths: dict[str, Any] = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
@@ -82,7 +83,7 @@ class Template:
         raise AssertionError
 
     def prove(self) -> str:
-        """How notebooks are kept in, in words. Raises SandboxError if they should be and are not."""
+        """Return a sentence that says how notebooks are caged. Raise SandboxError if the cage does not hold."""
         if not self.caged:
             return "Notebooks run WITHOUT a cage: students' programs can do whatever you can."
         if not Template.proof:
@@ -95,7 +96,7 @@ class Template:
         return Template.proof
 
     def try_out(self) -> str:
-        """Have a notebook of this template try all ways out. Raises SandboxError if one is open."""
+        """Have a notebook of this template try to break out; describe the cage. Raise SandboxError if it succeeds."""
 
         def run(source: str, limits: Limits) -> CellResult:
             with Session(self, limits=limits) as session:
@@ -142,12 +143,12 @@ class Template:
 
 
 class Session:
-    """A student's notebook in a child process. After "died" the session is over; start another and replay."""
+    """A student's notebook in a child process. After "died" the session is over: start another and rerun the cells."""
 
     def __init__(self, template: Template, files: Path | None = None, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.reason = ""  # why the monitor ended the child, if it did: "memory" or "time"
-        self.busy = 0.0  # seconds that the child was waited for: what is charged to the student
+        self.busy = 0.0  # seconds spent waiting for the child; they count against the student's limit
         self.scratch: Path | None = None
         if not template.caged:
             self.scratch = Path(tempfile.mkdtemp(prefix="notebook-"))
@@ -167,7 +168,7 @@ class Session:
 
     @contextlib.contextmanager
     def charged(self) -> Iterator[None]:
-        """What happens inside is the child's work, not the grader's."""
+        """Count the time of the `with` block as the child's work, not the grader's."""
         started = time.monotonic()
         try:
             yield
@@ -175,7 +176,7 @@ class Session:
             self.busy += time.monotonic() - started
 
     def run(self, source: str, limit: float | None = None) -> CellResult:
-        """Run one cell; it is interrupted at its time limit and killed soon after."""
+        """Run one cell and return its result. Interrupt it at its time limit (seconds), and kill it soon after."""
         with self.charged():
             return self._run(source, limit)
 
@@ -221,19 +222,22 @@ class Session:
         return result
 
     def responds(self) -> bool:
-        """Whether the child still listens; if not, it is ended."""
+        """Return True if the child answers; kill it if it does not."""
         if self.alive:
             try:
                 self._channel.sock.settimeout(self.limits.grace)
                 self._channel.send({"do": "ping"})
                 while not self._channel.receive(time.monotonic() + self.limits.grace).tree.get("pong"):
-                    pass  # what a thread of the student's printed in the meantime
+                    pass  # output that a student's thread printed meanwhile
             except (OSError, EOFError, WireError, AttributeError):
                 self.kill()
         return self.alive
 
     def peek(self, name: str) -> dict:
-        """What is bound to a name: {"peek": "plain", "value": …}, "missing", or "other": only a fork can tell what."""
+        """Return the value of a name: {"peek": "plain", "value": …}, {"peek": "missing"}, or {"peek": "other"}.
+
+        An "other" value is no plain data; only a fork can examine it. A child that does not answer is killed.
+        """
         try:
             with self.charged():
                 self._channel.send({"do": "peek", "name": name})
@@ -247,7 +251,10 @@ class Session:
 
     @contextlib.contextmanager
     def questions(self) -> Iterator[Callable[[Packet], Packet]]:
-        """A fork of the child that answers the judge. If a question kills or stalls it, the next asks a new fork."""
+        """Yield a function that puts the judge's questions to a fork of the child.
+
+        If a question kills or stalls the fork, the next question goes to a new one.
+        """
         line = _Questions(self)
         try:
             yield line.ask
@@ -264,12 +271,12 @@ class Session:
         return Replies(mine)
 
     def interrupt(self) -> None:
-        """Interrupt the cell that runs."""
+        """Interrupt the running cell."""
         with contextlib.suppress(OSError):
             self._leash.send(INTERRUPT)
 
     def kill(self) -> None:
-        """End the child and everything it started: its monitor does that when the trusted side lets go of the leash."""
+        """End the child and everything it started. Its monitor does that when the trusted side closes the leash."""
         if self.alive:
             self.alive = False
             self._channel.close()
@@ -280,9 +287,9 @@ class Session:
                 self._leash.shutdown(socket.SHUT_WR)
 
     def end(self, patience: float = 10.0) -> bool:
-        """End it and wait until nothing of it is left. Whether that was so before the patience ran out.
+        """End the child and wait, at most `patience` seconds, until no process of it is left. Return True if none is.
 
-        The monitor goes last, and nobody else holds the other end of the leash.
+        The monitor ends last, and no other process holds its end of the leash.
         """
         self.kill()
         until = time.monotonic() + patience
@@ -308,7 +315,7 @@ class Session:
 
 
 class Heard(Channel):
-    """What a child says. The collector rests meanwhile: every few thousand lists it would walk over all of torch."""
+    """A channel from a child. It pauses garbage collection: it walks over all of torch every few thousand lists."""
 
     def receive(self, deadline: float | None = None) -> Packet:
         rested = gc.isenabled()
@@ -321,7 +328,7 @@ class Heard(Channel):
 
 
 class Replies(Heard):
-    """A channel whose messages are mostly tensors: what is read as JSON has a bound of its own."""
+    """A channel whose messages are mostly tensors; its JSON text has a smaller limit."""
 
     _at_start = False
 
@@ -338,15 +345,15 @@ class Replies(Heard):
 
 
 class _Questions:
-    """Asks forks of a session, one after the other."""
+    """The judge's questions to forks of a session, one fork at a time."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.channel: Channel | None = None
-        self.setup: list[Packet] = []  # requests that a new fork must hear first
-        self.asked = float("inf")  # when the last question left; a fork that fails before it was not slow but dead
+        self.setup: list[Packet] = []  # requests to send to a new fork first
+        self.asked = float("inf")  # when the last question was sent; a fork that fails before has died, not stalled
         self.lost = 0
-        self.refusal: dict | None = None  # said to every further question, once too many forks were lost
+        self.refusal: dict | None = None  # the reply to every further question, once too many forks were lost
 
     def ask(self, packet: Packet) -> Packet:
         if self.refusal is not None:

@@ -1,7 +1,7 @@
-"""The warm template: imports once what notebooks import, then forks a child for each notebook.
+"""The warm template imports the modules that notebooks need once, then forks a child for each notebook.
 
-Run as `python -m autograder.sandbox.template FD [MODULE...]`, with one end of a socketpair as FD. It holds no secrets:
-children inherit its memory. It stays single-threaded, since threads do not survive a fork.
+Run as `python -m autograder.sandbox.template FD [MODULE...]`, with one end of a socketpair as FD. It holds no secrets,
+since children inherit its memory. It stays single-threaded, since threads do not survive a fork.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import time
 
 from . import monitor
 
-if __name__ == "__main__":  # the other imports take seconds, and the grader may die in them
+if __name__ == "__main__":  # first: the other imports take seconds, and the grader may die meanwhile
     monitor.die_with_the_grader(int(sys.argv[1]))
 
 from ..untrusted.wire import Channel
 from . import cage, environment
 
-# What every notebook needs, whatever the course. What the course's notebooks import comes with the command.
+# Modules that notebooks of every course need. Those of one course are named on the command line.
 PRELOADED = (
     *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "torch"),
     *("torch.utils._python_dispatch", "torch._subclasses.schema_check_mode", "autograder.untrusted.shell"),
@@ -32,20 +32,20 @@ PRELOADED = (
 
 
 def warm_up(more: list[str]) -> None:
-    """Import what notebooks import, and what those imports put off until first use."""
+    """Import the modules that notebooks use, and trigger the imports that those delay until first use."""
     for name in (*PRELOADED, *more):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     import torch
 
     torch.set_num_threads(1)
-    torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # pulls in a second and a half of lazy imports
+    torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
     from matplotlib_inline.backend_inline import configure_inline_support
 
     from ..untrusted.warm_up import rehearse
 
     rehearse()
-    vars(configure_inline_support).pop("current_backend", None)  # a process's first shell gets figures as PNG: not this
+    vars(configure_inline_support).pop("current_backend", None)  # else the notebook's shell would not set PNG figures
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
     channel = Channel(control)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then closes the connection
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
-    gc.disable()  # it would walk over half a million new objects, all of which stay, again and again
+    gc.disable()  # it would walk again and again over half a million new objects, all of which stay
     warm_up(sys.argv[2:])
     gc.enable()
     gc.collect()
@@ -77,9 +77,9 @@ def main() -> None:
 
 
 def _become_monitor(request: dict, fds: list[int]) -> None:
-    """Fork the notebook's own process, caged, and watch it.
+    """Fork the notebook's process, caged if the request says so, and watch it.
 
-    `fds` are its control socket, the monitor's leash, and for a kernel its five sockets.
+    `fds` are its control socket, the monitor's leash, and a kernel's five sockets.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _close_all_but(fds)
@@ -127,7 +127,7 @@ def _become_notebook(request: dict, control: socket.socket, uid: int, fds: list[
 
 
 def _close_all_but(kept: list[int]) -> None:
-    """A process of a notebook holds no descriptor of the template's."""
+    """Close the template's file descriptors except `kept`, and point the standard streams to the null device."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -139,7 +139,7 @@ def _close_all_but(kept: list[int]) -> None:
 
 
 def _set_environment(home: str, temporary: str) -> None:
-    """The notebook's variables, its paths, and none of the grader's."""
+    """Set the notebook's environment variables and import path, and keep none of the grader's."""
     variables = environment.of_notebook(home, temporary)
     os.environ.clear()
     os.environ.update(variables)
