@@ -315,7 +315,7 @@ class Session:
 
 
 class Heard(Channel):
-    """A channel from a child. It pauses garbage collection: it walks over all of torch every few thousand lists."""
+    """A child's channel. It pauses the garbage collector, which walks over all of torch every few thousand lists."""
 
     def receive(self, deadline: float | None = None) -> Packet:
         rested = gc.isenabled()
