@@ -1,10 +1,10 @@
-"""Questions with working versions in the place of a student's other exercises, and why those versions stay unknown.
+"""Judge an exercise again with working versions of the student's other exercises, without leaking those versions.
 
-Whoever is asked such a question can read the working versions, and no wall between two processes of one machine is
-without cracks: locks on files, counters, what is cached, the time that things take. So nothing is left to be gained by
-it. Such questions come last, when the notebook's own process has gone; they are asked in one process after the other;
-and each sees working versions of those exercises only whose marks are settled. What one may tell the next is of no use
-to it. What they say in words does not reach the feedback page unless it was said without the working versions too.
+Student code in such a rerun can read the working versions, and two processes on one machine can always leak something
+to each other: by file locks, counters, caches, timings. So the order of reruns makes a leak useless. They come last,
+when the notebook's own process has ended. They run in one process after the other. Each gets working versions only of
+exercises whose marks are final, so nothing it passes on helps the next. Texts that a rerun sends do not reach the
+feedback page unless the student's process also sent them without the working versions.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from nbformat import NotebookNode
 from ...judge.mark import Verdict
 from ...untrusted.wire import Packet, WireError, decode
 
-MAX_UNHEARD = 4  # characters: shorter texts tell nothing
+MAX_UNHEARD = 4  # characters: texts up to this length reveal nothing
 LEFT_OUT = "…"
 
 
 @dataclass(frozen=True)
 class Postponed:
-    """An exercise that is to be asked about again: its test cell, where that stands, what the answer builds on."""
+    """An exercise to judge again: its test cell, that cell's index, and the exercises that the answer uses."""
 
     cell: NotebookNode
     name: str
@@ -36,21 +36,21 @@ class Postponed:
 
 
 def next_of(postponed: list[Postponed]) -> Postponed:
-    """The first that builds on none of the others; the first of all if they go round in a circle."""
+    """Return the first exercise that uses none of the others; the first of all if they form a circle."""
     names = {one.name for one in postponed}
     return next((one for one in postponed if not one.needs & (names - {one.name})), postponed[0])
 
 
 @dataclass
 class Hearing:
-    """A line to a student's process, and the texts of its own making that came over it."""
+    """A connection to a student's process, and the texts written by the student's code that came over it."""
 
     line: Callable[[Packet], Packet]
     heard: set[str] = field(default_factory=set)
 
     def ask(self, question: Packet) -> Packet:
         reply = self.line(question)
-        if _names_a_problem(reply.tree):  # few do, and only these are read a second time
+        if _names_a_problem(reply.tree):  # only these few replies are decoded twice
             with contextlib.suppress(WireError):
                 problem = decode(reply).get("problem")
                 if isinstance(problem, dict):
@@ -59,13 +59,13 @@ class Hearing:
 
 
 def _names_a_problem(tree: Any) -> bool:
-    """Whether a reply, as it came, is a dictionary with that entry."""
+    """Return True if an undecoded reply is a dictionary with the key "problem"."""
     pairs = tree.get("dict") if isinstance(tree, dict) else None
     return isinstance(pairs, list) and any(isinstance(pair, list) and pair[:1] == ["problem"] for pair in pairs)
 
 
 def without_unheard(verdict: Verdict, texts: Collection[str], sources: Iterable[str]) -> Verdict:
-    """The verdict without these texts, where it repeats them. What stands in the student's cells may stay."""
+    """Return the verdict with these texts replaced by LEFT_OUT, except those that also stand in the student's cells."""
     written = "\n".join(sources)
     secret = [text for text in sorted(texts, key=len, reverse=True) if len(text) > MAX_UNHEARD and text not in written]
 

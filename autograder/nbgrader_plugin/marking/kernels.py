@@ -1,4 +1,4 @@
-"""The caged kernels as they are installed: they start with the modules that the course's notebooks use."""
+"""The installed provisioner of caged kernels. It preloads the modules that the course's notebooks use."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from ...spec.course import course
 
 
 class CourseProvisioner(CagedProvisioner):
-    """What the entry point "caged-fork" names. The sandbox itself knows no course."""
+    """The provisioner behind the entry point "caged-fork". It lies outside the sandbox, which knows no course."""
 
     preload = course().preload

@@ -1,4 +1,4 @@
-"""Marking a whole notebook: run its cells in a child, ask the judge's questions at its test cells."""
+"""Mark a whole notebook: run its cells in a child process, and ask the judge's questions at its test cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .notices import LEFT_OUT, PASSED_OVER, RESTARTED, STALLED, TIME_UP, TIME_UP
 
 log = logging.getLogger(__name__)
 
-MAX_RESTARTS = 4  # a notebook may kill or stall its process so often before the rest of its cells is left out
+MAX_RESTARTS = 4  # times that a notebook may kill or stall its process before its remaining cells are skipped
 
 MAX_OUTPUTS = 300  # of one cell
 MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
@@ -38,18 +38,18 @@ MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
 
 @dataclass
 class NotebookMarker:
-    """Marks one notebook in place. `verdicts` holds what each test cell earned, by grade_id.
+    """Mark one notebook in place. `verdicts` holds each test cell's verdict, by grade_id.
 
-    The course's own experiments are passed over where the student left them unchanged: marking costs what the student's
-    code costs. They are run after all when a cell or an answer needs something that they define or change.
+    The course's own experiments are skipped if the student left them unchanged, so that marking takes only the time of
+    the student's code. They run later if a cell or an answer needs a name that they define or change.
     """
 
     notebook: NotebookNode
     template: Template
-    files: Path | None = None  # folder of the files that were handed in with the notebook
+    files: Path | None = None  # folder of the files submitted with the notebook
     limits: Limits = field(default_factory=Limits)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    tell: Callable[[int, int], None] | None = None  # is told how many test cells are marked, and of how many
+    tell: Callable[[int, int], None] | None = None  # called with the test cells marked and their total
 
     def run(self) -> dict[str, Verdict]:
         self._started = time.process_time()
@@ -58,11 +58,11 @@ class NotebookMarker:
         self._left_out: set[int] = set()
         self._passed_over: list[int] = []
         self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
-        self._fates: dict[str, str] = {}  # what became of answers whose cells did not run to their end
+        self._fates: dict[str, str] = {}  # by grade_id: why an answer's cell did not run to its end
         self._restarts = self._count = 0
         self._session: Session | None = None
         self._postponed: list[Postponed] = []
-        self._all_gone = True  # whether nothing is left of the sessions that were ended
+        self._all_gone = True  # False once an ended session's processes would not die
         asked = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
         tests = len(asked)
         notebooks = {question_or_exercise(name).notebook for name in asked}
@@ -92,17 +92,17 @@ class NotebookMarker:
         return self.verdicts
 
     def _remaining(self, other: Session | None = None) -> float:
-        """Seconds that the student's code may still take; the grader's own work has a budget of its own."""
+        """Return the seconds that the student's code may still take; negative if the grader's own budget is used up."""
         running = {id(session): session for session in (self._session, other) if session is not None}
         left = self.limits.notebook - self._spent - sum(session.busy for session in running.values())
         return left if self._works() else -1.0
 
     def _works(self) -> bool:
-        """Whether the trusted side may still work for this notebook."""
+        """Return True while the trusted side has processor time left for this notebook."""
         return time.process_time() - self._started < self.limits.work
 
     def _may_ask(self) -> bool:
-        """What has been run is still asked when the notebook's time is up, but not for as long again."""
+        """Return True if questions may still be asked: until the notebook has used twice its time limit."""
         return self._works() and self._remaining() > -self.limits.notebook
 
     def _end(self, session: Session) -> None:
@@ -144,7 +144,7 @@ class NotebookMarker:
         return result
 
     def _shown_of(self, outputs: list[dict], count: int) -> list[NotebookNode]:
-        """What of a cell's outputs is shown; of very many, or very large ones, the first."""
+        """Return the cleaned outputs of a cell, cut off with a notice when they are too many or too large."""
         shown: list[NotebookNode] = []
         for output in outputs:
             if len(shown) >= MAX_OUTPUTS or self._shown > MAX_SHOWN:
@@ -160,7 +160,7 @@ class NotebookMarker:
         self._passed_over.append(index)
 
     def _catch_up(self, names: set[str]) -> None:
-        """Run the cells passed over that define or change something by these names, and what those are built on."""
+        """Run the skipped cells that define or change these names, and the skipped cells that those need."""
         needed = []
         for index in reversed(self._passed_over):
             source = self.notebook.cells[index].source
@@ -172,20 +172,24 @@ class NotebookMarker:
             self._run(index, self.notebook.cells[index])
 
     def _defined_anew(self, cell: NotebookNode) -> frozenset[str]:
-        """Names of this cell's own that a given cell from above would take away again if it were run after it.
+        """Return the names this cell defines that a skipped cell above would overwrite if it ran later.
 
-        An answer may bring a helper of its own by a given name, such as a `Block`. Of what is no answer, only names
-        that are asked for later are looked at: an experiment is not run because somebody calls a number `x`, too.
+        An answer may define its own helper under a name that the course also gives, such as `Block`. For other cells
+        only names that the judge needs later count: an experiment does not run because a student also calls a number
+        `x`.
         """
         defined = defined_in(cell.source)
         return defined if _is_answer(cell) else defined & self._given
 
     def _alive(self, index: int) -> Session:
-        """The session as it is before cell `index`; after a death, a new one in which the earlier cells run again."""
+        """Return a session ready for cell `index`. If the old one died, start a new one and rerun the earlier cells.
+
+        After too many restarts, return the dead session.
+        """
         while self._session is None or not self._session.responds():
             if self._restarts > MAX_RESTARTS:
                 assert self._session is not None
-                return self._session  # a dead one
+                return self._session
             if self._session is not None:
                 self._end(self._session)
                 self._restarts += 1
@@ -194,9 +198,9 @@ class NotebookMarker:
         return self._session
 
     def _replay(self, session: Session, index: int, names: set[str] | None = None) -> None:
-        """Bring a new session to where the notebook is before cell `index`.
+        """Run the notebook's cells before cell `index` in a new session.
 
-        With `names`, experiments are passed over: of the cells that are neither given nor answers, only those are run
+        With `names`, skip experiments: of the cells that belong neither to the course nor to an answer, run only those
         that define one of these names.
         """
         for earlier in range(index):
@@ -217,9 +221,9 @@ class NotebookMarker:
                     return
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
-        """An instructor's own test cell, as nbgrader marks it: all points if it runs without an error.
+        """Run an instructor's own test cell and mark it as nbgrader does: all points if it runs without an error.
 
-        What the error says stays, without the traceback, which would show the hidden tests.
+        Keep the error's message, but not its traceback, which would show the hidden tests.
         """
         result = self._run(index, cell)
         error = _error_of(result)
@@ -241,13 +245,13 @@ class NotebookMarker:
             self._write(cell, self._ask(session, cell, name, index) if session.alive else zero(name, TOO_OFTEN))
 
     def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
-        """The verdict with the student's own versions of the other exercises; with working ones it is asked later.
+        """Return the verdict with the student's versions of the other exercises; postpone a rerun with working ones.
 
-        Their own may fit together where ours do not, so the better of the two counts. Ours are never shown to a process
-        of which something is still to be marked: see `apart`.
+        The student's own versions may fit together where the working ones do not, so the better verdict counts. A
+        process with exercises still to mark never gets the working versions: see `isolated_rerun`.
         """
         declared = question_or_exercise(name)
-        if isinstance(declared, Question):  # a letter can be seen without a fork
+        if isinstance(declared, Question):  # reading a letter needs no fork
             seen = session.peek(name)
             if seen["peek"] == "plain":
                 return mark_choice(declared, seen.get("value"))
@@ -262,10 +266,10 @@ class NotebookMarker:
         return verdict
 
     def _ask_apart(self) -> None:
-        """Ask again, with working versions in the place of the others, what was not right with the student's own.
+        """Judge postponed exercises again with working versions of the other exercises; keep the better verdict.
 
-        First the student's own process and all that it started must be gone. Then one exercise at a time, each in a
-        process of its own, with working versions of those exercises only that will not be asked any more.
+        First the student's process and all that it started must have ended. Then each exercise runs in its own process,
+        one at a time, with working versions only of exercises whose marks are final.
         """
         if self._postponed and self._session is not None:
             self._end(self._session)
@@ -292,7 +296,7 @@ class NotebookMarker:
             self._end(apart)
 
     def _ask_again(self) -> None:
-        """An answer that stands below its test cell is found at the end."""
+        """Judge again, after the last cell, exercises without an answer: it may stand below its test cell."""
         for cell in self.notebook.cells:
             name = exercise_of(cell)
             if name is None or self._session is None or not self._session.alive or not self._may_ask():
@@ -312,7 +316,7 @@ class NotebookMarker:
 
 
 def _fate(result: CellResult, limit: float) -> str:
-    """Why a cell did not run to its end, as the end of a sentence; nothing if it did."""
+    """Return the end of a sentence on why a cell did not run to its end; "" if it did."""
     if result.ending == "died":
         return "the cell of the answer ended the Python process."
     if result.ending == "time":
@@ -323,13 +327,13 @@ def _fate(result: CellResult, limit: float) -> str:
 
 
 def _error_of(result: CellResult) -> str:
-    """What a cell's last error says, on one line; nothing if there was none."""
+    """Return a cell's last error on one line of at most 200 characters; "" if there was none."""
     errors = [output for output in result.outputs if output.get("output_type") == "error"]
     return printable(" ".join(f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}".split())[:200]) if errors else ""
 
 
 def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
-    """Put the rubric and the mark into a test cell's outputs: these are the grader's words, not the student's."""
+    """Write the rubric and the mark into a test cell's outputs, in place of the student's outputs."""
     cell.outputs = [_output("display_data", data=sanitize.all_printable(bundle(verdict)), metadata={})]
     points = float(cell.metadata.nbgrader["points"])
     share = verdict.earned / verdict.points if verdict.points else 0.0
@@ -337,7 +341,10 @@ def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
 
 
 def _set_mark(cell: NotebookNode, mark: float) -> None:
-    """nbgrader reads the first execute_result as a number; anything on stderr before it would count as zero."""
+    """Write a mark into a cell's outputs as its execute_result, which nbgrader reads as a number.
+
+    Remove errors and text on stderr: nbgrader would count them as zero.
+    """
     cell.outputs = [
         output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"
     ]
@@ -346,7 +353,7 @@ def _set_mark(cell: NotebookNode, mark: float) -> None:
 
 
 def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
-    """Explicit zeros with their reason, for a notebook that could not be read or run."""
+    """Write zeros with a reason into a notebook that could not be read or run; return the verdicts by grade_id."""
     verdicts = {}
     for cell in notebook.cells:
         name = exercise_of(cell)
@@ -365,7 +372,7 @@ def _is_answer(cell: NotebookNode) -> bool:
 
 
 def _answer_cells(notebook: NotebookNode) -> Iterator[NotebookNode]:
-    """The code cells that are the student's own words: all but the locked ones."""
+    """Yield the code cells that a student may write: all but the locked ones."""
     for cell in notebook.cells:
         graded = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "code" and (graded.get("solution") or not graded.get("locked")):
@@ -377,12 +384,12 @@ def _notice(text: str) -> NotebookNode:
 
 
 def _output(kind: str, **parts: Any) -> NotebookNode:
-    """As nbformat's `new_output`, which validates each against a schema: the whole notebook is validated later."""
+    """Return an output like nbformat's `new_output`, but unvalidated: the whole notebook is validated later."""
     return from_dict({"output_type": kind, **parts})
 
 
 def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:
-    """An output as it came from the child, if it is one; it may not pass for the grader's."""
+    """Yield a cleaned output of the child that cannot pass for the grader's; nothing if it is malformed."""
     if not isinstance(output, dict):
         return
     kind = output.get("output_type")

@@ -1,4 +1,4 @@
-"""What the grader says in a cell's outputs: in brackets, in the place of others, and verdicts."""
+"""The grader's messages in a cell's outputs: notices in brackets, and verdicts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 
 from ...judge.wording import MIME
 
-FAILED = "This submission could not be marked"  # heads the notice in a notebook that got no verdict of its own
+FAILED = "This submission could not be marked"  # heading of the notice in a notebook that could not be marked
 LEFT_OUT = "There are more outputs here than are shown."
 TIME_UP = "The time for the whole notebook was used up before this cell, so it was not run."
 TIME_UP_ASKING = "The time for the whole notebook was used up before this exercise, so it was not marked."
@@ -20,7 +20,7 @@ TOO_OFTEN = "The notebook ended its Python process too often; the cells from her
 PASSED_OVER = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
 STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
-# Those that say that a cell did not run to its end.
+# The notices on cells that did not run to their end.
 ENDINGS = [re.compile(re.escape(text)) for text in (TIME_UP, TOO_OFTEN, RESTARTED)] + [
     re.compile(re.escape(STALLED).replace(re.escape("{limit:.0f}"), r"\d+"))
 ]
@@ -28,7 +28,7 @@ NOTICE = re.compile(r"\[(.+)\]\n?")
 
 
 def verdict_in(cell: NotebookNode) -> dict[str, Any] | None:
-    """The verdict that was written into a cell, as data."""
+    """Return the verdict written into a cell, as data; None if there is none."""
     for output in cell.get("outputs", []):
         found = output.get("data", {}).get(MIME)
         if isinstance(found, dict):

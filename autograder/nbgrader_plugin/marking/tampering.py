@@ -1,7 +1,8 @@
-"""Signs that a notebook tries to get around the marking, for the instructor to look at.
+"""Find signs that a notebook tries to get around the marking, for the instructor to review.
 
-None of this changes a mark: the marks hold because the judge stands outside. Nor is it proof: a curious student looks
-at `sys.modules` too, and what is well hidden is not found. It is read from the syntax tree, so it says where.
+No sign changes a mark: marks are safe because the judge runs outside the student's process. Nor is a sign proof: a
+curious student may look at `sys.modules` too, and well-hidden attempts are not found. The signs come from the syntax
+tree, so each has a line.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..intake.repair import Kind, Note
 
 log = logging.getLogger(__name__)
 
-KEY = "autograder_noticed"  # under this key of a marked notebook's metadata
+KEY = "autograder_noticed"  # key in a marked notebook's metadata
 MAX_NOTICED = 50
 PYTHONS = {"builtins", "sys", "os", "inspect", "math", "random", "display"}  # names that every notebook may use
 ATTRIBUTES = {
@@ -84,7 +85,7 @@ HISTORY = {"In", "_ih", "_i", "_ii", "_iii", "_oh"}
 
 @dataclass(frozen=True)
 class Noticed:
-    """A sign, and where: the number of the code cell (from 1; 0 for the whole notebook), its name, the line."""
+    """A sign and its place: number of the code cell (from 1; 0 is the whole notebook), its name, the line's text."""
 
     cell: int
     name: str
@@ -93,7 +94,7 @@ class Noticed:
 
 
 def notice(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Noticed]:
-    """Every sign in the student's own cells; of the notes made while mending, those on changed settings."""
+    """Return signs in the student's cells, after the repair's notes on changed settings; MAX_NOTICED at most."""
     found = [Noticed(0, "", "", note.text) for note in notes if note.kind is Kind.CLAIMED]
     number = 0
     for cell in notebook.cells:
@@ -111,7 +112,7 @@ def notice(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Noticed]:
 
 
 def keep(notebook: NotebookNode, found: list[Noticed]) -> None:
-    """Write what was noticed into the notebook's metadata, which students' feedback does not show."""
+    """Write the signs into the notebook's metadata, which students' feedback does not show."""
     notebook.metadata.pop(KEY, None)
     if found:
         notebook.metadata[KEY] = [asdict(one) for one in found]
@@ -123,7 +124,7 @@ def kept(notebook: NotebookNode) -> list[Noticed]:
 
 @remembering
 def _signs(source: str) -> tuple[tuple[int, str], ...]:
-    """The lines of a cell with signs, and which. Most cells are the course's own, the same in every notebook."""
+    """Return pairs of line number and sign. Cached, since most cells are the course's, the same in every notebook."""
     found: dict[tuple[int, str], None] = {}
     for tree in parse_cells([source]):
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
@@ -161,7 +162,7 @@ def _signs_of(node: ast.AST) -> Iterator[str]:
 
 
 def _is_library(node: ast.AST) -> bool:
-    """Whether a node is, or is a part of, something that the notebook has not made."""
+    """Return True if a node is a library or a part of one, rather than something the notebook defines."""
     name = _root(node)
     return name in PYTHONS or name in course().libraries
 
