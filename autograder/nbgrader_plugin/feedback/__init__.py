@@ -1,1 +1,1 @@
-"""Write feedback pages: one HTML file a notebook, offline, without scripts."""
+"""Write feedback pages: one HTML file per notebook, which opens offline and holds no scripts."""

@@ -1,7 +1,7 @@
-"""What making one page may cost: seconds of a processor, and characters. What is left is shown plainly, or left out.
+"""Limit the processor seconds and characters of one feedback page. Content beyond them is plain text or left out.
 
-Each piece of a notebook is cheap by itself (see `sanitised`), but a notebook has many. The grader's own words on a page
-are not counted: they are always there.
+Each piece of a notebook is cheap by itself (see `intake.sanitize`), but a notebook has many. The grader's own words do
+not count: they are always shown.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ LEFT_OUT = Markup('<p class="notice">Left out: it does not fit into this page.</
 
 
 class _TimeIsUp(BaseException):
-    """No `Exception`: whatever is stopped by it must not take it for a mistake in a formula, say."""
+    """Raised when a page's time is up. No `Exception`, so that the interrupted code does not catch it."""
 
 
 class Budget:
-    """Of one page, while it is made."""
+    """The budget of one page. `seconds` of processor time; `size` in characters."""
 
     def __init__(self, seconds: float = SECONDS, size: int = SIZE) -> None:
         self.seconds, self.size = seconds, size
@@ -43,12 +43,12 @@ class Budget:
 
     @property
     def sentences(self) -> list[str]:
-        """What is to be said of it on the page."""
+        """Return sentences for the page on the limits that it exceeded."""
         said = [PLAIN.format(seconds=self.seconds)] if self._plain else []
         return said + ([CUT.format(size=self.size / 2**20)] if self._cut else [])
 
     def piece(self, make: Callable[[], Markup], text: str) -> Markup:
-        """What is made; if there is no time for that, the text that it is made of; nothing, if there is no room."""
+        """Return the result of `make`; `text` unformatted if time is up; a notice or nothing if it does not fit."""
         made = None
         try:
             with self._timed():
@@ -64,7 +64,7 @@ class Budget:
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
-        """Stops what runs longer than the page may still take; where signals do not come, between two pieces only."""
+        """Raise _TimeIsUp when the page's time is up; at the start only, in other threads, which get no signals."""
         left = self._end - time.process_time()
         if left <= 0:
             raise _TimeIsUp

@@ -1,7 +1,7 @@
-"""Feedback pages: one file that opens offline, prints, and runs nothing; nbgrader's own commands write it.
+"""Export feedback pages with nbgrader's own commands. Each is one file that opens offline, prints, and runs no scripts.
 
-nbconvert's exporter is asked to write the template in `feedback_page/`; what it shows is collected in `page_parts`.
-What pages have in common, which is nearly all of them, is made into markup once.
+nbconvert fills the template in `feedback_page/`; `sections` collects its content. Markup that pages have in common,
+which is nearly all of it, is made only once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..release import released_notebook
 from . import rendering, sections
 from .budget import SECONDS, SIZE, Budget
 
-POLICY = (  # no scripts at all, and nothing from anywhere else
+POLICY = (  # allow no scripts and nothing from other hosts
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 )
 
 
 class FeedbackExporter(HTMLExporter):
-    """Writes the template `feedback_page` for a notebook whose cells have marks (see `page_marks`)."""
+    """Write the feedback page of a notebook whose cells have marks (see `feedback.marks`)."""
 
     work_timeout = Float(SECONDS, help="Seconds of a processor that making one page may take").tag(config=True)
     max_size = Integer(SIZE, help="Characters of a page that are a student's notebook").tag(config=True)
@@ -38,7 +38,7 @@ class FeedbackExporter(HTMLExporter):
             self._take_in_everybody()
 
     def _take_in_everybody(self) -> None:
-        """nbgrader lists by patterns, which miss students whose names have brackets or begin with a dot."""
+        """Add students that nbgrader's patterns miss: those whose names have brackets or begin with a dot."""
         converter: Any = self.parent
         settings = converter.coursedir
         top = Path(settings.format_path(settings.autograded_directory, "x", "y")).parents[1]
@@ -52,7 +52,7 @@ class FeedbackExporter(HTMLExporter):
     def from_notebook_node(
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kwargs: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """HTMLExporter's, which would read the page once more, for descriptions of pictures; ours have them."""
+        """Export without HTMLExporter's second parse, which adds missing descriptions of pictures: none is missing."""
         made, found = super(HTMLExporter, self).from_notebook_node(nb, self._init_resources(resources), **kwargs)
         return rendering.in_order(made), found
 

@@ -1,7 +1,7 @@
-"""Pygments' lexer of notebooks' Python, which takes no longer for what was made to cost: cells come from strangers.
+"""Pygments' lexer of notebooks' Python, with a limit on its lookahead, so that a malicious cell cannot slow it down.
 
-At every position it looks how far blanks, or names with dots and stars, go on, in case that a magic word or a question
-mark follows. Of 60,000 stars that was half a minute. Nobody writes either for more than a line.
+At every position Pygments' own lexer scans a whole run of blanks, or of names with dots and stars, for a magic command
+or a question mark after it. For 60,000 stars that took half a minute. Nobody writes runs longer than a line.
 """
 
 from __future__ import annotations
@@ -26,6 +26,6 @@ def _bounded(rule: Any) -> Any:
 
 
 class NotebookLexer(_Original):
-    """IPython's, with an end to how far it looks ahead."""
+    """Pygments' IPython lexer, with a lookahead of at most MOST characters."""
 
     tokens = _Original.tokens | {"root": list(map(_bounded, _Original.tokens["root"]))}

@@ -1,4 +1,4 @@
-"""What a feedback page says of marks: read from the gradebook in a few questions, for all cells at once."""
+"""Read a feedback page's marks from the gradebook, in a few queries for all cells at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from traitlets import List
 
 
 class Marks(NbGraderPreprocessor):
-    """nbgrader's GetGrades, with the student's name, and with what still waits for a person."""
+    """nbgrader's GetGrades, with the student's name and a flag on cells that still need manual marking."""
 
-    display_data_priority: List = List(config=True)  # the page's exporter sets it for all; unused here
+    display_data_priority: List = List(config=True)  # unused; the page's exporter sets it for all preprocessors
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = resources["nbgrader"]

@@ -1,4 +1,4 @@
-"""`nbgrader release_feedback` for a class of which not everybody handed in through the exchange."""
+"""`nbgrader release_feedback` for a class in which some students submitted outside the exchange."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from nbgrader.utils import notebook_hash
 
 from ..intake.student_folder import students_in
 
-SECRET = "submission_secret.txt"  # by which a student's machine finds the page; nbgrader's own comes with a submission
-SHOWN = 10  # students who are named in one line
+SECRET = "submission_secret.txt"  # file of a submission; a student's machine finds the page by the secret in it
+SHOWN = 10  # students named in one line
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
-    """Like nbgrader's, but who handed in by other ways is named, where nbgrader's ends in a traceback."""
+    """nbgrader's command, except that it names students who submitted otherwise; nbgrader's ends in a traceback."""
 
     def copy_files(self) -> None:
         left_out = set(self.coursedir.student_id_exclude.split(","))
@@ -43,7 +43,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             )
 
     def _put(self, page: Path, name: str) -> None:
-        """At one stroke: nobody fetches half a page."""
+        """Put the page into the exchange atomically, so that nobody fetches half of it."""
         half = Path(self.dest_path, f"{name}-tmp.html")
         shutil.copy(page, half)
         half.replace(Path(self.dest_path, f"{name}.html"))

@@ -1,4 +1,4 @@
-"""Text cells, code and outputs as markup for a feedback page: cleaned, with formulas set, and nothing that runs."""
+"""Render text cells, code and outputs as markup for a feedback page: cleaned, with formulas, without scripts."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from ..intake import sanitize
 from .lexer import NotebookLexer
 from .mathml import mathml
 
-REMEMBERED = 4096  # pieces: some twenty notebooks' worth
-MAX_REMEMBERED = 2**16  # characters in one piece
-MAX_FORMULAS = 1_000  # in one cell that are set
+REMEMBERED = 4096  # cached pieces: enough for some twenty notebooks
+MAX_REMEMBERED = 2**16  # characters of a cached piece
+MAX_FORMULAS = 1_000  # formulas rendered per cell
 NO_WORDS = "A picture that this cell made; it came without a description."
 UNSTYLED = re.compile(
     r'<span class="(?:n|p|w|o|nb|bp|nn|nc|fm|vm|kc|si|se|sa|nf)">([^<]*)</span>'
-)  # see the style sheet
+)  # the style sheet has no rule for these classes
 HEADING = re.compile(r"<(/?)h([1-6])(?=[\s>])")
-TITLE = re.compile(r"\A<p><strong>\w+: [\d.]+ of [\d.]+ points</strong></p>")  # of a rubric; the page says it above
-FORMULA = f"formula{secrets.token_hex(8)}x"  # what stands for a formula while a text is cleaned; nobody can know it
-# An empty heading says nothing to those who hear it; the keyboard can scroll a table that is wider than the page.
+TITLE = re.compile(r"\A<p><strong>\w+: [\d.]+ of [\d.]+ points</strong></p>")  # of a rubric; the page shows it above
+FORMULA = f"formula{secrets.token_hex(8)}x"  # placeholder for a formula while text is cleaned; random, not guessable
+# For screen readers an empty heading cell is useless; a tabindex lets the keyboard scroll a table wider than the page.
 READABLE = {"<th></th>": "<td></td>", "<table>": '<table tabindex="0">'}
 PLACE = re.compile(rf"{FORMULA}(\d+)x")
 PIECES = re.compile(rf'(<(?:"[^"]*"|[^">])*>)|{FORMULA}(\d+)x')
 
 
 class _Renderer(IPythonRenderer):
-    """Notebooks' Markdown, one level further down, since the page has the first heading. Formulas are kept aside."""
+    """Render notebooks' Markdown. Headings go one level down, since the page has the first; formulas are set aside."""
 
     def __init__(self, attachments: dict[str, Any]) -> None:
         super().__init__(escape=False, attachments=attachments)
@@ -73,7 +73,7 @@ class _Renderer(IPythonRenderer):
 
 
 def markdown(source: str, attachments: Any = None) -> Markup:
-    """The markup of a text cell."""
+    """Return the markup of a text cell."""
     if attachments or len(source) > MAX_REMEMBERED:
         return _markdown(source, sanitize.pictures_of(attachments))
     return _remembered_markdown(source)
@@ -91,7 +91,7 @@ def _markdown(source: str, attachments: dict[str, Any]) -> Markup:
         clean = clean.replace(written, wanted)
 
     def put_in(found: re.Match[str]) -> str:
-        """Formulas are set in text only: within a tag, in a picture's description say, they stay what was written."""
+        """Render formulas in text only: within a tag, such as a picture's description, keep their source."""
         if found[1] is not None:
             return PLACE.sub(lambda place: escape(renderer.formulas[int(place[1])][0]), found[1])
         return mathml(*renderer.formulas[int(found[2])])
@@ -100,7 +100,7 @@ def _markdown(source: str, attachments: dict[str, Any]) -> Markup:
 
 
 def code(source: str) -> Markup:
-    """Highlighted Python."""
+    """Return the markup of highlighted Python code."""
     return _code(source) if len(source) > MAX_REMEMBERED else _remembered_code(source)
 
 
@@ -119,7 +119,7 @@ def _inside(found: re.Match[str]) -> str:
 
 
 def output(one: NotebookNode) -> Markup:
-    """What a cell showed. Of several representations the one that says most."""
+    """Return the markup of an output, from the richest of its representations."""
     if one.output_type == "stream":
         return _terminal(str(one.text), "stream")
     if one.output_type == "error":
@@ -144,12 +144,12 @@ def output(one: NotebookNode) -> Markup:
 
 
 def is_verdict(one: NotebookNode) -> bool:
-    """Whether an output is the grader's own."""
+    """Return True if an output is the grader's verdict."""
     return MIME in one.get("data", {})
 
 
 def plain(one: NotebookNode) -> str:
-    """What a cell showed, without any markup."""
+    """Return the plain text of an output."""
     if one.output_type == "stream":
         return str(one.text)
     if one.output_type == "error":
@@ -167,12 +167,12 @@ def _latex(text: str) -> Markup:
 
 
 def _described(markup: str) -> str:
-    """Pictures in somebody's HTML have a text, as all others have."""
+    """Add a description to the pictures in a student's HTML that have none."""
     return re.sub(r"<img(?![^>]*\salt=)", f'<img alt="{NO_WORDS}"', markup)
 
 
 def in_order(markup: str) -> str:
-    """One first heading, and below it none left out, whatever levels a student chose."""
+    """Renumber headings so that only the first has level 1 and no level is skipped, whatever levels a student chose."""
     level = 0
     open_now: list[int] = []
 

@@ -1,5 +1,5 @@
-"""What a feedback page says, in its order: the mark, a row for each exercise, what to do next, what was not run; then
-the notebook, with the course's own unchanged cells folded.
+"""Collect the content of a feedback page, in order: the mark, a row for each exercise, next steps, cells that were not
+run; then the notebook, with the course's unchanged cells folded.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from . import rendering
 from .budget import Budget
 
 NOTHING = Markup()
-NOTHING_SAID = "No response."  # nbgrader's own comment on a written answer that is as it was handed out
+NOTHING_SAID = "No response."  # nbgrader's own comment on a written answer that is unchanged
 
 
 @dataclass
 class Row:
-    """One exercise at the top of the page."""
+    """The row of one exercise at the top of the page."""
 
     title: Markup
     anchor: str
@@ -37,8 +37,8 @@ class Row:
     points: float
     state: str  # "right", "partly", "wrong", "unanswered" or "waits"
     says: list[Markup] = field(default_factory=list)
-    section: Markup = NOTHING  # to reread
-    section_anchor: str = ""  # empty, if the student's notebook has no such heading any more
+    section: Markup = NOTHING  # the section to reread
+    section_anchor: str = ""  # empty if the student removed that heading
 
     @property
     def open(self) -> bool:
@@ -47,13 +47,13 @@ class Row:
 
 @dataclass
 class Part:
-    """One thing after another in the notebook."""
+    """One part of the notebook, in the notebook's order."""
 
     kind: str  # "heading", "given", "answer", "verdict" or "own"
     anchor: str = ""
     label: str = ""
     body: Markup = NOTHING
-    folded: Markup = NOTHING  # behind the body, in a fold
+    folded: Markup = NOTHING  # content of a fold after the body
     fold: str = ""  # the fold's label
     comment: Markup = NOTHING
     mark: str = ""
@@ -62,7 +62,7 @@ class Part:
 
 @dataclass
 class Stopped:
-    """A cell that did not run to its end, or not at all."""
+    """A cell that stopped early or did not run."""
 
     anchor: str
     where: str
@@ -71,7 +71,7 @@ class Stopped:
 
 @dataclass
 class Page:
-    """All of it."""
+    """The content of a feedback page."""
 
     course: str
     title: Markup
@@ -81,7 +81,7 @@ class Page:
     late: float
     rows: list[Row]
     unread: bool  # nothing of the submission could be read
-    notice: Markup  # on the whole submission
+    notice: Markup  # about the whole submission
     parts: list[Part]
     stopped: list[Stopped]
     passed_over: int
@@ -101,7 +101,7 @@ class Page:
 
 
 def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budget: Budget | None = None) -> Page:
-    """`about` is what nbgrader says of the submission, and `page_marks` of its mark."""
+    """Return a notebook's page. `about` holds nbgrader's facts on the submission and the mark from `feedback.marks`."""
     budget = budget or Budget()
     writer = _Writer(released, budget)
     notices = [cell for cell in notebook.cells if cell.metadata.get(KEY) == "notice"]
@@ -138,7 +138,7 @@ def _after(assignment: str) -> str:
 
 
 def in_line(words: str) -> Markup:
-    """Words of a heading, with their code and formulas."""
+    """Return the markup of a heading's words, with their code and formulas."""
     return Markup(re.sub(r"^<p>|</p>\s*$", "", str(rendering.markdown(words.replace(". ", "\\. ", 1))).strip()))
 
 
@@ -146,7 +146,7 @@ def in_line(words: str) -> Markup:
 
 
 def _said(verdict: dict[str, Any]) -> list[Markup]:
-    """What the student should hear first: the named mistakes; else what happened; else the first line that failed."""
+    """Return the first messages for the student: the remark, else the named mistakes, else the first failed line."""
     if verdict.get("remark"):
         return [Markup(prose(verdict["remark"]))]
     named = [one["sentence"] for one in verdict.get("diagnoses", [])]
@@ -176,17 +176,17 @@ def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
 
 
 class _Writer:
-    """Goes through a notebook once."""
+    """Write the parts of a page in one pass over the notebook."""
 
     def __init__(self, released: Released, budget: Budget) -> None:
         self.released, self.budget = released, budget
         self.parts: list[Part] = []
         self.rows: dict[str, Row] = {}
         self.stopped: list[Stopped] = []
-        self.anchors: dict[str, str] = {}  # of headings, by their words
+        self.anchors: dict[str, str] = {}  # anchors of headings, by the headings' words
         self.passed_over = 0
-        self._texts = self._codes = 0  # in the fold that is open
-        self._title = Markup()  # of the heading that was shown last
+        self._texts = self._codes = 0  # cells in the open fold
+        self._title = Markup()  # last heading shown
 
     def write(self, cells: list[NotebookNode]) -> None:
         for index, cell in enumerate(cells):
@@ -240,7 +240,7 @@ class _Writer:
         self.parts.append(part)
 
     def _given_text(self, cell: NotebookNode, rest: list[NotebookNode]) -> None:
-        """Sections' headings stay open, and those of exercises; the text below them is folded."""
+        """Show the headings of sections and exercises; fold the text below them."""
         pieces = by_headings(cell.source)
         for place, piece in enumerate(pieces, 1):
             heading = HEADING.match(piece)
@@ -263,7 +263,7 @@ class _Writer:
             self._fold(self._code(cell) + self._outputs(cell), text=False)
 
     def _fold(self, body: Markup, text: bool) -> None:
-        """Put something into the fold that is open, or open one."""
+        """Append `body` to the open fold, or open a new one."""
         if not self.parts or self.parts[-1].kind != "given":
             self.parts.append(Part("given"))
             self._texts = self._codes = 0
@@ -283,7 +283,7 @@ class _Writer:
         self.parts.append(part)
         self._note_stop(cell, part.anchor, f"{label}, number {index + 1} of the notebook")
 
-    # What is a student's, or may be, has its part of the page's budget.
+    # Content that may be a student's counts against the page's budget.
 
     def _shown(self, cell: NotebookNode) -> Markup:
         if cell.cell_type == "code":
@@ -318,13 +318,13 @@ class _Writer:
 
 
 def _housekeeping(cell: NotebookNode) -> bool:
-    """What looks whether everything is installed, or whether the text is true: nothing that feedback speaks of."""
+    """Return True for cells that check the installation or the text's claims: the page does not show them."""
     graded = cell.metadata.get("nbgrader", {})
     return graded.get("grade_id") == NAME or cell.source.startswith(CLAIMED)
 
 
 def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:
-    """Whether an answer comes before the next heading."""
+    """Return True if an answer comes before the next heading."""
     for cell in cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
             return True
@@ -334,13 +334,13 @@ def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:
 
 
 def _notice(output: NotebookNode) -> str:
-    """What the grader says in the place of an output."""
+    """Return the text of the grader's notice in an output; "" if it is none."""
     found = NOTICE.fullmatch(str(output.get("text", ""))) if output.get("output_type") == "stream" else None
     return found[1] if found else ""
 
 
 def _problem(cell: NotebookNode) -> str:
-    """What kept a cell from running to its end."""
+    """Return the reason why a cell did not run to its end; "" if it did."""
     for output in cell.get("outputs", []):
         notice = _notice(output)
         if any(ending.fullmatch(notice) for ending in ENDINGS):
