@@ -1,4 +1,4 @@
-"""The code in a cell alone, even where Python could not read it: no comments, no docstrings, no empty lines."""
+"""Strip a cell's source to its code, even if it is not valid Python: no comments, docstrings or empty lines."""
 
 from __future__ import annotations
 

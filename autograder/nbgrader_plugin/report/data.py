@@ -1,7 +1,6 @@
-"""Everything a report says of a class, collected once: from the gradebook, the marked notebooks, the release.
+"""Collect a report's data on a class once, from the gradebook, the marked notebooks and the release.
 
-What students wrote, their names included, may hold anything; it is made harmless here (`plain`), once for all that is
-printed, written or drawn later.
+Students' text, their names included, may hold anything. It is made harmless here (`plain`), once for all later output.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ from .marks import Marks, NoClass, Sheet, gradebook_url, read_marks
 
 log = logging.getLogger(__name__)
 
-LETTER = "the right letter"  # the one line of a question's rubric; what the judge writes there names the chosen one
+LETTER = "the right letter"  # the one line of a question's rubric; the judge's own title names the chosen letter
 BY_HAND = "marked by a person"
 
-# Half a surrogate pair cannot be written, a control character steers a terminal, a bidirectional one reorders a page.
+# Lone surrogates cannot be encoded, control characters act on a terminal, bidirectional ones reorder text on a page.
 HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 def plain(text: object) -> str:
-    """Text as it may be shown anywhere."""
+    """Return `text` with harmful characters replaced, safe to show anywhere."""
     return HARMFUL.sub("\ufffd", str(text).replace("\r\n", "\n"))
 
 
 @dataclass(frozen=True)
 class CheckLine:
-    """One line of a rubric as it came out for one student; None if nobody has decided, or nobody could."""
+    """One rubric line of one student. `passed` is None if it is not decided, or cannot be."""
 
     title: str
     weight: float
@@ -55,7 +54,7 @@ class CheckLine:
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """A misconception by name, in one student's answer."""
+    """A named misconception in one student's answer."""
 
     name: str
     sentence: str
@@ -64,19 +63,19 @@ class Diagnosed:
 
 @dataclass
 class Answer:
-    """What one student answered to one exercise or question, and what it earned."""
+    """One student's answer to one exercise or question, and its points."""
 
     student: str
     exercise: str
-    kind: str  # "exercise", "question", or "written" for what a person marks
+    kind: str  # "exercise", "question", or "written" for answers that a person marks
     points: float
     earned: float
     lines: list[CheckLine] = field(default_factory=list)
     diagnosed: list[Diagnosed] = field(default_factory=list)
     remark: str = ""
     source: str = ""
-    waits: bool = False  # for a person to mark it
-    behaviour: dict[str, Any] = field(default_factory=dict)  # in those checks that no named mistake explains
+    waits: bool = False  # a person must still mark it
+    behaviour: dict[str, Any] = field(default_factory=dict)  # results in the checks that no named mistake explains
 
     @property
     def answered(self) -> bool:
@@ -84,13 +83,13 @@ class Answer:
 
     @property
     def judged(self) -> bool:
-        """Whether the checks were asked at all."""
+        """Return True if at least one check was decided."""
         return self.answered and any(line.passed is not None for line in self.lines)
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """What did not run, or could not be marked."""
+    """A cell or notebook that did not run, or could not be marked."""
 
     student: str
     where: str
@@ -120,10 +119,10 @@ class Assignment:
     name: str
     sheets: list[Sheet]
     answers: list[Answer] = field(default_factory=list)
-    released: list[NotebookNode] = field(default_factory=list, repr=False)  # the cells that were handed out
-    sections: dict[str, str] = field(default_factory=dict)  # of the notebook, by exercise
+    released: list[NotebookNode] = field(default_factory=list, repr=False)  # the release's cells
+    sections: dict[str, str] = field(default_factory=dict)  # headings above each answer, by exercise
     absent: list[str] = field(default_factory=list)
-    unmarked: list[str] = field(default_factory=list)  # handed in, but not marked yet
+    unmarked: list[str] = field(default_factory=list)  # submitted, but not marked yet
     unreadable: list[str] = field(default_factory=list)  # marked, but the marked notebook cannot be read
     troubles: list[Trouble] = field(default_factory=list)
     signs: list[tuple[str, Noticed]] = field(default_factory=list)
@@ -134,7 +133,7 @@ class Assignment:
 
     @property
     def exercises(self) -> list[str]:
-        """In the order of the notebook."""
+        """Return the exercises' names in the order of the notebook."""
         found = dict.fromkeys(answer.exercise for answer in self.answers)
         order = {name: place for place, name in enumerate(self.sections)}
         return sorted(found, key=lambda name: (order.get(name, len(order)), name))
@@ -145,12 +144,12 @@ class Assignment:
 
 @dataclass
 class ClassData:
-    """A class."""
+    """The data of a class."""
 
     title: str
-    names: dict[str, str]  # students' names, by id, where the gradebook has them
+    names: dict[str, str]  # students' names by id, if the gradebook has them
     assignments: list[Assignment]
-    history: list[Marking] | None = None  # None: no history was kept
+    history: list[Marking] | None = None  # None if no history was kept
 
     def called(self, student: str) -> str:
         name = self.names.get(student, "")
@@ -158,7 +157,7 @@ class ClassData:
 
 
 def collect_class(classroom: Path, wanted: Iterable[str] = (), db_url: str | None = None) -> ClassData:
-    """A class's data, of these assignments or of all that were marked. Raises `NoClass` where there is nothing."""
+    """Return a class's data on these assignments, or on all marked ones. Raise NoClass if nothing was marked."""
     if db_url is None and not classroom.is_dir():
         raise NoClass(f"there is no folder {classroom}")
     marks = read_marks(db_url or gradebook_url(classroom))
@@ -207,7 +206,7 @@ def _assignment(classroom: Path, name: str, marks: Marks) -> Assignment:
 
 
 def sections(cells: Iterable[NotebookNode]) -> dict[str, str]:
-    """Where in the notebook each answer stands: the headings above it, by name of the exercise."""
+    """Return the headings above each answer, by name of the exercise."""
     found: dict[str, str] = {}
     above: dict[int, str] = {}
     for cell in cells:
@@ -221,23 +220,23 @@ def sections(cells: Iterable[NotebookNode]) -> dict[str, str]:
 
 
 def _unmarked(heading: str) -> str:
-    """A heading's words, without the signs for formulas, code and stress."""
+    """Return a heading's words without the markup for formulas, code and emphasis."""
     return re.sub(r"[$`*]", "", heading)
 
 
 def _read(path: Path) -> NotebookNode | None:
-    """A notebook that this package has written, so it is not validated again; None if it is broken all the same."""
+    """Read a notebook without validation, since this package wrote it; return None if it is broken all the same."""
     try:
         with path.open(encoding="utf-8") as file:
             notebook = nbformat.reader.read(file)
         return notebook if all(isinstance(cell.source, str) for cell in notebook.cells) else None
-    except Exception as error:  # whatever is wrong with one student's file, the class has its report
+    except Exception as error:  # one student's broken file must not stop the class's report
         log.warning("%s cannot be read: %s", path, error)
         return None
 
 
 def _notebooks(folder: Path) -> list[NotebookNode]:
-    """The notebooks in a folder that can be read."""
+    """Return the readable notebooks in a folder."""
     return [notebook for path in sorted(folder.glob("*.ipynb")) if (notebook := _read(path)) is not None]
 
 
@@ -269,10 +268,10 @@ def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
 
 
 def _verdict(cell: NotebookNode) -> dict[str, Any] | None:
-    """The verdict in a cell, if it is whole: a marked notebook may have been edited since."""
+    """Return the verdict in a cell; None if it is missing or damaged, since a marked notebook may have been edited."""
     found: Any = verdict_in(cell)
     try:
-        Verdict(**found)  # has all parts, and no others
+        Verdict(**found)  # raises TypeError unless it has exactly a verdict's fields
         lines = [Line(**line) for line in found["lines"]]
         diagnoses = [Diagnosis(**one) for one in found["diagnoses"]]
         weights = sum(line.weight for line in lines)
@@ -305,7 +304,7 @@ def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
         CheckLine(plain(line["title"]), line["weight"], _passed(line), plain(line["message"]))
         for line in verdict["lines"]
     ]
-    if not answer.lines and isinstance(declared, Exercise):  # nothing could be asked: each line is lost all the same
+    if not answer.lines and isinstance(declared, Exercise):  # no check could run: every line is lost
         answer.lines = [CheckLine(check.title, check.weight, False) for check in declared.checks]
     answer.diagnosed = [
         Diagnosed(plain(one["mistake"]), plain(one["sentence"]), tuple(map(plain, one["checks"])))
@@ -315,7 +314,7 @@ def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
 
 
 def _passed(line: dict[str, Any]) -> bool | None:
-    """None: not judged, because the values differ already."""
+    """Return True if the line passed; None if it was not judged, because the values already differ."""
     return bool(line["passed"]) if line.get("judged", True) else None
 
 
@@ -324,7 +323,7 @@ def _choice(line: dict[str, Any]) -> CheckLine:
 
 
 def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
-    """What went wrong with each exercise: in its cell, and when it was marked."""
+    """Yield the troubles of each exercise, in its cell and at its marking, or one for an unmarked notebook."""
     found: dict[str, list[str]] = {}
     for cell in cells:
         if cell.metadata.get(KEY) == "notice" and FAILED in cell.source.split("\n")[0]:
@@ -344,7 +343,7 @@ def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
 
 
 def _ending(output: NotebookNode, cell: NotebookNode) -> str:
-    """What stopped a cell: the grader's own notice, or an error in an answer."""
+    """Return why a cell stopped: the grader's notice, or an answer's error; "" if the output shows neither."""
     if output.get("output_type") == "stream":
         notice = NOTICE.fullmatch(str(output.get("text", "")))
         return notice[1] if notice and any(ending.fullmatch(notice[1]) for ending in ENDINGS) else ""
@@ -357,7 +356,7 @@ def _ending(output: NotebookNode, cell: NotebookNode) -> str:
 
 
 def _history(path: Path, assignments: Iterable[str]) -> list[Marking] | None:
-    """The markings in their order; a line that is no marking (a crash cut it off, say) is passed over."""
+    """Return the markings by time; None if there is no history. Skip broken lines, such as one cut off by a crash."""
     if not path.is_file():
         return None
     wanted, found = set(assignments), []

@@ -1,4 +1,4 @@
-"""The class report as one HTML page that needs nothing else: it opens anywhere, offline, and prints."""
+"""Write the class report as one self-contained HTML page: it opens anywhere, offline, and prints."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .similar_answers import similar_pairs
 from .summary import distribution, duration, misconceptions, progress, rates, time_spent
 
 TEMPLATE = "class_report.html.j2"
-REPORT = "autograder report"  # by which a page is known as ours
+REPORT = "autograder report"  # the page's generator, which marks it as written by this program
 
 
 def page(data: ClassData, anonymous: bool = False, made: datetime | None = None) -> str:
-    """The page; an anonymous one names no student, so that it can be shown to the class."""
+    """Return the page as HTML. An anonymous page names no student, so that the class may see it."""
     here = data.assignments
     return (
         _environment()
@@ -43,7 +43,7 @@ def page(data: ClassData, anonymous: bool = False, made: datetime | None = None)
 
 
 def students(data: ClassData) -> list[str]:
-    """Everybody whom the gradebook knows."""
+    """Return the ids of all students in the gradebook, sorted."""
     return sorted({*data.names, *(sheet.student for assignment in data.assignments for sheet in assignment.sheets)})
 
 
@@ -56,12 +56,12 @@ def counted(count: int, noun: str) -> str:
 
 
 def named(mistake: str) -> str:
-    """A mistake's name as a heading has it; a question's number stays whole."""
+    """Return a mistake's name as a heading: underscores become spaces, except before a question's number."""
     return re.sub(r"_(?!\d)", " ", mistake)
 
 
 def _in_prose(text: str) -> Markup:
-    """A sentence with its `code` and its *stress*."""
+    """Return the markup of a sentence with `code` and *emphasis*."""
     return Markup(prose(text))
 
 

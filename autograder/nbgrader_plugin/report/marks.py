@@ -1,7 +1,7 @@
-"""What the gradebook knows of a class: who is in it, who handed in, and what each cell earned. It is only read.
+"""Read a class from the gradebook: its students, submissions and the points of each cell. Nothing is written.
 
-nbgrader's own door, `Gradebook`, makes tables and a course where it finds none; a report must not. So its tables are
-asked directly, in one query for each assignment, whatever database they are in.
+nbgrader's class `Gradebook` creates tables and a course if there are none; a report must not. So this module queries
+the tables directly, in a few queries for each assignment, in whatever database they are.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ SETTINGS = "nbgrader_config.py"
 
 
 class NoClass(Exception):
-    """There is no class to report on; the sentence says why and what to do."""
+    """Raised when there is no class to report on; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class CellMark:
-    """What one cell earned, by nbgrader's account: a person's mark goes before the judge's."""
+    """The points of one cell in the gradebook. A manual mark replaces the judge's."""
 
     cell: str  # its grade_id
     earned: float
     points: float
-    judged: float | None  # by the judge alone; None for what only a person marks
-    waits: bool  # for a person
+    judged: float | None  # the judge's mark; None for cells that only a person marks
+    waits: bool  # a person must still mark it
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Sheet:
 
     @property
     def total(self) -> float:
-        """The mark as nbgrader exports it."""
+        """Return the mark as nbgrader exports it: the points less the late penalty, at least 0."""
         return max(0.0, self.raw - self.penalty)
 
     @property
@@ -62,20 +62,23 @@ class Sheet:
 
     @property
     def waiting(self) -> float:
-        """Points that a person has still to give or not to give."""
+        """Return the points of the cells that a person must still mark."""
         return sum(cell.points for cell in self.cells if cell.waits)
 
 
 @dataclass
 class Marks:
-    """The gradebook's account: every student's name by id, and for each assignment that it knows the sheets."""
+    """The gradebook's data: students' names by id, and sheets by assignment."""
 
     names: dict[str, str]
     sheets: dict[str, list[Sheet]]
 
 
 def gradebook_url(classroom: Path) -> str:
-    """The database of this folder's gradebook, as nbgrader_config.py names it: SQLite's file, or any other."""
+    """Return the URL of a classroom's gradebook from nbgrader_config.py, for SQLite or another database.
+
+    Raise NoClass if there is no nbgrader_config.py.
+    """
     root = course_root()
     folder = classroom.resolve()
     before = os.environ.get("COURSE_CLASSROOM")
@@ -90,11 +93,11 @@ def gradebook_url(classroom: Path) -> str:
         else:
             os.environ["COURSE_CLASSROOM"] = before
     named = config.CourseDirectory.db_url
-    return named if isinstance(named, str) else f"sqlite:///{folder}/gradebook.db"  # what is not set is no string
+    return named if isinstance(named, str) else f"sqlite:///{folder}/gradebook.db"  # an unset option is no string
 
 
 def read_marks(db_url: str) -> Marks:
-    """All students and sheets. Raises `NoClass` if there is no gradebook, or none that can be read."""
+    """Return all students and sheets. Raise NoClass if there is no readable gradebook."""
     engine = _open(db_url)
     try:
         with Session(engine) as session:

@@ -1,9 +1,9 @@
-"""Answers that are alike beyond what this class's answers are: worth a look, never proof.
+"""Find pairs of answers that are far more alike than the class's answers usually are: worth a look, never proof.
 
-The comparing is RapidFuzz's, the reading Pygments'. Short exercises have few right answers, and those naturally look
-alike; so an answer counts only if it is longer than a few lines and unlike all that is catalogued, right or wrong, and
-a pair only if the two are far closer to each other than either is to the nearest quarter of the class. What then
-remains must add up, over all exercises that the two share, to more than one lucky coincidence.
+RapidFuzz compares the answers, Pygments tokenizes them. Short exercises have few right answers, which naturally look
+alike. So an answer counts only if it is longer than a few lines and unlike every catalogued version, right or wrong. A
+pair counts only if the two are far closer to each other than either is to the nearest quarter of the class. Over all
+exercises that the two share, these tokens must add up to more than one coincidence.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from ..intake.repair import grade_id
 from .bare_code import bare
 from .data import Answer, Assignment
 
-MIN_TOKENS = 30  # of an answer's own: fewer say nothing
-MIN_SHARED = 80  # tokens that a pair must have in common, over all exercises, before it is mentioned
-MAX_DISTANCE = 0.1  # share of tokens in which two answers that are "alike" may differ
+MIN_TOKENS = 30  # of an answer, without the release's lines: shorter answers are alike by chance
+MIN_SHARED = 80  # tokens that a reported pair has in common, over all exercises
+MAX_DISTANCE = 0.1  # share of tokens in which similar answers may differ
 CLOSER = 4.0  # times closer than the nearest quarter of the class
-MIN_CLASS = 5  # answers: with fewer there is nothing to stand out from
+MIN_CLASS = 5  # answers; with fewer there is no class to compare with
 
 
 @dataclass
 class Pair:
-    """Two students whose answers to these exercises are alike."""
+    """Two students with similar answers to these exercises."""
 
     students: tuple[str, str]
     shared: int = 0  # tokens
-    exercises: dict[str, float] = field(default_factory=dict)  # how alike, from 0 to 1
+    exercises: dict[str, float] = field(default_factory=dict)  # similarity from 0 to 1
 
     @property
     def alike(self) -> float:
@@ -47,7 +47,7 @@ class Pair:
 
 @functools.lru_cache(maxsize=64)
 def similar_pairs(assignment: Assignment) -> list[Pair]:
-    """The pairs of students worth a look, those with most in common first."""
+    """Return the pairs of students with similar answers, those with most tokens in common first."""
     given = {grade_id(cell): cell.source for cell in assignment.released}
     pairs: dict[tuple[str, str], Pair] = {}
     for exercise in assignment.exercises:
@@ -79,19 +79,22 @@ def _alike(answers: Sequence[Answer], exercise: str, stub: str) -> Iterator[tupl
 
 
 def _distances(texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
-    """The share of tokens in which answers differ. One more counts as different: of short answers less is known."""
+    """Return the shares of tokens in which answers differ, of shape (texts, others).
+
+    One extra token counts as different, since short answers tell less.
+    """
     differing = cdist(texts, others, scorer=Indel.distance, dtype=np.int32)
     total = np.array([len(text) for text in texts])[:, None] + np.array([len(text) for text in others])[None, :]
     return (differing + 1) / (total + 1)
 
 
 def _nearest_quarter(distances: np.ndarray) -> float:
-    """How far away the last of the nearest quarter is, the one nearest answer left out: it may be the copy."""
+    """Return the distance of the nearest quarter's last answer, without the nearest one: that may be the copy."""
     return float(np.sort(distances)[max(1, len(distances) // 4)])
 
 
 def _known(exercise: str) -> list[str]:
-    """The catalogue, right and wrong: whoever writes what is in it needs nobody to copy from."""
+    """Return the catalogued versions of an exercise, right and wrong: a student may write those without copying."""
     if exercise not in names():
         return []
     declared = question_or_exercise(exercise)
@@ -102,10 +105,10 @@ def _known(exercise: str) -> list[str]:
 
 
 class _Reader:
-    """Turns sources into strings of one character a token.
+    """Turn sources into strings with one character per token.
 
-    Comments, docstrings and layout are left out, and so are the lines that were handed out. Names are all one, but for
-    what is called on something: renaming a variable is no change, `triu` for `tril` is.
+    Comments, docstrings, layout and the release's lines are left out. All names are the same token, except attributes
+    and built-ins: renaming a variable is no change, writing `x.triu` for `x.tril` is one.
     """
 
     def __init__(self, stub: str) -> None:

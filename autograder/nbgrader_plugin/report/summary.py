@@ -1,4 +1,4 @@
-"""What a class's data come to: distributions, pass rates, misconceptions with examples, progress, time."""
+"""Summarise a class's data: distributions, pass rates, misconceptions with examples, progress, time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .data import Answer, Assignment, ClassData, plain
 
 BINS = 10
 EXAMPLE_LINES, EXAMPLE_WIDTH = 14, 110
-HIDDEN = "…"  # stands where an example may have named somebody
+HIDDEN = "…"  # replaces text that may name a student in an example
 WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -25,13 +25,13 @@ WORD = re.compile(r"[^\W\d_]+|\d+")
 
 @dataclass(frozen=True)
 class Distribution:
-    """How an assignment's marks are spread, in shares of the points."""
+    """The distribution of an assignment's marks, as shares of the points."""
 
     shares: tuple[float, ...]
 
     @property
     def bins(self) -> list[int]:
-        """Students from 0 to under 10 %, …, from 90 to 100 %."""
+        """Return the numbers of students from 0 to under 10 %, …, from 90 to 100 %."""
         counts = Counter(min(BINS - 1, int(share * BINS + 1e-9)) for share in self.shares)
         return [counts[index] for index in range(BINS)]
 
@@ -48,7 +48,7 @@ class Distribution:
 
 
 def distribution(assignment: Assignment) -> Distribution | None:
-    """Of the whole marks, what a person gave and late penalties included; None if there are no points."""
+    """Return the distribution of the final marks, with manual marks and late penalties; None if there are no points."""
     shares = [min(1.0, max(0.0, sheet.total / sheet.points)) for sheet in assignment.sheets if sheet.points]
     return Distribution(tuple(shares)) if shares else None
 
@@ -58,7 +58,7 @@ def distribution(assignment: Assignment) -> Distribution | None:
 
 @dataclass(frozen=True)
 class CheckRate:
-    """How many passed a check, of those who answered the exercise and in whose answers it could be judged."""
+    """The pass rate of a check, among the answers in which it could be judged."""
 
     title: str
     passed: int
@@ -72,17 +72,17 @@ class CheckRate:
 
 @dataclass(frozen=True)
 class ExerciseRates:
-    """An exercise's row of the matrix."""
+    """An exercise's row in the table of pass rates."""
 
     exercise: str
     handed_in: int
     answered: int
-    mean: float  # share of the points, of those who answered
+    mean: float  # mean share of the points among judged answers
     checks: tuple[CheckRate, ...]
 
 
 def rates(assignment: Assignment) -> list[ExerciseRates]:
-    """The matrix of exercises and checks. What only a person marks has no row."""
+    """Return the pass rates of the checks of each exercise, except exercises that only a person marks."""
     rows = []
     for exercise in assignment.exercises:
         answers = [answer for answer in assignment.answers_to(exercise) if answer.kind != "written"]
@@ -107,7 +107,7 @@ def rates(assignment: Assignment) -> list[ExerciseRates]:
 
 @dataclass(frozen=True)
 class Place:
-    """An exercise in which a misconception shows, and what to read again."""
+    """An exercise in which a misconception shows, and the section to reread."""
 
     assignment: str
     exercise: str
@@ -118,16 +118,16 @@ class Place:
 
 @dataclass
 class Misconception:
-    """A mistake by name, wherever the class makes it."""
+    """A named mistake, and all exercises in which the class makes it."""
 
     name: str
     students: int
     places: list[Place] = field(default_factory=list)  # the one with most students first
-    example: str = ""  # somebody's answer in the first place, without whose
+    example: str = ""  # an anonymous answer to the exercise of the first place
 
 
 def misconceptions(data: ClassData) -> list[Misconception]:
-    """The mistakes of the class by name, across exercises; what most students hold comes first."""
+    """Return the class's mistakes by name, across exercises, the most common first."""
     holders: dict[str, dict[tuple[str, str], list[tuple[Answer, str]]]] = defaultdict(lambda: defaultdict(list))
     by_name = {assignment.name: assignment for assignment in data.assignments}
     for assignment in data.assignments:
@@ -153,14 +153,14 @@ def misconceptions(data: ClassData) -> list[Misconception]:
 
 
 def _example(answers: Iterable[Answer], names: re.Pattern[str]) -> str:
-    """The shortest of these answers: what they have in common shows best in it."""
+    """Return the shortest of these answers without names; it shows best what the answers have in common."""
     codes = (bare(answer.source) for answer in answers)
     shortest = min((code for code in codes if code), key=lambda code: (len(code), code), default="")
     return _shortened(names.sub(HIDDEN, shortest))
 
 
 def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
-    """Everybody's id and name, and their parts; but for words of the course's own, which tell nothing."""
+    """Return a pattern for all students' ids and names and their parts, except words of the course or of Python."""
     common = {word.lower() for word in WORD.findall(_own_words(assignment))}
     common |= {word.lower() for word in (*keyword.kwlist, *dir(builtins))}
     everybody = set(data.names) | {sheet.student for a in data.assignments for sheet in a.sheets}
@@ -176,7 +176,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _own_words(assignment: Assignment) -> str:
-    """What anybody may write in this notebook's answers."""
+    """Return the course's own text and code for this notebook: words that reveal nobody."""
     words = [cell.source for cell in assignment.released]
     if assignment.name in notebooks():
         words += [given_in(assignment.name), *working_versions(assignment.name).values()]
@@ -195,7 +195,7 @@ def _shortened(code: str) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """One student's marks for an assignment, in shares of the points, marking after marking."""
+    """One student's marks for an assignment, as shares of the points, in the order of markings."""
 
     student: str
     shares: tuple[float, ...]
@@ -206,7 +206,7 @@ class Progress:
 
 
 def progress(data: ClassData, assignment: Assignment) -> list[Progress]:
-    """Of those who were marked more than once; whoever gained most first."""
+    """Return the progress of students who were marked more than once, the largest gain first."""
     shares: dict[str, list[float]] = defaultdict(list)
     for marking in data.history or ():
         if marking.assignment == assignment.name:
@@ -217,7 +217,7 @@ def progress(data: ClassData, assignment: Assignment) -> list[Progress]:
 
 @dataclass(frozen=True)
 class Time:
-    """What marking an assignment took."""
+    """The time that marking an assignment took, in seconds."""
 
     markings: int
     seconds: float
@@ -231,7 +231,7 @@ def time_spent(data: ClassData, assignment: Assignment) -> Time | None:
 
 
 def duration(seconds: float) -> str:
-    """4.2 s, 3 min 20 s, 2 h 5 min."""
+    """Return a time such as 4.2 s, 3 min 20 s, or 2 h 5 min."""
     if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

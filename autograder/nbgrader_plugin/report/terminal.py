@@ -1,4 +1,4 @@
-"""Who earned what, and which misconceptions a class holds: the class report as tables in the terminal."""
+"""Show the class report in the terminal: tables of marks and of the class's misconceptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .similar_answers import similar_pairs
 from .summary import Misconception, distribution, duration, misconceptions, progress, rates, time_spent
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-TOLD = 10  # misconceptions with sentence and example; the page has all of them
+TOLD = 10  # misconceptions shown with sentence and example; the HTML page shows all of them
 
 
 # --- one notebook's marks, as data ------------------------------------------------------------------------------------
@@ -37,7 +37,10 @@ class Result:
 
 
 def collect(classroom: Path, notebook: str, db_url: str | None = None) -> list[Result]:
-    """All results of a notebook. The points are the gradebook's; the reasons come from the marked notebooks."""
+    """Return all results of a notebook: points from the gradebook, reasons from the marked notebooks.
+
+    Raise NoClass if nothing was marked.
+    """
     [assignment] = collect_class(classroom, [notebook], db_url).assignments
     return results(assignment)
 
@@ -59,7 +62,7 @@ def _result(answer: Answer) -> Result:
 
 
 def marks_table(results: list[Result], notebook: str) -> Table:
-    """Marks by student and exercise."""
+    """Return a table of marks by student and exercise."""
     names = list(dict.fromkeys(result.exercise for result in results))
     best = {result.exercise: result.points for result in results}
     headings = [f"{name}\n/ {number(best[name])}" for name in names]
@@ -76,7 +79,7 @@ def marks_table(results: list[Result], notebook: str) -> Table:
 
 
 def show(data: ClassData, console: Console) -> None:
-    """Everything that the page says, as tables."""
+    """Print the contents of the HTML page as tables."""
     for assignment in data.assignments:
         for table in _about(data, assignment):
             console.print(table)
@@ -119,7 +122,7 @@ def _about(data: ClassData, assignment: Assignment) -> Iterable[Table | str]:
 
 
 def _sheets(data: ClassData, assignment: Assignment) -> Table:
-    """Marks by student and exercise, with what nbgrader adds and takes off."""
+    """Return a table of marks by student and exercise, with late penalties and points that wait for a person."""
     names = assignment.exercises
     best = {answer.exercise: answer.points for answer in assignment.answers}
     earned = {(answer.student, answer.exercise): answer for answer in assignment.answers}
@@ -208,7 +211,7 @@ def _misconceptions(mistakes: list[Misconception]) -> Table:
 
 
 def _told(rank: int, one: Misconception) -> str:
-    """A misconception as the page has it: what is said of it, and somebody's answer."""
+    """Return a misconception's sentences and example, as on the HTML page."""
     lines = [f"{rank}. {named(one.name)}: {counted(one.students, 'student')}"]
     lines += [f"   {place.exercise}: {place.sentence}" for place in one.places]
     return "\n".join([*lines, "", *(f"       {line}" for line in one.example.splitlines()), ""])
@@ -226,13 +229,13 @@ def _totals(data: ClassData) -> Table:
 
 
 def _table(title: str, words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Columns of words, then columns of numbers; nothing in them is taken for markup."""
+    """Return a table with columns of words, then columns of numbers. Its text is escaped, not read as markup."""
     table = Table(title=escape(title), box=box.SIMPLE_HEAD)
     for heading in words:
         table.add_column(escape(heading), overflow="fold")
     for heading in numbers:
         table.add_column(escape(heading), justify="right", overflow="fold")
-    if numbers:  # a table with a line for each
+    if numbers:  # one line per student
         table.columns[0].no_wrap, table.columns[0].overflow, table.columns[0].max_width = True, "ellipsis", 40
     for row in rows:
         table.add_row(*map(escape, row))

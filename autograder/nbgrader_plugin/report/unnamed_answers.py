@@ -1,4 +1,4 @@
-"""Wrong answers that no catalogue explains, grouped by what they do: an instructor names each group once."""
+"""Group wrong answers that no catalogued mistake explains by their behaviour, so that an instructor names each once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Group:
 
     assignment: str
     exercise: str
-    section: str  # of the notebook, to reread
+    section: str  # the notebook's section to reread
     answers: tuple[Answer, ...]
 
     @property
@@ -30,30 +30,30 @@ class Group:
 
     @property
     def example(self) -> str:
-        """The shortest of them, without comments: what they have in common shows best in it."""
+        """Return the shortest answer without comments; it shows best what the answers have in common."""
         codes = (bare(answer.source) for answer in self.answers)
         return min((code for code in codes if code), key=lambda code: (len(code), code), default="")
 
     @property
     def fails(self) -> list[tuple[str, str]]:
-        """The checks that nothing explains, and what was said of each."""
+        """Return title and message of each check that no named mistake explains."""
         first = self.answers[0]
         return [(line.title, line.message) for line in first.lines if line.title in first.behaviour]
 
     @property
     def lost(self) -> float:
-        """The points that these answers lost together."""
+        """Return the points that these answers lost together."""
         return sum(answer.points - answer.earned for answer in self.answers)
 
     def entry(self) -> str:
-        """Lines for the catalogue of the exercise's room; the name and the sentence are the instructor's to write."""
+        """Return lines for the exercise's catalogue of mistakes; the instructor fills in the name and the sentence."""
         return "name_of_the_mistake: The sentence that you would say to them.\n- |\n" + textwrap.indent(
             self.example, "  "
         )
 
 
 def groups(data: ClassData) -> list[Group]:
-    """The largest first; among equals the one that cost most, then the course's order."""
+    """Return the groups, the largest first; then by points lost, then in the course's order."""
     order = {name: place for place, name in enumerate(names())}
     found = [group for assignment in data.assignments for group in _of(assignment)]
     return sorted(found, key=lambda group: (-len(group.answers), -group.lost, order.get(group.exercise, len(order))))
@@ -76,7 +76,7 @@ def _of(assignment: Assignment) -> Iterable[Group]:
 
 
 def show(found: Sequence[Group], console: Console, most: int) -> None:
-    """Print them, with lines for the catalogue; `most` groups at most."""
+    """Print at most `most` groups, with lines for the catalogue."""
     if not found:
         console.print("Every wrong answer that could be judged has its name.", highlight=False)
         return
