@@ -1,4 +1,4 @@
-"""Marks in the forms that people need: nbgrader's CSV, Canvas's and Moodle's import files.
+"""Export marks as nbgrader's CSV and as import files for Canvas and Moodle.
 
     nbgrader export                                                          # classroom/grades.csv
     nbgrader export --exporter autograder.nbgrader_plugin.export.lms.CanvasExport --assignment 05-attention \
@@ -6,8 +6,8 @@
     nbgrader export --exporter autograder.nbgrader_plugin.export.lms.MoodleExport --assignment 05-attention \
         --MoodleExport.roster=classroom/worksheet.csv
 
-The roster is the file that the system itself hands out: Canvas's gradebook, Moodle's grading worksheet or grade
-export. Its rows stay, and the marks are filled in; whoever is only on one side is reported by name.
+The roster is the file downloaded from the system: Canvas's gradebook, Moodle's grading worksheet or grade export. Its
+rows are kept and the marks are filled in. Students who are only in the roster or only in the gradebook are reported.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ NBGRADERS = [
 
 # --- cells ------------------------------------------------------------------------------------------------------------
 
-RUNS = tuple("=+-@＝＋－＠\t\r")  # with these begin what a spreadsheet takes for a formula
-HARMLESS = re.compile(r"[\w .@+-]*")  # no call, no other program, no other file: at worst an odd number is shown
+RUNS = tuple("=+-@＝＋－＠\t\r")  # first characters of a spreadsheet formula
+HARMLESS = re.compile(r"[\w .@+-]*")  # cannot call a function, a program or a file; at worst it shows an odd number
 
 
 def as_text(cell: str) -> str:
-    """A cell as a spreadsheet will show it and not run it."""
+    """Return a cell that a spreadsheet shows as text and does not run as a formula."""
     return f"'{cell}" if cell.lstrip(" ").startswith(RUNS) and cell.strip() != "-" else cell
 
 
 def as_key(cell: str) -> str:
-    """The same for what a student is found by: it stays as it is unless it could do harm as a formula."""
+    """Return a cell that identifies a student, unchanged unless it could do harm as a formula."""
     return cell if HARMLESS.fullmatch(cell) else as_text(cell)
 
 
 def number(value: float, decimal: str = ".") -> str:
-    """0, 7.5, 12.3333: no more digits than say something."""
+    """Return a number with at most four decimals and no trailing zeros: 0, 7.5, 12.3333."""
     return f"{value:.4f}".rstrip("0").rstrip(".").replace(".", decimal)
 
 
@@ -60,17 +60,17 @@ def number(value: float, decimal: str = ".") -> str:
 
 @dataclass(frozen=True)
 class Mark:
-    """What a student earned for an assignment, late penalty taken off."""
+    """A student's points for an assignment, less the late penalty."""
 
     score: float
-    by_hand: bool  # a person has still to mark some of it
+    by_hand: bool  # a person must still mark a part of it
 
 
 Marks = dict[str, dict[str, Mark]]  # assignment: student: mark
 
 
 class MarksExport(ExportPlugin):
-    """What the exporters have in common: whose marks, and where the file goes."""
+    """Base class of the exporters: the choice of students and assignments, and the file written."""
 
     folder = Unicode(".", help="Where files go that --to does not name").tag(config=True)
     leave_out_unfinished = Bool(False, help="Leave out what a person has still to mark").tag(config=True)
@@ -105,7 +105,7 @@ class MarksExport(ExportPlugin):
         self.say(students, f"of {assignment} have still to be marked by a person ({left})", "Submissions")
 
     def say(self, names: Iterable[object], what: str, things: str = "Students") -> None:
-        """Report by name, with the count; nothing if there is nobody."""
+        """Log a warning with the names and their count; nothing without names."""
         listed = [str(name) for name in names]
         if listed:
             self.log.warning("%s %s (%d): %s", things, what, len(listed), "; ".join(listed))
@@ -119,7 +119,7 @@ class MarksExport(ExportPlugin):
             )
         self._refuse_anothers(path, table)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(  # readable to its owner only, and never half a file
+        with tempfile.NamedTemporaryFile(  # readable by its owner only, and replaced atomically
             "w", encoding="utf8", newline="", dir=path.parent, prefix=".grades", delete=False
         ) as file:
             file.write(table.text())
@@ -127,7 +127,7 @@ class MarksExport(ExportPlugin):
         self.log.info("Grades are in %s", path)
 
     def _refuse_anothers(self, path: Path, table: Table) -> None:
-        """Raise Unfit if a file is there that this did not write: it begins with another column."""
+        """Raise Unfit if the file exists and another program wrote it: then it begins with another column."""
         try:
             refuse_another(path, f"{table.header[0]}{table.delimiter}", f"table that {type(self).__name__} wrote")
         except Written as reason:
@@ -140,7 +140,7 @@ def _all_known(wanted: set[str], known: set[str], what: str) -> None:
 
 
 def published_by_git(path: Path) -> bool:
-    """Whether git would take the file in. Where there is no git and no repository, it would not."""
+    """Return True if git would add the file: False without git or outside a repository."""
     folder = next(parent for parent in path.absolute().parents if parent.is_dir())
     command = ["git", "-C", str(folder), "check-ignore", "--quiet", "--", str(path.absolute())]
     try:
@@ -150,7 +150,7 @@ def published_by_git(path: Path) -> bool:
 
 
 class CsvExport(MarksExport):
-    """nbgrader's own columns, quoted: in nbgrader's CsvExportPlugin a name with a comma moves all that follows it."""
+    """Export nbgrader's columns, quoted: in nbgrader's CsvExportPlugin a comma in a name shifts all later columns."""
 
     def _table(self, gradebook: Gradebook) -> Table:
         known, rows = self._people(gradebook), []
@@ -167,7 +167,7 @@ class CsvExport(MarksExport):
 
 
 def _nbgraders_row(assignment: Any, person: Person, submission: Any | None) -> list[str]:
-    """Who handed in nothing has a zero here, as in nbgrader."""
+    """Return a row of nbgrader's table. A student without a submission gets a zero, as in nbgrader."""
     raw, penalty = (submission.score, submission.late_submission_penalty) if submission else (0.0, 0.0)
     timestamp = submission.timestamp if submission else None
     names = [as_key(person.id), as_text(person.last), as_text(person.first), as_key(person.email)]
@@ -185,7 +185,7 @@ def _nbgraders_row(assignment: Any, person: Person, submission: Any | None) -> l
 
 
 class LmsExport(MarksExport):
-    """A table that a learning-management system takes in: its own, filled in, or a new one."""
+    """Export a table that a learning-management system imports: its own, filled in, or a new one."""
 
     roster = Unicode(help="The system's own table, as downloaded: its rows are kept and filled in").tag(config=True)
     titles = Dict(
@@ -215,7 +215,7 @@ class LmsExport(MarksExport):
         super()._refuse_anothers(path, table)
 
     def _called(self) -> dict[str, str]:
-        """What the system calls its columns, where it speaks another language."""
+        """Return the names of the system's columns in another language, by their English names."""
         return {}
 
     def _marks(self, gradebook: Gradebook, assignment: Any, known: list[Person]) -> dict[str, Mark]:
@@ -232,13 +232,13 @@ class LmsExport(MarksExport):
             found = {person.id: Mark(0.0, False) for person in known if person.id not in unfinished} | found
         return found
 
-    # a table of our own
+    # a new table
 
     def _new(self, known: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
         raise NotImplementedError
 
     def _rows(self, known: list[Person], marks: Marks, start: Callable[[Person], list[str]]) -> list[list[str]]:
-        """A row for each student with a mark: an empty cell may wipe out a mark that the system has."""
+        """Return a row for each student with a mark; others get none, as an empty cell may erase the system's mark."""
         without = [person for person in known if not any(person.id in earned for earned in marks.values())]
         self.say(without, "have no mark and are not in the file")
         return [
@@ -265,11 +265,14 @@ class LmsExport(MarksExport):
         return self._kept(table, set(columns.values()))
 
     def _students(self, table: Table) -> list[int]:
-        """Which rows are students'."""
+        """Return the indexes of the students' rows. Raise Unfit if the roster lacks a needed column."""
         return list(range(len(table.rows)))
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:
-        """Where each assignment's marks go. It is enough if some have a column, unless they were asked for."""
+        """Return the column of each assignment that has one.
+
+        Raise Unfit if none has a column, if one named on the command line has none, or if several may be meant.
+        """
         columns, without = {}, []
         for name in assignments:
             title = str(self.titles.get(name, name))
@@ -342,10 +345,10 @@ class LmsExport(MarksExport):
     def _above(
         self, known: list[Person], marks: dict[str, Mark], name: str, factor: float, maximum: float | None
     ) -> None:
-        """Report marks that the system does not take; Canvas takes all."""
+        """Report marks above the system's maximum if it refuses them; Canvas accepts all."""
 
     def _kept(self, table: Table, filled: set[int]) -> Table:
-        """What of the table is written. Cells that nobody is found by cannot run in a spreadsheet any more."""
+        """Return the table to write. Make its cells harmless in spreadsheets, except those filled in or read back."""
         finding = {table.column(column) for column, _ in self.keys}
         for row in table.rows:
             name = row[self._name_column(table)]
@@ -357,22 +360,23 @@ class LmsExport(MarksExport):
         return table
 
     def _read_back(self, table: Table) -> set[int | None]:
-        """What the system reads back and nobody but a teacher has written."""
+        """Return the columns that the system reads back and only teachers write."""
         return set()
 
 
 def _means(heading: str, title: str) -> bool:
-    """Canvas writes “Title (4711)”, Moodle “Assignment: Title (Real)”."""
+    """Return True if a heading means this title. Canvas writes “Title (4711)”, Moodle “Assignment: Title (Real)”."""
     if heading.strip().casefold() == title.strip().casefold():
         return True
     return re.fullmatch(rf"([^:]+:\s*)?{re.escape(title.strip())}(\s*\([^()]+\))?", heading, re.IGNORECASE) is not None
 
 
 class CanvasExport(LmsExport):
-    """For Canvas: Grades → Import. The roster is its own file: Grades → Export → Export Entire Gradebook.
+    """Export for Canvas: Grades → Import. Its roster comes from Grades → Export → Export Entire Gradebook.
 
-    Written back are the columns that say who is who, up to Section, and the assignments' own: Canvas takes the others
-    as changes if they have changed since. Excused students (EX) and those whom the assignment is not for (N/A) stay.
+    The file holds the columns that identify students, up to Section, and the assignments' columns: Canvas would take
+    any other column as a change if it has changed since. Cells of excused students (EX) and of those without the
+    assignment (N/A) stay as they are.
     """
 
     system = "Canvas"
@@ -411,7 +415,7 @@ class CanvasExport(LmsExport):
 
 
 def _is_student(row: list[str]) -> bool:
-    """Below its headings Canvas has rows of its own: points, and what is posted by hand."""
+    """Return True for a student's row. Below its headings Canvas adds other rows: points, manual posting."""
     return bool(row[0].strip()) and "Points Possible" not in row[0]
 
 
@@ -428,11 +432,11 @@ def _number(cell: str) -> float | None:
 
 
 class MoodleExport(LmsExport):
-    """For Moodle: the assignment's grading worksheet (with Identifier and Grade) or the course's grade export.
+    """Export for Moodle: the assignment's grading worksheet (with Identifier and Grade) or the course's grade export.
 
     The worksheet comes from the assignment's page (Download grading worksheet) and goes back there (Upload grading
-    worksheet); a grade export goes back through Grades → Import → CSV file. Moodle passes over marks that it has
-    changed since the worksheet was downloaded (Last modified), and over those above its maximum.
+    worksheet); a grade export goes back through Grades → Import → CSV file. Moodle ignores marks that were changed in
+    Moodle since the worksheet was downloaded (Last modified), and marks above its maximum.
     """
 
     headings = Dict(help="What Moodle calls its columns in another language: {'Grade': 'Bewertung'}").tag(config=True)

@@ -1,4 +1,4 @@
-"""All verdicts as one tidy table: a row for each student, exercise and check, for everybody's own analysis."""
+"""Write all verdicts as one tidy table for further analysis: a row for each student, exercise and check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ..report.data import Answer, ClassData
 
-COLUMNS = {  # and their types; for Parquet, where an empty column has one too
+COLUMNS = {  # with their types, which Parquet needs for empty columns too
     "assignment": "string",
     "student": "string",
     "name": "string",
@@ -18,20 +18,20 @@ COLUMNS = {  # and their types; for Parquet, where an empty column has one too
     "kind": "string",  # exercise, question, written
     "answered": "bool",
     "exercise_points": "float64",
-    "exercise_earned": "float64",  # by the gradebook: a person's mark goes before the judge's
+    "exercise_earned": "float64",  # from the gradebook: a manual mark replaces the judge's
     "needs_person": "bool",
     "check": "string",
-    "points": "float64",  # what the check is worth
-    "passed": "bool",  # empty: nobody has decided
+    "points": "float64",  # of the check
+    "passed": "bool",  # empty if not decided
     "message": "string",
-    "mistakes": "string",  # names of the mistakes that explain it, with ; between them
+    "mistakes": "string",  # names of the mistakes that explain it, separated by ;
     "remark": "string",
 }
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class NoParquet(Exception):
-    """What writes Parquet is not installed; the sentence says what to do."""
+    """Raised when no package for Parquet is installed; the message says what to do."""
 
 
 def rows(data: ClassData) -> Iterator[dict[str, Any]]:
@@ -54,7 +54,10 @@ def _rows(assignment: str, answer: Answer, name: str) -> Iterator[dict[str, Any]
 
 
 def write_csv(data: ClassData, path: Path) -> int:
-    """The table as CSV in UTF-8. Text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Write the table as CSV in UTF-8 and return its number of rows.
+
+    Put an apostrophe before text that a spreadsheet would run as a formula.
+    """
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
@@ -75,7 +78,10 @@ def _cell(value: Any) -> str:
 
 
 def write_parquet(data: ClassData, path: Path) -> int:
-    """The table as Parquet, if pyarrow is there: at fifty megabytes it is not worth having for this alone."""
+    """Write the table as Parquet and return its number of rows. Raise NoParquet without pyarrow.
+
+    pyarrow is optional: it is too large, at fifty megabytes, to be required for this alone.
+    """
     try:
         arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError:
