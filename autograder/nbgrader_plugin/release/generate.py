@@ -1,7 +1,7 @@
-"""`nbgrader generate_assignment`, by its command, by Formgrader or from here: nothing that somebody wrote is lost.
+"""`nbgrader generate_assignment`, from its command, from Formgrader or from here, without losing anyone's edits.
 
-Beside the released folders, `.released/ASSIGNMENT.json` is a manifest of what was released. Where a notebook or a file
-differs from it, nbgrader's `--force` is not enough; `ReleaseExporter.overwrite` is, and keeps a copy.
+Beside the released folders, `.released/ASSIGNMENT.json` is a manifest of the last release. If a notebook or a file
+differs from it, nbgrader's `--force` does not overwrite it; `ReleaseExporter.overwrite` does, and keeps a copy.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ..gradebook.locking import make_ready
 
 
 class WouldOverwrite(NbGraderException, files.Written):
-    """The release would overwrite what somebody wrote."""
+    """Raised when the release would overwrite files that somebody changed or added."""
 
 
 class ReleaseExporter(NotebookExporter):
-    """NotebookExporter that nbgrader makes before it empties the released folder, and that may therefore refuse."""
+    """Export a release. nbgrader creates this exporter before it empties the released folder, so it can refuse to."""
 
     overwrite = Bool(False, help="Overwrite what somebody wrote in the release, and keep a copy of it").tag(config=True)
     replaced = Unicode("replaced", help="The folder for these copies").tag(config=True)
@@ -44,11 +44,11 @@ class ReleaseExporter(NotebookExporter):
 
     @property
     def converter(self) -> GenerateAssignment:
-        """nbgrader's command that reads by this exporter."""
+        """Return the nbgrader command that reads with this exporter."""
         return self.parent
 
     def _look_first(self) -> None:
-        """Raise WouldOverwrite if somebody wrote in a folder that is released now; or keep a copy, if told to."""
+        """Raise WouldOverwrite if somebody changed a folder to be released; with `overwrite`, keep a copy instead."""
         found = {name: would_overwrite(self.converter, name) for name in assignments(self.converter)}
         if not any(found.values()):
             return
@@ -67,7 +67,7 @@ class ReleaseExporter(NotebookExporter):
             self.log.warning("What somebody wrote in %s is kept in %s", place, copy)
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """Export, and note in the manifest what nbgrader is about to write."""
+        """Export a notebook, and enter in the manifest the files that nbgrader is about to write."""
         output, resources = super().from_filename(filename, resources, **kwargs)
         name = resources["nbgrader"]["assignment"]
         path = manifest_of(self.converter, name)
@@ -82,7 +82,7 @@ class ReleaseExporter(NotebookExporter):
 
 
 def look_first(converter: GenerateAssignment) -> None:
-    """Raise WouldOverwrite if somebody wrote in a folder that this converter is about to empty."""
+    """Raise WouldOverwrite if somebody changed a folder that this converter is about to empty."""
     converter.init_notebooks()
     converter.exporter_class(parent=converter, config=converter.config)
 
@@ -101,13 +101,13 @@ def manifest_of(converter: GenerateAssignment, name: str) -> Path:
 
 
 def beside_notebooks(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
-    """Return the manifest of what nbgrader copies into a release as it is."""
+    """Return the manifest of the files that nbgrader copies into a release unchanged."""
     source = Path(os.path.normpath(converter._format_source(name, ".")))
     return files.manifest(source, map(Path, find_all_files(str(source), [*converter.coursedir.ignore, "*.ipynb"])))
 
 
 def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
-    """Name what lies in the released folder and neither the last release nor the new one wrote."""
+    """Return the paths in the released folder that neither the last release nor the new one wrote."""
     place = destination(converter, name)
     there = list(files.files(place))
     if not there:
@@ -119,7 +119,7 @@ def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
 
 
 def _generated(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
-    """Return the manifest of a release of the assignment, made elsewhere and thrown away."""
+    """Return the manifest of a release of the assignment into a temporary folder."""
     with _elsewhere(converter.coursedir, converter.parent, name) as again:
         again.no_database = True
         again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
@@ -128,7 +128,7 @@ def _generated(converter: GenerateAssignment, name: str) -> dict[str, list[str]]
 
 
 def make_known(settings: CourseDirectory, parent: Any, name: str) -> None:
-    """Enter an assignment into the gradebook as `generate_assignment` does; what is released stays as it is."""
+    """Add an assignment to the gradebook as `generate_assignment` does; leave the released notebooks as they are."""
     with _elsewhere(settings, parent, name) as converter:
         converter.start()
 

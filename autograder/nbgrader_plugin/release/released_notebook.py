@@ -1,4 +1,4 @@
-"""The notebook as it was handed out: where each exercise stands in it, what it is called, and which text is ours."""
+"""Read a released notebook: the title and section of each exercise, and the text that is the course's own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IN_BRACKETS = re.compile(r" \(\d[^()]*\)$")  # "(1 point)", "(3 points, about 10
 
 @dataclass(frozen=True)
 class Spot:
-    """Where an answer stands: the headings above it, in Markdown."""
+    """The headings above an answer, in Markdown."""
 
     title: str  # "Exercise: softmax"
     section: str  # "2. A weighted sum"
@@ -26,7 +26,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Released:
-    """What a page needs to know of a released notebook."""
+    """The parts of a released notebook that a feedback page uses."""
 
     title: str = ""
     spots: dict[str, Spot] = field(default_factory=dict)  # by name of the exercise, in order
@@ -39,7 +39,7 @@ def squeezed(source: str) -> str:
 
 
 def read(path: Path) -> Released:
-    """An empty one, if there is no such file."""
+    """Return the released notebook at `path`, or an empty one if the file cannot be read."""
     try:
         return _read(path, path.stat().st_mtime_ns)
     except OSError:
@@ -48,7 +48,7 @@ def read(path: Path) -> Released:
 
 @functools.lru_cache(maxsize=16)
 def _read(path: Path, changed: int) -> Released:
-    """`changed` is when the file was."""
+    """Read a released notebook, cached. `changed`, the file's time of change, is part of the cache's key."""
     with path.open(encoding="utf-8") as file:
         return of(nbformat.reader.read(file).cells)
 
@@ -74,16 +74,16 @@ def of(cells: list[NotebookNode]) -> Released:
 
 
 def headings(source: str) -> list[tuple[int, str]]:
-    """The headings of a text cell: how deep, and in which words."""
+    """Return the headings of a text cell as pairs of level and words."""
     return [(len(marks), words) for marks, words in HEADING.findall(without_code(source))]
 
 
 def without_code(source: str) -> str:
-    """The same text, of the same length, with blanks in the place of fenced code."""
+    """Return a text of the same length, with blanks in place of fenced code."""
     return FENCED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
 
 
 def by_headings(source: str) -> list[str]:
-    """A text cut before each of its headings."""
+    """Return the pieces of a text, cut before each of its headings."""
     cuts = [found.start() for found in HEADING.finditer(without_code(source))]
     return [piece for start, end in pairwise([0, *cuts, len(source)]) if (piece := source[start:end])]

@@ -1,7 +1,7 @@
-"""What a release has that a solution does not: a first cell that looks around, tests that are folded and speak plainly.
+"""Add to a release a first cell that checks the installation, and fold its tests and make their results readable.
 
 All of it works in plain Jupyter, VS Code and Colab, without this package: the first cell's code is the course's
-`handout/ready.py`, written into each notebook with what this notebook needs.
+`handout/ready.py`, written into each notebook with a call that names the notebook's libraries and files.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ..hidden_tests import refuse_unknown_names
 
 NAME = "ready"  # grade_id of the first cell
 GOES_ON = "raises-exception"  # Jupyter's tag: Run All goes on after an error in this cell
-TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds by it; the others show it
+TITLE = "# @title Test of {name}: run it, open it to read what is asked\n"  # Colab folds such cells
 CLAIM, CLAIMED = "claim", "# @title What the text says of this, checked\n"  # the tag of such cells, and their title
 PASSED = 'print("✓ {name}: all tests that you can see pass. More run when you hand in.")'
 ANSWERED = 'print("✓ {name} is answered. Whether it is right, you are told after marking.")'
-NETWORK = {"pooch", "transformers"}  # notebooks that import these can fetch something
-SELDOM = {"IPython", "PIL"}  # come with Jupyter and matplotlib, under other names
+NETWORK = {"pooch", "transformers"}  # notebooks that import these can download files
+SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jupyter and matplotlib
 
 
 class Ready(NbGraderPreprocessor):
-    """Puts the first cell into a release, folds its tests, lets them say that they passed, and lets Run All go on."""
+    """Insert the first cell into a release; fold its tests, have them report success, and let Run All pass errors."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         folder = Path(resources["metadata"]["path"])
@@ -72,7 +72,7 @@ def _first_cell(imported: set[str], beside: list[str]) -> NotebookNode:
 
 
 def _imported(nb: NotebookNode) -> set[str]:
-    """The libraries that a notebook imports, by the names of their packages, which are the same."""
+    """Return the names of the libraries that a notebook imports; their packages have the same names."""
     names = set()
     for cell in nb.cells:
         if cell.cell_type == "code":
