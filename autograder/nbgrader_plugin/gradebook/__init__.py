@@ -1,1 +1,1 @@
-"""Read and write nbgrader's gradebook: names, rows, locks, marks given by hand."""
+"""Read and write nbgrader's gradebook: students' names, rows, locks, manual marks."""

@@ -1,7 +1,7 @@
-"""Several nbgrader processes on one gradebook: what only one of them may do is done under a lock, before they mark.
+"""Let several nbgrader processes use one gradebook: set it up under a lock, before they mark.
 
-nbgrader looks whether a table, a course or a student is there, and makes it if not; of two processes that look at the
-same moment, one fails. After `make_ready` nothing of the kind is left to make.
+nbgrader checks if a table, a course or a student exists, and creates it if not. If two processes check at the same
+moment, one of them fails. After `make_ready` everything exists.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from sqlalchemy.pool import NullPool
 PATIENCE = 600.0  # seconds that a process waits for its turn
 TURN = int.from_bytes(b"autograd")  # the number of the lock in a PostgreSQL database
 
-_engine = functools.lru_cache(maxsize=16)(create_engine)  # one for each address
-_mine: set[str] = set()  # gradebooks that this process has to itself
+_engine = functools.lru_cache(maxsize=16)(create_engine)  # one engine per URL
+_mine: set[str] = set()  # gradebooks that this process has locked
 
 
 @contextlib.contextmanager
 def alone(db_url: str) -> Iterator[None]:
-    """One process at a time; the others wait. May be nested.
+    """Run the `with` block in one process at a time; the others wait. May be nested.
 
-    The lock is the database's own, works wherever the gradebook does, and ends with the process that holds it: with
-    SQLite on an empty file beside the gradebook, with PostgreSQL on a number of the database. Other databases have
-    no such lock here; there `make_ready` tries again.
+    The lock is the database's own, so it works wherever the gradebook does and ends with the process that holds it.
+    SQLite locks an empty file beside the gradebook, PostgreSQL a number in the database. Other databases have no lock
+    here; for them `make_ready` tries again.
     """
     url = make_url(db_url)
     turns = {"sqlite": _turn_in_sqlite, "postgresql": _turn_in_postgresql}
@@ -60,7 +60,7 @@ def _turn_in_sqlite(url: URL) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _turn_in_postgresql(url: URL) -> Iterator[None]:
-    """An advisory lock, held by a connection of its own: nbgrader opens and closes others meanwhile."""
+    """Hold an advisory lock on a separate connection, since nbgrader opens and closes others meanwhile."""
     engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
     with engine.connect() as turn:
         turn.execute(text(f"SET lock_timeout = {int(PATIENCE * 1000)}"))
@@ -69,41 +69,41 @@ def _turn_in_postgresql(url: URL) -> Iterator[None]:
 
 
 def share_engines() -> None:
-    """Let all of nbgrader's `Gradebook`s in this process that have one address have one engine, too.
+    """Make all of nbgrader's `Gradebook` objects in this process with the same URL share one SQLAlchemy engine.
 
-    nbgrader opens nine for each notebook that is marked, each with an engine of its own, and SQLAlchemy keeps what it
-    has compiled with the engine: compiling the same queries again and again is a tenth of what a right notebook costs.
-    There is no setting for it, so this is the one place where nbgrader is patched, and only in processes that mark.
-    Closing a gradebook closes its connections as before; those of others stay.
+    nbgrader opens nine gradebooks for each notebook it marks, each with its own engine. SQLAlchemy caches compiled
+    queries per engine, and compiling them again takes a tenth of the time of marking a right notebook. nbgrader has no
+    setting for it, so this is the only place where it is patched, and only in processes that mark. Closing a gradebook
+    closes its own connections, as before.
     """
     nbgrader.api.create_engine = _engine
 
 
 def make_ready(db_url: str, course_id: str, students: Iterable[str] = ()) -> None:
-    """Make the gradebook's tables, its course and these students, as far as they are not there."""
+    """Create the gradebook's tables, its course and these students, unless they exist."""
     students = set(students)
     with alone(db_url):
-        Gradebook(db_url).close()  # the tables, and the course that nbgrader's own preprocessors name
+        Gradebook(db_url).close()  # creates the tables, and the default course, which nbgrader's preprocessors use
         with Gradebook(db_url, course_id) as gradebook:
             for attempt in range(3):
                 known = {student.id for student in gradebook.db.query(Student.id)}
                 gradebook.db.add_all(Student(id=student) for student in sorted(students - known))
                 try:
                     return gradebook.db.commit()
-                except IntegrityError:  # the formgrader, say, has made one of them since we looked
+                except IntegrityError:  # another process, such as Formgrader, has just created one of them
                     gradebook.db.rollback()
                     if attempt == 2:
                         raise
 
 
 def is_released(db_url: str, course_id: str, assignment: str) -> bool:
-    """Whether the gradebook knows the assignment and its notebooks."""
+    """Return True if the gradebook has the assignment and its notebooks."""
     with Gradebook(db_url, course_id) as gradebook:
         return any(known.name == assignment and known.notebooks for known in gradebook.assignments)
 
 
 def released(db_url: str, assignment: str) -> bytes:
-    """A gradebook that knows this assignment and nobody's marks: what marking reads. A compressed SQLite file."""
+    """Return a compressed SQLite file: a gradebook with this assignment's rows that marking reads, and no marks."""
     tables = Base.metadata.tables
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "released.db")

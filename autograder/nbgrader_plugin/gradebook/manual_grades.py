@@ -1,8 +1,8 @@
-"""What people have marked does not ask to be marked again, as long as it is what they saw.
+"""Keep a manual mark finished when a notebook is marked again, as long as the answer is unchanged.
 
-nbgrader keeps their marks and comments when a notebook is marked again, but then calls each of them unfinished, because
-it does not know whether the answer has changed. So the gradebook remembers that: a table of our own, in which each mark
-has a digest of what it was given for. No answer can be read out of it.
+nbgrader keeps manual marks and comments when it marks a notebook again, but flags each of them as unfinished, since it
+cannot tell if the answer has changed. So an extra table of the gradebook holds, for each mark, a digest of the answer
+that it was given for. Answers cannot be recovered from digests.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from .rows import Rows
 GIVEN_FOR = Table(
     "mark_given_for",
     MetaData(),
-    Column("grade_id", String(32), primary_key=True),  # of nbgrader's table `grade`
+    Column("grade_id", String(32), primary_key=True),  # id in nbgrader's table `grade`
     Column("digest", String(64), nullable=False),
 )
 
 
 class SaveMarks(SaveAutoGrades):
-    """SaveAutoGrades that knows what is unchanged since a person marked it.
+    """nbgrader's SaveAutoGrades, except that a manual mark stays finished while its answer is unchanged.
 
-    A written answer is unchanged if its words are; the mark of an exercise, if the answer's code is and the judge would
-    still give as many points. Before anybody has marked it, after a change, and in a gradebook that has no digest of it
-    yet, it is as nbgrader has it.
+    A written answer is unchanged if its words are; an exercise, if the answer's code and the judge's points are. In all
+    other cases nbgrader decides: before a manual mark, after a change, and without a digest in the gradebook.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -67,7 +66,7 @@ class SaveMarks(SaveAutoGrades):
             grade.needs_manual_grade = False
 
     def _remembered(self, gradebook: Gradebook) -> dict[str, str]:
-        """What the marks of this notebook were given for, by their ids."""
+        """Return the digests of the answers that this notebook's marks were given for, by the marks' ids."""
         gradebook.db.execute(CreateTable(GIVEN_FOR, if_not_exists=True))
         marks = [grade.id for grade in self.gradebook.grades.values()]
         known = select(GIVEN_FOR.c.grade_id, GIVEN_FOR.c.digest).where(GIVEN_FOR.c.grade_id.in_(marks))

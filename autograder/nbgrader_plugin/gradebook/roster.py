@@ -1,10 +1,10 @@
-"""Who is who: the tables that Canvas and Moodle hand out, and which of the gradebook's students a row means.
+"""Read the tables that Canvas and Moodle export, and match their rows to the gradebook's students.
 
-What the columns are called, and by which of them the systems know a student again when a table comes back:
+Sources on the columns' names, and on the columns by which each system identifies students on import:
 Canvas, https://teaching.resources.osu.edu/toolsets/carmencanvas/guides/calculating-final-grades/import-csv-file-carmen-grades
 and its source (github.com/instructure/canvas-lms, lib/gradebook_importer.rb): ID, SIS User ID, SIS Login ID, the name;
-Moodle, https://docs.moodle.org/405/en/Grade_import (useridnumber, useremail, username; one unknown student, and the
-whole file is refused), and its source (github.com/moodle/moodle, mod/assign/feedback/offline): the worksheet's
+Moodle, https://docs.moodle.org/405/en/Grade_import (useridnumber, useremail, username; one unknown student makes it
+refuse the whole file), and its source (github.com/moodle/moodle, mod/assign/feedback/offline): the worksheet's
 Identifier.
 """
 
@@ -21,7 +21,7 @@ from nbgrader.api import Gradebook, Student
 
 
 class Unfit(Exception):
-    """A file or an option that nothing can be done with; the sentence says why and what to do."""
+    """Raised for an unusable file or option; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Person:
     first: str = ""
     last: str = ""
     email: str = ""
-    lms: str = ""  # the learning-management system's number for them
+    lms: str = ""  # the student's number in the learning-management system
 
     def __str__(self) -> str:
         name = f"{self.first} {self.last}".strip()
@@ -40,7 +40,7 @@ class Person:
 
 
 def people(gradebook: Gradebook) -> list[Person]:
-    """All students of the gradebook, in the order of their ids."""
+    """Return all students of the gradebook, in the order of their ids."""
     known = gradebook.db.query(Student).order_by(Student.id)
     texts = ([s.id, s.first_name, s.last_name, s.email, s.lms_user_id] for s in known)
     return [Person(*((text or "").strip() if place else text for place, text in enumerate(row))) for row in texts]
@@ -51,16 +51,16 @@ def people(gradebook: Gradebook) -> list[Person]:
 
 @dataclass
 class Table:
-    """A CSV file, cell by cell, with what it takes to write it back as it came."""
+    """The cells of a CSV file, with its delimiter and byte order mark, so that it can be written back unchanged."""
 
     header: list[str]
     rows: list[list[str]]
     delimiter: str = ","
     bom: bool = False
-    called: Mapping[str, str] = field(default_factory=dict)  # columns' English names, and what they are called here
+    called: Mapping[str, str] = field(default_factory=dict)  # names of columns here, by English name
 
     def column(self, name: str) -> int | None:
-        """Where the column of this name stands; capitals do not matter."""
+        """Return the index of the column with this English name, ignoring case; None if there is none."""
         heading = _same(self.called.get(name, name))
         return next((place for place, found in enumerate(self.header) if _same(found) == heading), None)
 
@@ -75,7 +75,10 @@ class Table:
 
 
 def read(path: Path, called: Mapping[str, str] | None = None) -> Table:
-    """The table in a CSV file: UTF-8 with or without a mark, with commas, semicolons or tabs."""
+    """Read a CSV file in UTF-8, with or without a byte order mark, with commas, semicolons or tabs.
+
+    Raise Unfit if it cannot be read or is no such table.
+    """
     try:
         raw = path.read_bytes()
     except OSError as problem:
@@ -109,15 +112,15 @@ def _same(text: str) -> str:
 
 # --- matching ---------------------------------------------------------------------------------------------------------
 
-Key = tuple[str, Callable[[Person], str]]  # a column, and what of a student must equal its cell
+Key = tuple[str, Callable[[Person], str]]  # a column, and a function: its value for the student must equal the cell
 
 
 def collected(system: str) -> Callable[[Person], str]:
-    """The number under which `zip_collect` took in a student whom the gradebook did not know."""
+    """Return a function that gives the number in the id that `zip_collect` gave to an unknown student, else ""."""
     return lambda person: person.id.removeprefix(f"{system}-") if person.id.startswith(f"{system}-") else ""
 
 
-# In this order: a student's number in the system says more than a login, and a login more than an address.
+# The first match counts: a student's number in the system is more reliable than a login, and a login than an address.
 CANVAS: tuple[Key, ...] = (
     ("ID", lambda person: person.lms),
     ("SIS Login ID", lambda person: person.id),
@@ -140,14 +143,14 @@ MOODLE: tuple[Key, ...] = (
 
 @dataclass
 class Matches:
-    """Which student each row means, and what stood in the way of the others."""
+    """The student of each row, and the problems of rows without one."""
 
-    person: dict[int, Person] = field(default_factory=dict)  # by the row's place
+    person: dict[int, Person] = field(default_factory=dict)  # by the row's index
     problems: dict[int, str] = field(default_factory=dict)
 
 
 def match(table: Table, places: Iterable[int], known: Iterable[Person], keys: Iterable[Key]) -> Matches:
-    """Find the student of each row at these places. A row in doubt stays without one, and says why."""
+    """Return the students of the rows at these indexes. An ambiguous row gets a problem instead of a student."""
     known, keys, result = list(known), list(keys), Matches()
     indexes = [(column, _index(known, of)) for column, of in keys]
     for place in places:
@@ -191,6 +194,6 @@ def _match_row(table: Table, place: int, indexes: list[tuple[str, dict[str, list
 
 
 def key_cell(column: str, cell: str) -> str:
-    """Moodle writes “Participant 123”, in its own language; the number is what counts."""
+    """Return the cell by which to match. Of Moodle's Identifier, “Participant 123” in any language, take the number."""
     number = re.search(r"\d+$", cell)
     return number[0] if column == "Identifier" and number else cell

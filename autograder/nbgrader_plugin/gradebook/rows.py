@@ -1,7 +1,7 @@
-"""What the gradebook holds of one notebook, read in a few queries and written in one transaction.
+"""Read a notebook's rows of the gradebook in a few queries, and write them in one transaction.
 
-nbgrader's preprocessors ask for one cell after the other and commit after each: for a notebook of forty cells that
-takes longer than it takes to mark a right answer.
+nbgrader's preprocessors query one cell after the other and commit after each: for a notebook of forty cells that takes
+longer than marking a right answer.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from sqlalchemy.orm import Query
 
 
 class Rows:
-    """In the place of a `Gradebook`, for what has been read of it; what has not, or is not there, it is asked for.
+    """Stand-in for a `Gradebook` that serves rows read beforehand, and asks the gradebook for all others.
 
-    Preprocessors may commit as often as they like: nothing is written before `gradebook.db.commit()`.
+    `commit` does nothing here: nothing is written before `gradebook.db.commit()`.
     """
 
     def __init__(self, gradebook: Gradebook) -> None:
@@ -28,7 +28,7 @@ class Rows:
 
     @classmethod
     def of_submission(cls, gradebook: Gradebook, notebook: str, assignment: str, student: str) -> Rows:
-        """The marks and comments of somebody's notebook."""
+        """Return the marks and comments of a student's notebook."""
         rows = cls(gradebook)
         submitted = gradebook.find_submission_notebook(notebook, assignment, student)
         for kind, found in ((Grade, rows.grades), (Comment, rows.comments)):
@@ -38,7 +38,7 @@ class Rows:
 
     @classmethod
     def of_release(cls, gradebook: Gradebook, notebook: str, assignment: str) -> Rows:
-        """The cells that a notebook was released with."""
+        """Return the cells of a released notebook."""
         rows = cls(gradebook)
         for kind, found in ((SourceCell, rows.source_cells), (GradeCell, rows.grade_cells)):
             cells: Query = gradebook.db.query(kind.name, kind).join(Notebook, Notebook.id == kind.notebook_id)
@@ -59,4 +59,4 @@ class Rows:
         return self.grade_cells.get(name) or self.gradebook.find_graded_cell(name, *about)
 
     def commit(self) -> None:
-        """Nothing yet."""
+        """Do nothing: the caller commits once, at the end."""

@@ -1,4 +1,4 @@
-"""Students' names, from a table in the classroom: formgrader, reports and feedback pages show them."""
+"""Take students' names from a table in the classroom; Formgrader, reports and feedback pages show them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from nbgrader.api import Gradebook, Student
 
 from .locking import make_ready
 
-TABLE = "students.csv"  # in the classroom, as `nbgrader db student import` wants it
+TABLE = "students.csv"  # in the classroom, in the format of `nbgrader db student import`
 COLUMNS = ("first_name", "last_name", "email", "lms_user_id")
 
 
 def take_names(db_url: str, course_id: str, table: Path, log: logging.Logger) -> None:
-    """Make everybody in the table known, and give those a name who have none yet. Without a table nothing happens."""
+    """Add the table's students to the gradebook, and fill in their missing names. Without a table, do nothing."""
     if not table.is_file():
         return
     try:
@@ -39,5 +39,5 @@ def take_names(db_url: str, course_id: str, table: Path, log: logging.Logger) ->
 
 
 def table_of(submitted: Path) -> Path:
-    """The classroom's table, by its folder of submissions."""
+    """Return the path of the classroom's table, given its folder of submissions."""
     return submitted.parent / TABLE
