@@ -1,8 +1,8 @@
-"""Marks one submission after the other for Formgrader, in a process of its own, and knows how far it is.
+"""Mark submissions for Formgrader in a separate process, one after the other, and report progress.
 
-Within the server nothing else would be answered meanwhile: no page, no kernel of anybody's, and nobody could say how
-long it takes. The process reads a line for each submission and writes lines back, JSON both ways. It stays, because its
-first marking costs some seconds more, and ends when there was nothing to do for a while, or with the server.
+Marking in the server would block it: no page, no kernel and no progress could be served meanwhile. The process reads
+one line per submission and writes lines back, JSON both ways. It keeps running, because its first marking takes some
+seconds longer. It ends after IDLE seconds without work, or with the server.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 IDLE = 600.0  # seconds without work after which the process ends
-LONGEST = 2**26  # bytes of a line that comes back: it holds nbgrader's log
+LONGEST = 2**26  # bytes of a line from the process; it holds nbgrader's log
 
 
 # --- in the server ----------------------------------------------------------------------------------------------------
 
 
 class Clerk:
-    """Who marks what Formgrader asks for, in the order in which it asks."""
+    """The queue of submissions that Formgrader asks to mark, in the order of its requests."""
 
     def __init__(self, root: Path, command: Sequence[str] = (sys.executable, "-m", __name__)) -> None:
-        """`root`: where nbgrader_config.py is; `command`: what marks there."""
+        """Create an empty queue. `root` is the folder of nbgrader_config.py; `command` starts the marking process."""
         self.root, self.command = root, command
         self._tasks: dict[tuple[str, str], asyncio.Task[dict]] = {}
         self._steps: dict[tuple[str, str], tuple[int, int]] = {}
@@ -36,15 +36,21 @@ class Clerk:
         self._process: asyncio.subprocess.Process | None = None
 
     async def mark(self, assignment: str, student: str) -> dict:
-        """What nbgrader's own API answers: success, log, error. Who asks while it is being done gets the same."""
+        """Mark a submission and return the answer of nbgrader's API: success, log, error.
+
+        Requests for the same submission while it waits or is marked get the same answer.
+        """
         key = assignment, student
         if key not in self._tasks:
             self._tasks[key] = asyncio.create_task(self._mark(key))
             self._tasks[key].add_done_callback(lambda task: self._tasks.pop(key))
-        return await asyncio.shield(self._tasks[key])  # it goes on when somebody closes the page
+        return await asyncio.shield(self._tasks[key])  # marking goes on if the page is closed
 
     def under_way(self, assignment: str) -> dict[str, dict]:
-        """Of the students of this assignment who are marked or wait for it: how far that is."""
+        """Return the progress of this assignment's submissions in the queue, by student.
+
+        `before` counts submissions ahead in the queue; `done` of `of` answers are marked.
+        """
         found = {}
         for place, key in enumerate(self._tasks):
             if key[0] == assignment:
@@ -76,7 +82,7 @@ class Clerk:
                 if "success" in message:
                     return message
                 self._steps[key] = message["done"], message["of"]
-            if heard:  # it was at work on this; else it had ended before
+            if heard:  # it ended at work on this submission; else it had ended before, so try a new process
                 break
         raise RuntimeError(f"its process ended with {await process.wait()}; the server's log may say why")
 
@@ -104,9 +110,9 @@ class Clerk:
 
 
 def main() -> None:
-    """Mark what the lines on standard input name."""
+    """Mark the submissions named by the lines on standard input."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever else is printed goes to the server's log
+    os.dup2(2, 1)  # all other output goes to the server's log
     while select.select([sys.stdin], [], [], IDLE)[0]:
         line = sys.stdin.readline()
         if not line:

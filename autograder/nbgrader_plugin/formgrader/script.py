@@ -1,7 +1,7 @@
-"""What is appended to nbgrader's manage_submissions.js: each row says how far marking is.
+"""JavaScript appended to nbgrader's manage_submissions.js: each row shows the progress of its marking.
 
-Also for those whom another page had marked, or this one before it was loaded again. It takes what nbgrader's script
-defines (`SubmissionUI`, `views`), and asks what `clerk.Clerk` knows.
+It also shows markings started from another page, or from this page before a reload. It uses the script's `SubmissionUI`
+and `views`, and gets progress from `marking_queue.Clerk`.
 """
 
 HOW_FAR = r"""

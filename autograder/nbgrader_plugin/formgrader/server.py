@@ -1,10 +1,10 @@
-"""Formgrader's pages are part of a Jupyter server, with all its rights: what students hand in must neither run nor ask
-for anything there.
+"""Guard Formgrader's pages: they belong to a Jupyter server, with all its rights, and show students' notebooks, which
+must neither run scripts nor send requests there.
 
-nbgrader stays as it is. Formgrader reads nbgrader_config.py in the process of the server, and that file calls
-`guard_server`: from then on each answer of Formgrader's has a content security policy. Only scripts that nbgrader's own
-templates name run, by a word that is drawn for each answer, and pictures come from what students handed in. Files of
-students are shown in a sandbox. Formgrader's button that marks somebody has a clerk do it, outside of the server.
+nbgrader stays unpatched. Formgrader reads nbgrader_config.py in the server's process, and that file calls
+`guard_server`: from then on each of Formgrader's responses has a content security policy. It allows only the scripts of
+nbgrader's own templates, by a nonce drawn for each response, and pictures only from students' submissions. Students'
+files are shown in a sandbox. Formgrader's button for marking uses the marking queue, outside the server's process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from .marking_queue import Clerk
 from .script import HOW_FAR
 
 HEADER = "Content-Security-Policy"
-# What nbgrader's templates have on buttons. A script in an attribute has no place for a drawn word, so these are named.
+# The buttons' scripts in nbgrader's templates. A script in an attribute cannot carry a nonce, so their hashes are
+# allowed.
 ON_CLICK = (
     "toggle_name(true);",
     "toggle_name(false);",
@@ -47,40 +48,40 @@ ON_CLICK = (
 OWN_SCRIPT = re.compile(r"<script\b")
 A_FILE = re.compile(r"/formgrader/submissions/[^/]+/(?!(?:next|prev)(?:_incorrect)?/?$).+")
 A_HOST = re.compile(r"[\w.\[\]:-]+")
-# Where a text cell's answer ends in nbgrader's page of a submission: what it is measured by comes to stand beside it.
+# The end of a text cell's answer in nbgrader's page of a submission. The rubric and samples are inserted beside it.
 ANSWER = (
     "{{ cell.source  | markdown2html | strip_files_prefix }}\n      </div>\n    </div>\n    {{ nbgrader_footer(cell) }}"
 )
 MEASURED = ANSWER.replace("</div>", "</div>{{ autograder_beside(resources.assignment_id, cell) }}", 1)
-# How nbgrader's lists call somebody who has no name yet ("None, None"), and how they do here: by what is known.
+# nbgrader's lists show a student without a name as "None, None". Here they show the id.
 LISTS = r"(manage_students|manage_submissions)\.js"
 NAMELESS = 'var name = last_name + ", " + first_name;'
 KNOWN_AS = (
     'var name = [last_name, first_name].filter((one) => one && one !== "None").join(", ")'
     ' || this.model.get("student") || this.model.get("id");'
 )
-# MathJax would come from elsewhere, which the policy forbids, and formulas are set without it. But nbgrader's script
-# waits for it to be done: without an answer it ends in an error and selects no cell for the keyboard to go on from.
+# MathJax would load from another host, which the policy forbids, and formulas need no MathJax here. But nbgrader's
+# script waits for its end: without it the script fails and selects no cell for the keyboard.
 MATHJAX = "{{ mathjax() }}"
 DONE = '<script>var MathJax = {Hub: {Startup: {signal: {Interest: function (then) { then("End"); }}}}};</script>'
 FILES_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
 
-_drawn: ContextVar[str] = ContextVar("drawn")  # for the answer that is being made
+_drawn: ContextVar[str] = ContextVar("drawn")  # nonce of the current response
 
 
-# --- what is shown ----------------------------------------------------------------------------------------------------
+# --- rendering --------------------------------------------------------------------------------------------------------
 
 
 @pass_context
 def markdown2html(context: Any, source: str) -> str:
-    """nbconvert's filter of this name: cleaned, with formulas set, as in a feedback page; within a page's budget."""
+    """Replace nbconvert's filter: return clean markup with formulas, as on feedback pages, within the page's budget."""
     attachments = context.get("cell", {}).get("attachments")
     return _budget(context).piece(lambda: rendering.markdown(source, attachments), source)
 
 
 @pass_context
 def highlight_code(context: Any, source: str, language: str | None = None, metadata: Any = None) -> str:
-    """nbconvert's filter of this name."""
+    """Replace nbconvert's filter: return the markup of highlighted code, within the page's budget."""
     return _budget(context).piece(lambda: _highlighted(source), source)
 
 
@@ -89,15 +90,18 @@ def _highlighted(source: str) -> Markup:
 
 
 def _budget(context: Any) -> Budget:
-    """One for each page: what nbconvert knows of a page is there while it is made."""
+    """Return the page's budget. nbconvert's resources, which hold it, exist once per page."""
     return context["resources"].setdefault("autograder_budget", Budget())
 
 
-# --- what may run -----------------------------------------------------------------------------------------------------
+# --- policy -----------------------------------------------------------------------------------------------------------
 
 
 def policy(drawn: str, place: str) -> str:
-    """`place` is where Formgrader is, without a scheme: that of the page counts."""
+    """Return the content security policy with the nonce `drawn`.
+
+    `place` is Formgrader's address without a scheme: browsers take the page's own.
+    """
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(do.encode()).digest()).decode()}'" for do in ON_CLICK)
     parts = (
         "default-src 'none'",
@@ -114,7 +118,7 @@ def policy(drawn: str, place: str) -> str:
 
 
 def guard(prefix: str, settings: dict[str, Any]) -> type[OutputTransform]:
-    """What tornado asks of each answer: one with the policy, below this prefix of addresses."""
+    """Return a tornado transform that adds the policy to Formgrader's responses; `prefix` is the server's base URL."""
 
     class Guard(OutputTransform):
         def __init__(self, request: HTTPServerRequest) -> None:
@@ -138,9 +142,9 @@ def guard(prefix: str, settings: dict[str, Any]) -> type[OutputTransform]:
 
 
 class Named(BaseLoader):
-    """Another loader's templates; the scripts of nbgrader's own carry the drawn word.
+    """Load another loader's templates, and add the nonce to scripts in nbgrader's own.
 
-    Not those of nbconvert's, which make scripts of what a notebook holds.
+    nbconvert's templates get none, since they make scripts of a notebook's content.
     """
 
     def __init__(self, inner: BaseLoader, folder: Path) -> None:
@@ -155,14 +159,14 @@ class Named(BaseLoader):
 
 
 def _beside(formgrader: Any, assignment: str, cell: Any) -> Markup:
-    """The rubric and sample answers, if this is a written answer of the course's."""
+    """Return the panel with rubric and sample answers; empty unless the cell is a written answer of the course."""
     course = formgrader.coursedir
     folder = Path(course.format_path(course.source_directory, ".", assignment))
     return written_answers.beside(folder / f"{assignment}.ipynb", cell.metadata.nbgrader.grade_id)
 
 
 def _teach(settings: dict[str, Any]) -> None:
-    """Let both sets of Formgrader's templates say the drawn word."""
+    """Give both of Formgrader's template environments the nonce and the panel for written answers."""
     from nbgrader.server_extensions.formgrader.handlers import template_path
 
     environments = [
@@ -179,9 +183,9 @@ def _teach(settings: dict[str, Any]) -> None:
 
 
 def entry() -> type:
-    """Formgrader's first page, which runs the configuration of the folder that `?path=` names: of the course's only.
+    """Return a handler of Formgrader's first page that refuses a `?path=` outside the course's or Jupyter's folder.
 
-    A link in a notebook may name the folder in which a student handed in a file called nbgrader_config.py.
+    Formgrader runs nbgrader_config.py in that folder, and a link in a notebook could name a student's folder.
     """
     from nbgrader.server_extensions.formgrader.handlers import FormgraderHandler
 
@@ -196,9 +200,9 @@ def entry() -> type:
 
 
 def lists() -> type:
-    """nbgrader's scripts that list students, so that those without a name are called by their id.
+    """Return a handler of nbgrader's scripts that list students, changed to show ids for missing names.
 
-    That of submissions also shows how far marking is.
+    The script for submissions also shows the progress of marking.
     """
     from nbgrader.server_extensions.formgrader.handlers import BaseHandler, static_path
 
@@ -216,7 +220,7 @@ def lists() -> type:
 
 
 def marks(clerk: Clerk) -> tuple[type, type]:
-    """What marks one student, as nbgrader's own does, and what says how far that is."""
+    """Return two API handlers: one marks a student's submission, as nbgrader's does; one returns the progress."""
     from nbgrader.server_extensions.formgrader.base import BaseApiHandler, check_notebook_dir, check_xsrf
 
     class Mark(BaseApiHandler):
@@ -237,7 +241,7 @@ def marks(clerk: Clerk) -> tuple[type, type]:
 
 
 def guard_server() -> None:
-    """Let the Jupyter server in whose process this is run, if there is one, answer so; more than once does no harm."""
+    """Install the guard and handlers in this process's Jupyter server, if there is one. Later calls do nothing."""
     from jupyter_server.serverapp import ServerApp
 
     if not ServerApp.initialized():
@@ -255,4 +259,4 @@ def guard_server() -> None:
         (f"{prefix}/formgrader/api/submission/([^/]+)/([^/]+)/autograde", mark),
         (f"{prefix}/formgrader/api/marking/([^/]+)", how_far),
     ]
-    application.add_handlers(".*$", own)  # before nbgrader's: the first one counts
+    application.add_handlers(".*$", own)  # before nbgrader's: the first match counts

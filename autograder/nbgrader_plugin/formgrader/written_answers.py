@@ -1,7 +1,7 @@
-"""What stands beside a written answer while a person marks it: the rubric, and answers at three levels.
+"""Show the rubric and sample answers at three levels beside a written answer while a person marks it.
 
-The rubric and the answer worth all points come from the solution notebook; the answers worth some of them from the
-course's `written_answers.toml`, each with what its points are given for. Nothing of either is ever released.
+The rubric and the answer worth all points come from the solution notebook. Answers worth some points come from the
+course's `written_answers.toml`, each with the reason for its points. Neither is ever released.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ STYLE = """<style>
 
 @dataclass(frozen=True)
 class Sample:
-    """An answer that is worth so many points, and why; for the one worth all, the rubric says it."""
+    """A sample answer, its points and the reason for them; the answer worth all points has no reason but the rubric."""
 
     points: float
-    answer: str  # Markdown, as the rest
+    answer: str  # Markdown, like `why`
     why: str = ""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What a written answer is measured by: the rubric's lines in Markdown, and samples, the best first."""
+    """The rubric of a written answer in Markdown, and sample answers, the best first."""
 
     points: float
     rubric: str
@@ -52,7 +52,7 @@ class Measure:
 
 
 def samples(name: str) -> list[Sample]:
-    """Those worth some of the points; none, if the course has none for this question."""
+    """Return the course's sample answers to this question that are worth some of the points, if there are any."""
     try:
         rows = _table(home() / TABLE).get(name, [])
     except OSError:
@@ -66,7 +66,7 @@ def _table(path: Path) -> dict[str, list[dict]]:
 
 
 def measures(solution: Path) -> dict[str, Measure]:
-    """For each written answer of a solution notebook, by its name; none, if there is no such file."""
+    """Return the rubric and samples of each written answer in a solution notebook, by name; {} without such a file."""
     try:
         return _measures(solution, solution.stat().st_mtime_ns)
     except OSError:
@@ -75,7 +75,7 @@ def measures(solution: Path) -> dict[str, Measure]:
 
 @functools.lru_cache(maxsize=16)
 def _measures(solution: Path, changed: int) -> dict[str, Measure]:
-    """`changed` is when the file was."""
+    """Read the rubrics and samples, cached. `changed`, the file's time of change, is part of the cache's key."""
     found, above = {}, ""
     for cell in nbformat.read(solution, as_version=4).cells:
         graded = cell.metadata.get("nbgrader", {})
@@ -92,7 +92,7 @@ def _measures(solution: Path, changed: int) -> dict[str, Measure]:
 
 
 def beside(solution: Path, name: str) -> Markup:
-    """The panel beside the answer of this name; nothing beside other cells."""
+    """Return the panel beside the written answer of this name; empty for other cells."""
     measure = measures(solution).get(name)
     return Markup() if measure is None else _panel(measure)
 
