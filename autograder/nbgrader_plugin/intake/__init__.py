@@ -1,1 +1,1 @@
-"""Read what students hand in: unpack, repair, limit and clean it."""
+"""Read students' submissions: unpack, repair, limit and clean them."""

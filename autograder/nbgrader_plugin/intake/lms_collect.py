@@ -1,17 +1,17 @@
-"""Submissions as they are downloaded from Canvas and Moodle, given to whom they belong.
+"""Collect submissions downloaded from Canvas and Moodle, and find the student of each.
 
     classroom/downloaded/05-attention/archive/submissions.zip     # put here as downloaded
     nbgrader zip_collect 05-attention                             # -> classroom/submitted/STUDENT/05-attention/
 
-How the systems name what they pack (github.com/instructure/canvas-lms, lib/content_zipper.rb; github.com/moodle/moodle,
-mod/assign/classes/downloader.php):
+The systems name the files in their archives like this (github.com/instructure/canvas-lms, lib/content_zipper.rb;
+github.com/moodle/moodle, mod/assign/classes/downloader.php):
 
     garcíajosé_LATE_4711_90210_05-attention-1.ipynb                         Canvas: name, user, upload, file
     José García_657737_assignsubmission_file/05-attention.ipynb             Moodle: name, participant; a folder each
     José García_657737_assignsubmission_file_05-attention.ipynb             Moodle, without folders
 
-Canvas's number is the student's, and stands as `lms_user_id` in the gradebook; Moodle's is made anew for each
-assignment, and its grading worksheet (`Identifier`) says whose it is. Whom nobody knows is taken in under that number.
+Canvas's number identifies the student and is the gradebook's `lms_user_id`. Moodle's number is new for each assignment;
+its grading worksheet gives the student (`Identifier`). A student who cannot be found is collected under the number.
 """
 
 from __future__ import annotations
@@ -41,27 +41,30 @@ MOODLE = re.compile(
     r"(?P<name>.*?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?", re.IGNORECASE | re.DOTALL
 )
 NUMBERS = re.compile(r"(?:(?<=_)|^)\d+(?=_\d+_)")
-# What is added to a file's name when there is one of the same name: by Canvas, browsers, JupyterLab, file managers.
+# Suffixes for a second file of the same name, from Canvas, browsers, JupyterLab and file managers.
 COPY = re.compile(r"(?:\s*\(\d+\)|[-_ ]\d{1,2}|[-_ ]+(?:copy|kopie|copie|copia)\s*\d*|-checkpoint)$", re.IGNORECASE)
-TIMESTAMP = "timestamp.txt"  # nbgrader believes what it says about when something was handed in
+TIMESTAMP = "timestamp.txt"  # nbgrader takes the time of submission from this file
 
 
 @dataclass(frozen=True)
 class Found:
-    """A file that somebody handed in."""
+    """A submitted file."""
 
     path: Path
     system: str  # canvas or moodle
-    number: str  # the system's, for who it was
-    name: str  # of the student, as the system has it
-    file: str  # its name
+    number: str  # the system's number for the student
+    name: str  # of the student, in the system
+    file: str  # name of the file
     upload: int = 0  # a later one has a higher number
     late: bool = False
-    numbers: tuple[str, ...] = ()  # all in the name that may be the system's: students' names may hold numbers too
+    numbers: tuple[str, ...] = ()  # all candidates for `number`, as students' names may hold numbers too
 
 
 def parse(path: Path, folder: Path) -> Found | None:
-    """Who handed in the file at `path` below `folder`: what the system wrote stands left of what students name."""
+    """Return the student and name of the file at `path` below `folder`; None if it has no system's name.
+
+    The path is read from the left, because the system's part stands before names that students choose.
+    """
     parts = path.relative_to(folder).parts
     for place, part in enumerate(parts):
         last = place == len(parts) - 1
@@ -78,9 +81,9 @@ def parse(path: Path, folder: Path) -> Found | None:
 
 
 class LmsCollector(FileNameCollectorPlugin):
-    """For `nbgrader zip_collect`: says of each file whose it is and what it is called.
+    """Collector plug-in of `nbgrader zip_collect`: find the student and the name of each file.
 
-    All files are taken in, so that somebody who handed in something else than a notebook is told so by the feedback.
+    It collects all files, so that feedback can tell a student who submitted no notebook.
     """
 
     roster = Unicode(help="Canvas's gradebook or Moodle's grading worksheet: says whose the numbers are").tag(
@@ -96,7 +99,7 @@ class LmsCollector(FileNameCollectorPlugin):
         return self._plan.get(Path(submitted_file))
 
     def _planned(self) -> dict[Path, dict[str, str]]:
-        """For all files at once: which of two is meant cannot be seen from one."""
+        """Return student and name for all files at once, since a choice between two files needs both."""
         app = self.parent
         folder = Path(app._format_collect_path(app.extracted_directory))
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -117,15 +120,15 @@ class LmsCollector(FileNameCollectorPlugin):
         return plan
 
     def say(self, names: Iterable[object], what: str, things: str = "Students") -> None:
-        """Report by name, with the count; nothing if there is nobody."""
+        """Log a warning with the names and their count; nothing without names."""
         listed = [str(name) for name in names]
         if listed:
             self.log.warning("%s %s (%d): %s", things, what, len(listed), "; ".join(listed))
 
-    # --- whose they are
+    # --- students
 
     def _students(self, found: list[Found]) -> tuple[list[Found], dict[tuple[str, str], str]]:
-        """The student for each number of a system, and the files with the numbers made sure of."""
+        """Return the files with their checked numbers, and the student for each system and number."""
         settings = self.parent.coursedir
         with Gradebook(settings.db_url, settings.course_id) as gradebook:
             known = who.people(gradebook)
@@ -156,7 +159,7 @@ class LmsCollector(FileNameCollectorPlugin):
         return found, students | unknown
 
     def _sure(self, one: Found, told: dict[tuple[str, str], Person], known: list[Person]) -> Found:
-        """The number of somebody who is known. Who calls themselves “x_4711” does not hand in for 4711."""
+        """Return the file with the number of a known student: one who is named “x_4711” does not submit for 4711."""
         sure = [n for n in dict.fromkeys(one.numbers) if (one.system, n) in told or _by_number(one.system, n, known)]
         if len(sure) > 1:
             self.say([one.path.name], "may be of several students and were given to none", "Files")
@@ -164,7 +167,7 @@ class LmsCollector(FileNameCollectorPlugin):
         if not sure or sure[0] == one.number:
             return one
         behind = re.search(rf"(?:^|_){sure[0]}_(\d+)_(.+)$", one.path.name, re.DOTALL)
-        if behind is None or one.file == one.path.name:  # in an archive of the student's, whose name says it
+        if behind is None or one.file == one.path.name:  # the number comes from the name of the student's archive
             return replace(one, number=sure[0])
         return replace(one, number=sure[0], upload=int(behind[1]), file=behind[2])
 
@@ -173,7 +176,7 @@ class LmsCollector(FileNameCollectorPlugin):
         return Path(settings.format_path(settings.submitted_directory, student, settings.assignment_id))
 
     def _by_roster(self, known: list[Person]) -> dict[tuple[str, str], Person]:
-        """Whose numbers they are, says the system's own table."""
+        """Return the students by system and number, from the system's own table."""
         if not self.roster:
             return {}
         try:
@@ -190,10 +193,13 @@ class LmsCollector(FileNameCollectorPlugin):
         numbers = {place: who.key_cell(column, table.cell(table.rows[place], column)) for place in matches.person}
         return {(system, number): matches.person[place] for place, number in numbers.items() if number}
 
-    # --- what they are called
+    # --- names of files
 
     def _files(self, student: str, own: list[Found], released: list[str]) -> dict[Path, dict[str, str]]:
-        """Of several files that may be the notebook, the one that counts takes its name; the others stay beside it."""
+        """Return student and name for each file. Of several copies of a notebook the latest takes its name.
+
+        The others stay beside it under free names.
+        """
         names: dict[Path, str] = {}
         for notebook in released:
             same = sorted((one for one in own if is_copy(one.file, notebook)), key=lambda o: _rank(o, notebook))
@@ -215,14 +221,14 @@ class LmsCollector(FileNameCollectorPlugin):
 
 
 def _by_number(system: str, number: str, known: list[Person]) -> Person | None:
-    """Canvas's number is the same everywhere; Moodle's is another for each assignment."""
+    """Return the one student with this number, if any. Only Canvas's numbers are the same for all assignments."""
     key = f"{system}-{number}"
     found = [p for p in known if (system == "canvas" and p.lms == number) or p.id == key]
     return found[0] if len(found) == 1 else None
 
 
 def _by_name(names: dict[tuple[str, str], str], known: list[Person]) -> dict[tuple[str, str], Person]:
-    """Names that one student has and nobody else, on either side; not of those whose number is known."""
+    """Return the students by name, if it is unique on both sides. Leave out students whose number is known."""
     people: dict[str, list[Person]] = {}
     for person in known:
         if person.first and person.last and not person.lms:
@@ -235,12 +241,12 @@ def _by_name(names: dict[tuple[str, str], str], known: list[Person]) -> dict[tup
 
 
 def _squeezed(name: str) -> str:
-    """Canvas leaves of a name only letters and digits, in small letters."""
+    """Return a name's letters and digits in lower case, as in Canvas's file names."""
     return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", name)).casefold()
 
 
 def is_copy(file: str, notebook: str) -> bool:
-    """Whether the name is the notebook's, as it is or with what is added to copies."""
+    """Return True if a file's name is the notebook's, with or without the suffixes of copies."""
     wanted = PurePosixPath(notebook).stem.casefold()
     stem, ending = PurePosixPath(file).stem.strip(), PurePosixPath(file).suffix
     if ending.lower() != ".ipynb":
@@ -255,7 +261,7 @@ def is_copy(file: str, notebook: str) -> bool:
 
 
 def _rank(one: Found, notebook: str) -> tuple[int, bool, int, str]:
-    """The later upload counts; where uploads have no numbers, the file of the very name, and the one least deep."""
+    """Return a sort key, highest for the copy that counts: the latest upload, the exact name, the shortest path."""
     return one.upload, one.file == notebook, -len(one.path.parts), one.file
 
 

@@ -1,8 +1,8 @@
-"""Mending a submission before it is marked: the notebook that was released, with what the student put into it.
+"""Repair a submission before it is marked: put the student's answers and cells into the released notebook.
 
 Students' notebooks come back with cells copied, deleted or turned into text, with metadata stripped by other tools or
-edited on purpose, renamed, or not as notebooks at all. Here each becomes a notebook whose graded cells are those of the
-release, once each and in order, and whose other cells are the student's; or a reason why nothing could be read.
+edited on purpose, renamed, or not as notebooks at all. Each becomes a notebook with the release's graded cells, each
+once and in order, and the student's other cells; or a blank notebook with the reason why it could not be read.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ from ...judge.parsing import MAX_SOURCE, parse_cell
 from . import student_folder
 
 MAX_BYTES = 256 * 2**20
-MAX_READ = 8 * 2**20  # bytes of JSON that are read here; of more, another process takes out the outputs first
-SLIMMING = (3 * 2**30, 60, MAX_READ)  # bytes, seconds, bytes that may be left
+MAX_READ = 8 * 2**20  # bytes of JSON read here; from larger files another process first removes the outputs
+SLIMMING = (3 * 2**30, 60, MAX_READ)  # bytes of memory, seconds, bytes of the result
 SLIM = Path(__file__).with_name("slim.py")
-MAX_CELLS = 1_000  # that are the student's own
-MAX_COPIES = 10  # of each of the release's
+MAX_CELLS = 1_000  # of the student's own
+MAX_COPIES = 10  # of each released cell
 MAX_TEXT = 200_000  # characters of a cell of text
 MAX_TEXTS = 2_000_000  # characters of all of them
-KEY = "autograder"  # under this key of the notebook's metadata: what happened to the submission
+KEY = "autograder"  # key in the notebook's metadata for the notes on the repair
 
-ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what nbformat takes for a cell's id
-GIVEN = "given"  # tag of the course's own cells that came back as they were handed out
+ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # nbformat's rule for a cell's id
+GIVEN = "given"  # tag of the course's own cells that came back unchanged
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
 
 class Kind(StrEnum):
-    """What a note is about."""
+    """The subject of a note."""
 
     RENAMED = "renamed"
-    CLAIMED = "claimed"  # cells came back with settings or tags that they were not handed out with
+    CLAIMED = "claimed"  # cells came back with settings or tags that the release does not have
     COPIED = "copied"
     MISSING = "missing"
-    CUT = "cut"  # there was more than is read
+    CUT = "cut"  # the submission exceeded a limit
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something that was mended, and the sentence that tells the student."""
+    """A repair, and the sentence that tells the student of it."""
 
     kind: Kind
     text: str
 
 
 class Unreadable(Exception):
-    """The file holds nothing that can be marked; the sentence tells the student why and what to do."""
+    """Raised when a file holds nothing to mark; the message tells the student why and what to do."""
 
 
 def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> NotebookNode:
-    """The submission at `path`, mended; if nothing can be read, the blank release with the reason in its metadata.
+    """Return the repaired submission at `path`; if it is unreadable, the blank release with the reason in its metadata.
 
-    `left_out` are sentences about files of the submission that were not taken.
+    `left_out` holds sentences on files of the submission that were not read.
     """
     notes = [Note(Kind.CUT, sentence) for sentence in left_out]
     try:
@@ -80,19 +80,19 @@ def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> Not
 
 
 def notes_in(about: dict) -> list[Note]:
-    """The notes in what `load` left under KEY."""
+    """Return the notes from the metadata that `load` wrote under KEY."""
     return [Note(Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
 
 
 def blank(release: NotebookNode, problem: str) -> NotebookNode:
-    """The release as it was handed out, to be given zero for this reason."""
+    """Return a copy of the release with a problem in its metadata, for which it gets zero."""
     notebook = copy.deepcopy(release)
     notebook.metadata[KEY] = {"notes": [], "problem": _writable(problem)}
     return notebook
 
 
 def _writable(sentence: str) -> str:
-    """A sentence that may quote what a stranger wrote: half a surrogate pair cannot be written to a file."""
+    """Replace lone surrogates, which cannot be written to a file; a sentence may quote a student's text."""
     return sentence.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -100,7 +100,7 @@ def _writable(sentence: str) -> str:
 
 
 def _locate(path: Path, notes: list[Note]) -> Path:
-    """The file itself, or the one notebook that was handed in under another name."""
+    """Return `path`, or the path of the only notebook if it has another name. Raise Unreadable if there is none."""
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         return path
     if path.is_dir():
@@ -152,7 +152,7 @@ def _read(path: Path) -> NotebookNode:
 
 
 def _slim(raw: bytes) -> bytes:
-    """The JSON of a notebook without its outputs."""
+    """Return the JSON of a notebook without its outputs. Raise ValueError if it is no JSON, Unreadable if too large."""
     command = [sys.executable, "-I", "-S", str(SLIM), *map(str, SLIMMING)]
     try:
         done = subprocess.run(command, input=raw, capture_output=True, timeout=4 * SLIMMING[1], check=False)
@@ -170,7 +170,7 @@ def _slim(raw: bytes) -> bytes:
 
 
 def _cells(cells: object) -> list[NotebookNode]:
-    """What is usable of each cell: its type, its text and its nbgrader metadata. Outputs are made anew."""
+    """Return each cell's usable parts: type, text and nbgrader metadata. Drop outputs, since marking makes new ones."""
     result = []
     for cell in cells if isinstance(cells, list) else []:
         if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw"):
@@ -193,15 +193,15 @@ def _cells(cells: object) -> list[NotebookNode]:
 
 
 def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
-    """A new cell without an id: one at random would not give the same notebook twice for the same submission.
+    """Return a new cell without an id: with a random id the same submission would give a different notebook each time.
 
-    It is made by hand: nbformat's own functions validate each cell against a schema, and the whole is validated later.
+    nbformat's own functions are not used, because they validate each cell; the whole notebook is validated later.
     """
     runs: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source, grade_id=grade_id, **runs)
 
 
-# --- mending ----------------------------------------------------------------------------------------------------------
+# --- repairing --------------------------------------------------------------------------------------------------------
 
 
 def grade_id(cell: NotebookNode) -> str | None:
@@ -209,7 +209,10 @@ def grade_id(cell: NotebookNode) -> str | None:
 
 
 def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
-    """The submitted cells in their order, each released cell with an identity among them exactly once."""
+    """Return a notebook of the submitted cells in order, with each released cell that has a grade_id exactly once.
+
+    Raise Unreadable if no cell of the assignment is there.
+    """
     wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
     cells = submitted.cells
     _cut(cells, wanted, notes)
@@ -236,8 +239,8 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> N
 
 
 def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
-    """Leave out what is more than any notebook has: cells of the student's own, and text."""
-    from . import sanitize  # it takes a while to import, and not every command reads submissions
+    """Cut the student's own cells, and text, down to the limits."""
+    from . import sanitize  # slow to import, and not every command reads submissions
 
     copies: Counter[str] = Counter()
     own = []
@@ -259,7 +262,7 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
         if kind == "text":
             shortened = shortened or len(cell.source) > allowed
             cell.source = sanitize.markdown(cell.source[:allowed])
-        elif len(cell.source) > allowed:  # too long to be read, and so not run either
+        elif len(cell.source) > allowed:  # longer than the judge reads, so it is not run either
             cell.source = cell.source[: MAX_SOURCE + 1].ljust(MAX_SOURCE + 1, "#")
     if shortened:
         most = f"{MAX_TEXT:,} characters in one, {MAX_TEXTS:,} in all"
@@ -268,7 +271,7 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
 
 
 def _recognise(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
-    """Give cells whose metadata were lost their identity back: by their text, or by what they define."""
+    """Give cells without metadata their grade_id back, by their text or the names they define."""
     for cell in cells:
         if cell.grade_id not in wanted:
             cell.grade_id = None
@@ -287,7 +290,7 @@ def _recognise(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> No
 
 
 def _recognise_written(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
-    """A written answer without metadata still holds the line that invites it, or stands where the invitation stood."""
+    """Recognise written answers without metadata by the first line of the release's text, which they still hold."""
     for name, released in wanted.items():
         if released.cell_type != "markdown" or any(cell.grade_id == name for cell in cells):
             continue
@@ -320,7 +323,7 @@ def _defines(source: str) -> set[str]:
 
 
 def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
-    """Say where cells came back with other settings than they were handed out with: they have no effect."""
+    """Add notes on cells that came back with other settings or tags than in the release; these have no effect."""
     changed, tagged = [], []
     for cell in cells:
         claims, tags = cell.pop("claims", {}), cell.pop("tags", [])
@@ -340,10 +343,10 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
 
 
 def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
-    """Of several cells with one identity, the last keeps it if it is an answer, as running them would have it.
+    """Keep one of several cells with the same grade_id: the last changed one of an answer, which running them defines.
 
-    Of a test cell the first keeps it: a copy farther down is an accident of copying. The others stay as ordinary cells,
-    but copies of locked cells go.
+    Of a locked cell keep the first: a copy below it is an accident. Other copies of answers stay as ordinary cells;
+    copies of locked cells are removed.
     """
     for name, released in wanted.items():
         twins = [cell for cell in cells if cell.grade_id == name]
@@ -361,9 +364,9 @@ def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
 
 
 def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
-    """A cell as nbgrader knows it: type and metadata of the release, text of the student (the release, if locked).
+    """Return a cell with the release's type and metadata, and the student's text, or the release's if it is locked.
 
-    Cells of the course's own that the student left as they were are tagged.
+    Tag the course's own cells that the student left unchanged.
     """
     released = wanted.get(cell.pop("grade_id"))
     if released is None:
@@ -378,7 +381,7 @@ def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[st
 
 
 def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[Note]) -> None:
-    """Put back released cells that are gone, each behind the released cell that came before it."""
+    """Insert missing released cells, each after the released cell that precedes it."""
     position = -1
     present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
     for released in release.cells:

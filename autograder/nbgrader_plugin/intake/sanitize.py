@@ -1,7 +1,7 @@
-"""What a student's notebook may show: text, tables, formulas and pictures, and nothing that runs or loads anything.
+"""Clean a student's notebook: keep text, tables, formulas and pictures, and nothing that runs or loads anything.
 
-Outputs are cleaned where they enter, when a notebook is marked, and once more before a page is made of them; text cells
-when they become HTML. That holds for feedback pages and for formgrader, whose pages are part of a Jupyter server.
+Outputs are cleaned when a notebook is marked, and again before they go into a page; text cells when they become HTML.
+This protects feedback pages and Formgrader, whose pages are part of a Jupyter server.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from urllib.parse import unquote
 import nh3
 
 MAX_HTML = 300_000  # characters of one output
-MAX_TAGS = 10_000  # in one output: nested, each costs as much as all above it
-MAX_FORMULAS = 200  # in one cell that begin an environment: the search for its end costs as much as what follows
-MAX_LINKS = 1_000  # brackets in one cell: nbconvert looks from each for its end
+MAX_TAGS = 10_000  # in one output; a nested tag costs time for each tag above it
+MAX_FORMULAS = 200  # environments in one cell; the search for each one's end may read all text after it
+MAX_LINKS = 1_000  # brackets in one cell; nbconvert searches for the end of each
 MAX_TEXT = 100_000  # characters of one output that is Markdown
 MAX_WORDS = 2_000  # characters of a picture's description
 MAX_PICTURE = 8 * 2**20  # characters of base64
@@ -59,12 +59,12 @@ ATTRIBUTES = {
     "td": {"colspan", "rowspan", "width"},
     "th": {"colspan", "rowspan", "width", "scope"},
 }
-STYLES = {  # none that takes an element out of its place
+STYLES = {  # none that can move an element over other parts of the page
     *("background-color", "border", "border-collapse", "border-spacing", "color", "font-family", "font-size"),
     *("font-style", "font-weight", "height", "line-height", "max-width", "padding", "text-align", "text-decoration"),
     *("vertical-align", "white-space", "width"),
 }
-# Classes of highlighted code, tables and lists as nbconvert makes them. Those of the page's parts are not for others.
+# Classes of nbconvert's highlighted code, tables and lists. Classes of the page's own parts are removed.
 CLASSES = re.compile(r"[a-z]{1,2}\d?|highlight|hl-\w+|dataframe|anchor-link|task-list-item(-checkbox)?")
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*", re.IGNORECASE)
@@ -74,7 +74,7 @@ SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*:|//|\\)", re.IGNORECASE)
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    """The value that an attribute keeps; None if it goes."""
+    """Return an attribute's clean value; None to remove the attribute."""
     if name == "class":
         return " ".join(word for word in value.split() if CLASSES.fullmatch(word)) or None
     if name == "id":
@@ -91,9 +91,9 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _is_beside(address: str) -> bool:
-    """Whether an address, as a browser reads it, is that of a file beside the notebook, or in a folder there.
+    """Return True if an address, as a browser reads it, is a relative path beside or below the notebook.
 
-    Formgrader's pages are part of a server that does things when it is asked for other addresses.
+    Formgrader's pages are part of a server, where a request for another address could trigger actions.
     """
     read = unquote(UNREAD.sub("", address)).replace("\\", "/")
     path = re.split(r"[?#]", read, maxsplit=1)[0]
@@ -115,9 +115,9 @@ _CLEANER = nh3.Cleaner(
 
 
 def html(markup: str) -> str:
-    """Markup without anything that runs, loads, or covers other parts of a page.
+    """Return markup without anything that runs, loads, or covers other parts of a page.
 
-    The course's own text cells come this way too, with all the elements that highlighted code has.
+    The limits are four times an output's, since the course's own text cells with highlighted code pass here too.
     """
     if len(markup) > MAX_HTML * 4 or markup.count("<") > MAX_TAGS * 4:
         return f"<p>[HTML of {len(markup):,} characters is not shown.]</p>"
@@ -125,12 +125,12 @@ def html(markup: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Text that can be written as UTF-8 and has no control characters but line ends, tabs and those of terminals."""
+    """Return text that UTF-8 can encode, without control characters except line ends, tabs and those of terminals."""
     return text.encode("utf-8", "replace").decode().translate(_CONTROL)
 
 
 def markdown(text: str) -> str:
-    """Markdown that can be made into HTML in a moment."""
+    """Return Markdown that converts to HTML quickly: break environments and links beyond the limits."""
     if text.count("\\begin{") > MAX_FORMULAS:
         text = text.replace("\\begin{", "begin{")
     if text.count("[") > MAX_LINKS:
@@ -139,7 +139,7 @@ def markdown(text: str) -> str:
 
 
 def all_printable(value: Any) -> Any:
-    """The same for every text in plain data."""
+    """Return plain data with `printable` applied to every text."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
@@ -148,7 +148,7 @@ def all_printable(value: Any) -> Any:
 
 
 def bundle(data: dict) -> dict[str, str]:
-    """Of an output's representations those that can be shown, harmless."""
+    """Return the representations of an output that can be shown, cleaned, by MIME type."""
     found: dict[str, str] = {}
     for kind, value in data.items():
         text = "".join(part for part in value if isinstance(part, str)) if isinstance(value, list) else value
@@ -169,7 +169,7 @@ def bundle(data: dict) -> dict[str, str]:
 
 
 def about(metadata: Any, data: dict[str, str]) -> dict[str, Any]:
-    """Of an output's metadata the sizes of pictures, and their descriptions."""
+    """Return the sizes and descriptions of pictures from an output's metadata, by MIME type."""
     sizes = metadata if isinstance(metadata, dict) else {}
     found: dict[str, Any] = {}
     for kind in data:
@@ -188,7 +188,7 @@ def _is_base64(text: str) -> bool:
 
 
 def pictures_of(attachments: Any) -> dict[str, dict[str, str]]:
-    """The attachments of a cell that are pictures."""
+    """Return the attachments of a cell that are pictures, by name."""
     found = {}
     for name, data in attachments.items() if isinstance(attachments, dict) else ():
         kept = {kind: text for kind, text in bundle(data).items() if kind in PICTURES} if isinstance(data, dict) else {}

@@ -1,7 +1,7 @@
-"""A large notebook without its outputs: read in a process of its own, whose memory and time are limited.
+"""Remove a large notebook's outputs, in a separate process with limited memory and time.
 
-Run as `python -I -S slim.py MEMORY SECONDS MOST`, with the notebook as standard input; writes what is left of it, at
-most MOST bytes of JSON.
+Run as `python -I -S size_limits.py MEMORY SECONDS MOST`, with the notebook on standard input. It writes the rest, at
+most MOST bytes of JSON, or exits with status 3 if that is larger.
 """
 
 from __future__ import annotations

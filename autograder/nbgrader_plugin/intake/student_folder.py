@@ -1,8 +1,8 @@
-"""What lies in a student's folder, looked at as what a stranger put there.
+"""Inspect a student's folder safely: its content is untrusted.
 
-Regular files and folders are taken. Links of both kinds, pipes, devices and sockets are never opened, so that nothing
-is read that its author could not read, and nothing waits for ever. Most submissions hold only what they should, and are
-read where they lie. If one does not, nbgrader is shown another folder, with a clean copy of that submission.
+Only regular files and folders are accepted. Links of both kinds, pipes, devices and sockets are never opened, so that
+no student makes the grader read a file that the student could not read, or wait for ever. Most submissions hold only
+accepted files and are read in place. For others nbgrader reads a clean copy in another folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nbgrader.utils import parse_utc
 
 MAX_FILES = 2_000  # of one submission
 MAX_TOTAL = 512 * 2**20  # bytes of one submission
-MAX_FOLDERS = 12  # one in the other
+MAX_FOLDERS = 12  # levels of nested folders
 MAX_STAMP = 100  # characters of a time stamp
 STAMP = "timestamp.txt"
 
@@ -34,33 +34,33 @@ KINDS = (
 
 
 class NotAFile(Exception):
-    """What stands there is not a file that can be read; the sentence says what it is."""
+    """Raised for a path that is no readable file; the message says what it is."""
 
 
 @dataclass
 class Submission:
-    """One student's folder for an assignment: what is wrong with it, and the files in it that can be taken."""
+    """One student's folder for an assignment: its problems and its acceptable files."""
 
     student: str
     folder: Path
     troubles: list[str] = field(default_factory=list)  # sentences for the instructor
     refused: dict[str, str] = field(default_factory=dict)  # by name of a file at the top: a sentence for the student
     taken: list[str] = field(default_factory=list)  # relative paths
-    whole: str | None = None  # why nothing of it can be taken
+    whole: str | None = None  # why no file of it can be taken
 
 
 def is_meant(name: str, wanted: str) -> bool:
-    """Whether a pattern of nbgrader's means this name. One with brackets is no match for itself, but means itself."""
+    """Return True if a name matches one of nbgrader's patterns, or equals it: with brackets it may not match itself."""
     return name == wanted or fnmatch.fnmatchcase(name, wanted)
 
 
 def students_in(top: Path, wanted: str) -> list[str]:
-    """The folders in a folder of students that a pattern means; nbgrader's own listing misses some names."""
+    """Return the names in a folder of students that match a pattern; nbgrader's own listing misses some."""
     return [name for name in sorted(os.listdir(top)) if is_meant(name, wanted)] if top.is_dir() else []
 
 
 def kind_of(about: os.stat_result) -> str | None:
-    """What something is, if it is neither a folder nor a file with one name."""
+    """Return the kind of a link, pipe, socket or device; None for a folder or a file with one name."""
     for test, name in KINDS:
         if test(about.st_mode):
             return name
@@ -68,7 +68,7 @@ def kind_of(about: os.stat_result) -> str | None:
 
 
 def read(path: Path, most: int) -> bytes:
-    """The content of a regular file. Raises `NotAFile` for anything else, and for what has more than `most` bytes."""
+    """Return the content of a regular file. Raise NotAFile for anything else, or if it has more than `most` bytes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -85,7 +85,7 @@ def read(path: Path, most: int) -> bytes:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a regular file with one name stands there."""
+    """Return True if `path` is a regular file with one name."""
     try:
         about = os.lstat(path)
     except (OSError, ValueError):
@@ -94,21 +94,21 @@ def is_file(path: Path) -> bool:
 
 
 def shown(name: str, most: int = 200) -> str:
-    """A name, or a line with names, as it can be printed anywhere."""
+    """Return a name, or a line with names, with unprintable characters escaped, of at most `most` characters."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)[:most]
 
 
 def unlistable(name: str) -> str | None:
-    """Why nbgrader cannot have a student of this name."""
+    """Return why nbgrader cannot have a student of this name; None if it can."""
     if any(0xD800 <= ord(c) <= 0xDFFF for c in name):
         return "its name is not valid UTF-8"
     if not name.isprintable():
         return "its name has control characters"
-    return "its name has a brace" if "{" in name or "}" in name else None  # nbgrader fills in paths by `format`
+    return "its name has a brace" if "{" in name or "}" in name else None  # nbgrader builds paths with `str.format`
 
 
 def look(student: str, folder: Path) -> Submission:
-    """Everything in a student's folder for an assignment, by what it is; nothing is opened but the time stamp."""
+    """Return a student's submission with each file accepted or refused. Open no file but the time stamp."""
     found = Submission(student, folder)
     for place in (folder.parent, folder):
         about = os.lstat(place)
@@ -137,7 +137,7 @@ def look(student: str, folder: Path) -> Submission:
 
 
 def _walk(folder: Path, depth: int = 0, under: str = "") -> Iterator[tuple[str, os.stat_result]]:
-    """All files and what else is none, notebooks first; folders are entered, but never through a link."""
+    """Yield all entries but folders, as (relative path, status), notebooks first. Never enter a folder by a link."""
     with os.scandir(folder) as entries:
         inside = sorted(entries, key=lambda entry: (not entry.name.endswith(".ipynb"), entry.name))
     for entry in inside:
@@ -154,7 +154,7 @@ def _is_time(path: Path) -> bool:
         text = read(path, MAX_STAMP).decode("utf-8").strip()
         if text:
             parse_utc(text)
-    except Exception:  # whatever the parser of dates makes of it
+    except Exception:  # the parser of dates may raise anything
         return False
     return True
 
@@ -166,7 +166,7 @@ def _not_taken(name: str, kind: str) -> str:
 
 
 def copy(submission: Submission, goal: Path) -> None:
-    """Copy what can be taken of a submission."""
+    """Copy a submission's accepted files to `goal`; add a trouble for each file that cannot be copied."""
     goal.mkdir(parents=True)
     for relative in submission.taken:
         target = goal / relative

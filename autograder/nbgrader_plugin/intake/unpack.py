@@ -1,7 +1,7 @@
-"""Unpacking what was downloaded from a learning-management system, which holds what students packed.
+"""Unpack downloads from a learning-management system, and the students' own archives in them.
 
-Nothing is written outside of the folder, links are not followed, nothing is overwritten. What is too large, too much or
-not fit to be written is passed over and reported, and everybody else's files are unpacked all the same.
+Nothing is written outside the folder, links are not followed, nothing is overwritten. Files that are too large, too
+many or unsafe are skipped and reported, and all others are unpacked.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from nbgrader.plugins import ExtractorPlugin
 from traitlets import Integer
 
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
-UNPACKED = " unpacked"  # ends the names of folders that hold what a student's archive held
+UNPACKED = " unpacked"  # suffix of a folder with the files of a student's archive
 JUNK = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/|\._)")
-TROUBLE = Exception  # of one archive: broken ones end in whatever their readers stumble over, in zlib.error for one
+TROUBLE = Exception  # with one archive: readers may raise anything on broken ones, such as zlib.error
 
 
 class CarefulExtractor(ExtractorPlugin):
-    """For `nbgrader zip_collect`: unpacks downloads, and in them the archives that students handed in."""
+    """Extractor plug-in of `nbgrader zip_collect`: unpack downloads, and the students' archives in them."""
 
     max_files = Integer(500, help="So many files are taken from a student's archive").tag(config=True)
     max_bytes = Integer(2**30, help="So many bytes are taken from a student's archive").tag(config=True)
@@ -56,7 +56,7 @@ class CarefulExtractor(ExtractorPlugin):
             self._unpack_students(path)
 
     def _unpack_students(self, archive: Path) -> None:
-        """An archive that cannot be unpacked to the last file stays: its student handed in something."""
+        """Unpack a student's archive. Keep the archive unless all its files were unpacked: it is the submission."""
         folder = _free(archive.with_name(archive.name + UNPACKED))
         try:
             _, complete = self._unpack(archive, folder, self.max_files, self.max_bytes)
@@ -69,7 +69,7 @@ class CarefulExtractor(ExtractorPlugin):
     def _unpack(
         self, archive: Path, folder: Path, max_files: float = float("inf"), max_bytes: float = float("inf")
     ) -> tuple[list[Path], bool]:
-        """What was written below the folder, and whether that is everything."""
+        """Return the paths written below the folder, and True if those are all files of the archive."""
         refused: dict[str, list[str]] = {}
         written: list[Path] = []
         left = max_bytes
@@ -113,7 +113,7 @@ def _said(problem: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Member:
-    """A file in an archive. It is opened when it is read: one that cannot be opened is that file's trouble alone."""
+    """A file in an archive. It is opened only when read, so that one broken file does not stop the others."""
 
     name: str
     kind: str  # file, link, other
@@ -122,7 +122,7 @@ class Member:
 
 @contextmanager
 def members(archive: Path) -> Iterator[Iterator[Member]]:
-    """The files of an archive, one after the other."""
+    """Yield an iterator over the files of an archive."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
             yield (_in_zip(packed, info) for info in packed.infolist() if not info.is_dir())
@@ -145,10 +145,10 @@ def _in_tar(packed: tarfile.TarFile, info: tarfile.TarInfo) -> Member:
 
 
 def _refusal(member: Member) -> str | None:
-    """Why the member is not written, if it is not."""
+    """Return why a member must not be written; None if it may be."""
     if member.kind != "file":
         return "a link" if member.kind == "link" else "not a file"
-    path = member.name.replace("\\", "/")  # as some programs on Windows separate folders
+    path = member.name.replace("\\", "/")  # some Windows programs separate folders with \
     parts = path.split("/")
     if path.startswith("/") or ".." in parts or re.match(r"[A-Za-z]:", path):
         return "a name that leads out of the folder"
@@ -156,7 +156,10 @@ def _refusal(member: Member) -> str | None:
 
 
 def _write(folder: Path, member: Member, max_bytes: float) -> Path:
-    """Write a member below the folder, as an ordinary file under a name that is free."""
+    """Write a member below the folder, as an ordinary file with a free name, and return its path.
+
+    Raise ValueError if it cannot be read or has more than `max_bytes` bytes.
+    """
     parts = [part for part in member.name.replace("\\", "/").split("/") if part not in ("", ".")]
     path = folder.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +170,7 @@ def _write(folder: Path, member: Member, max_bytes: float) -> Path:
     size = 0
     try:
         with source, path.open("xb") as file:
-            while block := source.read(2**20):  # not what the archive says of the size: what there is
+            while block := source.read(2**20):  # count real bytes: the archive's own size may be false
                 size += len(block)
                 if size > max_bytes:
                     raise ValueError("too large")
@@ -179,12 +182,12 @@ def _write(folder: Path, member: Member, max_bytes: float) -> Path:
 
 
 def _as_notebook(name: str) -> str:
-    """Browsers save notebooks as 05-attention.ipynb.txt, or .json."""
+    """Return a notebook's name without the .txt or .json that browsers append."""
     return re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", name, flags=re.IGNORECASE)
 
 
 def _short(name: str, most: int = 200) -> str:
-    """File systems take 255 bytes; what says whose it is stands in front, and what it is behind."""
+    """Shorten a name to fit a file system's 255 bytes; keep its start, which names the student, and its ending."""
     if len(name.encode()) <= most:
         return name
     ending = Path(name).suffix[:20]
@@ -192,7 +195,7 @@ def _short(name: str, most: int = 200) -> str:
 
 
 def _free(path: Path) -> Path:
-    """The path, or one like it that is not taken: two files of one name are two files."""
+    """Return the path, or if it is taken, the path with a number: a second file must not overwrite the first."""
     stem, number = path.stem, 1
     while path.exists() or path.is_symlink():
         number += 1
