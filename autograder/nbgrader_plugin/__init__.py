@@ -1,1 +1,1 @@
-"""The road through nbgrader: releasing, mending submissions, judging them, writing feedback."""
+"""nbgrader plug-ins: release, intake and repair of submissions, marking, feedback, reports and exports."""

@@ -1,4 +1,4 @@
-"""Configure nbgrader: every command, run from the course's folder, marks with this engine."""
+"""Configure nbgrader so that its commands, run from the course's folder, use this engine."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from .gradebook import manual_grades
 
 
 def configure(c: Any, root: Path, source: str = "solutions", release: str = "course") -> None:
-    """Set in nbgrader's configuration `c` what marking, release, feedback, intake and export need.
+    """Set the options of nbgrader's configuration `c` for release, intake, marking, feedback and export.
 
     `root` is the folder of nbgrader_config.py; `source` and `release` are its folders of notebooks. A term's working
     data lie in its folder `classroom`.
     """
-    # By default the collector walks over all of torch and nbgrader again and again: a second for every command. As in
-    # mypy.
+    # With Python's default the garbage collector walks over all of torch and nbgrader again and again, which costs
+    # each command a second. mypy raises the threshold too.
     gc.set_threshold(20_000, 20, 50)
 
-    # nbgrader calls `alembic` as a program when it first makes the gradebook: found even in a venv that is not
-    # activated.
+    # nbgrader runs the program `alembic` when it creates the gradebook. This finds it in a venv that is not activated.
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     classroom = os.environ.get("COURSE_CLASSROOM", "classroom")  # another folder for another term, or for `make demo`
-    (root / classroom).mkdir(parents=True, exist_ok=True)  # SQLite makes files but no folders
+    (root / classroom).mkdir(parents=True, exist_ok=True)  # SQLite creates files but no folders
 
     def place(name: str) -> str:
         return os.path.normpath(os.path.join(classroom, name))
@@ -43,25 +42,24 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
         f"sqlite:///{root / classroom}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
     )
     c.Exchange.root = str(root / classroom / "exchange")
-    (root / classroom / "exchange").mkdir(exist_ok=True)  # where students have accounts, they need rights in it
+    (root / classroom / "exchange").mkdir(exist_ok=True)  # students with accounts need access to it
     c.ExchangeFactory.release_feedback = "autograder.nbgrader_plugin.feedback.release_feedback.ReleaseFeedback"
 
-    # In and out: what is downloaded from a learning-management system, and tables of marks, stay where git does not
-    # look.
+    # Downloads from a learning-management system and tables of marks stay in a folder that git ignores.
     c.ZipCollectApp.downloaded_directory = f"{classroom}/downloaded"
     c.ZipCollectApp.extractor_plugin = "autograder.nbgrader_plugin.intake.unpack.CarefulExtractor"
     c.ZipCollectApp.collector_plugin = "autograder.nbgrader_plugin.intake.lms_collect.LmsCollector"
     c.ExportApp.plugin_class = "autograder.nbgrader_plugin.export.lms.CsvExport"
     c.MarksExport.folder = str(root / classroom)
 
-    # Release: answers become stubs that say what to do, and multiple-choice answers become None.
+    # Release: answers become stubs that tell the student what to do, and multiple-choice answers become None.
     c.ReleaseStubs.code_stub = {"python": f'# YOUR CODE HERE\nraise NotImplementedError("{preprocessors.STUB}")'}
     c.GenerateAssignment.exporter_class = "autograder.nbgrader_plugin.release.generate.ReleaseExporter"
     c.ReleaseExporter.replaced = str(root / classroom / "replaced")
     c.GenerateAssignment.preprocessors = [
         "nbgrader.preprocessors.IncludeHeaderFooter",
         preprocessors.ReleaseStubs,
-        "autograder.nbgrader_plugin.release.student_version.Ready",  # a first cell, and tests that speak plainly
+        "autograder.nbgrader_plugin.release.student_version.Ready",  # adds a first cell and readable tests
         "nbgrader.preprocessors.LockCells",
         "nbgrader.preprocessors.ClearOutput",
         "nbgrader.preprocessors.CheckCellMetadata",
@@ -73,8 +71,8 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
 
-    # Marking: submissions are mended as they are read, which gives them the release's kernel too, and the judge stands
-    # in the place of `Execute`.
+    # Marking: the exporter repairs submissions as it reads them, which also gives them the release's kernel. The judge
+    # replaces `Execute`.
     c.Autograde.exporter_class = preprocessors.SubmissionExporter
     c.Autograde.sanitize_preprocessors = [
         "nbgrader.preprocessors.ClearOutput",
@@ -84,19 +82,19 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     c.Autograde.autograde_preprocessors = [
         preprocessors.Judge,
         "nbgrader.preprocessors.LimitOutput",
-        manual_grades.SaveMarks,  # an answer that a person has marked does not ask for it again until it changes
+        manual_grades.SaveMarks,  # a manual mark stays until the answer changes
         "nbgrader.preprocessors.AssignLatePenalties",
     ]
 
-    # Feedback: a page of our own, without the hidden tests.
+    # Feedback: this package's own page, without the hidden tests.
     c.GenerateFeedback.exporter_class = "autograder.nbgrader_plugin.feedback.exporter.FeedbackExporter"
     c.FeedbackExporter.template_name = "feedback_page"
     c.FeedbackExporter.extra_template_basedirs = [str(Path(__file__).parent / "feedback")]
     c.GenerateFeedback.preprocessors = [preprocessors.HideTests, "autograder.nbgrader_plugin.feedback.marks.Marks"]
 
-    # Formgrader shows students' notebooks in pages of the Jupyter server. Their outputs were cleaned when they were
-    # marked; this cleans their text. What may run in those pages is said in nbgrader_plugin/formgrader/server.py:
-    # Formgrader reads this file in the server's process.
+    # Formgrader shows students' notebooks in pages of the Jupyter server. Marking has cleaned their outputs; these
+    # filters clean their text. Formgrader reads this file in the server's process, so that process is recognised here;
+    # nbgrader_plugin/formgrader/server.py limits the scripts that may run in those pages.
     if "jupyter_server.serverapp" in sys.modules:
         from autograder.nbgrader_plugin.formgrader import server
 

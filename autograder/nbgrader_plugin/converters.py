@@ -1,4 +1,4 @@
-"""nbgrader in this process, without the start-up of a command: with this course's configuration, for any classroom."""
+"""Run nbgrader in this process, without starting a command: with this course's configuration, for any classroom."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from .release.generate import WouldOverwrite, look_first, make_known
 
 
 def settings(classroom: str) -> NbGraderApp:
-    """nbgrader with this folder's nbgrader_config.py, and the term's data in `classroom`."""
+    """Return nbgrader's application with this course's nbgrader_config.py, and the term's data in `classroom`."""
     os.environ["COURSE_CLASSROOM"] = classroom
-    # nbgrader makes submissions by objects that know their parents before these know them; for its authors to mend
+    # nbgrader gives new submissions a parent before the parent lists them; only its own authors can fix that
     warnings.filterwarnings("ignore", category=SAWarning, module=r"nbgrader\.")
     app = NbGraderApp()
-    with contextlib.chdir(root()):  # where it looks for its configuration
+    with contextlib.chdir(root()):  # nbgrader looks for its configuration in the current folder
         app.initialize([])
-    for handler in list(app.log.handlers):  # what it logs is kept, and shown if something stops
+    for handler in list(app.log.handlers):  # its log is collected instead, and shown if it fails
         app.log.removeHandler(handler)
     app.log.propagate = False
     return app
 
 
 def release(classroom: str, notebooks: Sequence[str], overwrite: bool = False) -> None:
-    """Generate the assignments, and make them known to the gradebook; all of them, or none.
+    """Generate the assignments and add them to the gradebook: all of them, or none.
 
-    Raises WouldOverwrite where somebody wrote in a released folder, unless `overwrite`: then a copy of it is kept.
+    Raise WouldOverwrite if somebody changed a released folder; with `overwrite`, keep a copy of that folder and go on.
+    Raise RuntimeError, with nbgrader's log, if nbgrader fails.
     """
     app = settings(classroom)
     app.config.ReleaseExporter.overwrite = overwrite
@@ -54,7 +55,7 @@ def release(classroom: str, notebooks: Sequence[str], overwrite: bool = False) -
 
 
 def know(app: NbGraderApp, notebooks: Iterable[str]) -> None:
-    """Make the assignments known to the gradebook; what is released stays as it is."""
+    """Add the assignments to the gradebook; leave the released notebooks as they are. Raise RuntimeError on failure."""
     for notebook in notebooks:
         with _heard(app, notebook):
             make_known(app.coursedir, app, notebook)
@@ -62,7 +63,7 @@ def know(app: NbGraderApp, notebooks: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def _heard(app: NbGraderApp, notebook: str) -> Iterator[None]:
-    """Raise a RuntimeError with what nbgrader logged where it gives up."""
+    """Turn nbgrader's errors in the `with` block into a RuntimeError that includes its log."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     app.log.addHandler(handler)

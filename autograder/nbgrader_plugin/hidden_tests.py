@@ -1,7 +1,7 @@
-"""The hidden part of test cells: what says which exercise a cell marks. Students never get it.
+"""The hidden part of test cells, which names the exercise that a cell marks. Students never get it.
 
-A release leaves it out. When submissions are marked, the gradebook gives each test cell the source that the instructor
-wrote, so that nothing in a submission decides here.
+A release leaves it out. At marking, the gradebook gives each test cell the source that the instructor wrote, so that no
+submission can change it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def exercise_of(cell: NotebookNode) -> str | None:
 
 
 def refuse_unknown_names(cells: Iterable[NotebookNode], file: str) -> None:
-    """Raise a ValueError where a hidden line names nothing that this course marks: no student's zero, but a slip."""
+    """Raise ValueError if a hidden line names no exercise or question of this course: an instructor's slip."""
     for cell in cells:
         name = exercise_of(cell)
         if name is not None and name not in names():

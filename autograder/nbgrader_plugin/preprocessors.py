@@ -1,7 +1,6 @@
-"""What nbgrader_config.py plugs into nbgrader: an exporter that mends, the judge in the place of `Execute`, and more.
+"""Classes for nbgrader's configuration: an exporter that repairs submissions, the judge instead of `Execute`, and more.
 
-nbgrader stays unpatched, but for one function (`gradebook.share_engines`). These classes stand where its configuration
-takes classes.
+nbgrader stays unpatched, except for one function (`gradebook.locking.share_engines`).
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ if TYPE_CHECKING:
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
-MOST_RELEASES = 256  # of different releases of notebooks that are remembered as right
+MOST_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
 
 
 # --- release ----------------------------------------------------------------------------------------------------------
 
 
 class ReleaseStubs(ClearSolutions):
-    """Like nbgrader's ClearSolutions, but a lone `name = value` becomes `name = None`: the release still runs."""
+    """nbgrader's ClearSolutions, except that a lone `name = value` becomes `name = None`, so that the release runs."""
 
     answer_stub = Unicode("{name} = None  # replace None with your answer: one capital letter in quotation marks").tag(
         config=True
@@ -78,16 +77,16 @@ class ReleaseStubs(ClearSolutions):
 
 
 class SubmissionExporter(NotebookExporter):
-    """Reads submissions so that each one gets a mark: mended, or as a blank notebook with the reason.
+    """Read submissions so that each one gets a mark: repaired, or as a blank notebook with the reason.
 
-    nbgrader sanitises first (reading from the submitted directory) and marks afterwards (reading what it wrote).
+    nbgrader sanitises first, reading the submitted directory, and then marks, reading the sanitised notebooks.
     """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._refused: dict[tuple[str, str, str], str] = {}  # by student, assignment, notebook: why it was not opened
-        self._troubles: dict[str, list[str]] = {}  # by folder of a submission: what was left out of it
-        self.unlisted: list[str] = []  # sentences on what nbgrader cannot have as a submission
+        self._refused: dict[tuple[str, str, str], str] = {}  # reasons, by student, assignment, notebook
+        self._troubles: dict[str, list[str]] = {}  # sentences on files left out, by folder of a submission
+        self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
             share_engines()
@@ -95,14 +94,14 @@ class SubmissionExporter(NotebookExporter):
 
     @property
     def converter(self) -> Any:
-        """nbgrader's command that reads by this exporter."""
+        """Return the nbgrader command that reads with this exporter."""
         return self.parent
 
     def _take_in_everybody(self) -> None:
-        """Let nbgrader know of submissions that it does not list, and of half-finished markings.
+        """Add submissions that nbgrader does not find to its list, and discard half-finished markings.
 
-        It lists by patterns: a notebook of another name is not found, nor a student whose name has brackets. What it
-        cannot have at all is named at the end, and the command then fails.
+        nbgrader finds submissions by patterns, and misses renamed notebooks and students whose names have brackets.
+        Submissions that it cannot take at all are named at the end, and the command then fails.
         """
         converter, settings = self.converter, self.converter.coursedir
         found = list(self._handed_in())
@@ -131,7 +130,7 @@ class SubmissionExporter(NotebookExporter):
                 self._know(assignment)
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
-        """Know what was found wrong with a submission that nbgrader reads in `folder`. The notebooks it should have."""
+        """Record the faults of a submission that nbgrader reads in `folder`; return the names of its notebooks."""
         assignment = one.folder.name
         self.handed_in[folder] = one
         self._troubles[folder] = one.troubles
@@ -144,7 +143,7 @@ class SubmissionExporter(NotebookExporter):
         return names
 
     def _handed_in(self) -> Iterator[student_folder.Submission]:
-        """What lies in the folder of submissions and is meant: for this assignment, and by these students."""
+        """Yield the submissions to mark: those for the chosen assignment by the chosen students."""
         converter, settings = self.converter, self.converter.coursedir
         top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
         for name in student_folder.students_in(top, settings.student_id):
@@ -160,14 +159,14 @@ class SubmissionExporter(NotebookExporter):
                 yield one
 
     def _folders(self, student: Path) -> list[Path]:
-        """A student's folders for the assignment that is marked, or assignments, if a pattern says so."""
+        """Return a student's folders for the assignment to mark, or for all that match if it is a pattern."""
         wanted = self.converter.coursedir.assignment_id
         if student.is_symlink() or not student.is_dir():
             return [student / wanted]
         return [student / name for name in sorted(os.listdir(student)) if student_folder.is_meant(name, wanted)]
 
     def show_copies(self, found: list[student_folder.Submission]) -> None:
-        """Let nbgrader read from a folder of our own, in which nothing but files lies."""
+        """Point nbgrader to a temporary folder with links to sound submissions and clean copies of the others."""
         converter, settings = self.converter, self.converter.coursedir
         top = Path(tempfile.mkdtemp(prefix="handed-in-"))
         weakref.finalize(self, shutil.rmtree, top, ignore_errors=True)
@@ -187,7 +186,7 @@ class SubmissionExporter(NotebookExporter):
                 goal.symlink_to(one.folder)
 
     def _then_tell(self, converter: Any) -> None:
-        """After the last submission: who has no mark, and why."""
+        """After the last submission, log the students without a mark and the reasons; then fail if there are any."""
         convert = converter.convert_notebooks
 
         def convert_and_tell() -> None:
@@ -202,7 +201,7 @@ class SubmissionExporter(NotebookExporter):
         converter.convert_notebooks = convert_and_tell
 
     def _know(self, assignment: str) -> None:
-        """A new gradebook knows no assignment until it is generated: generate it, and leave what is released."""
+        """Add an assignment that a new gradebook lacks. Leave the released notebooks as they are."""
         settings = self.converter.coursedir
         if is_released(settings.db_url, settings.course_id, assignment):
             return
@@ -238,13 +237,13 @@ class SubmissionExporter(NotebookExporter):
             return self.from_notebook_node(repair.blank(release, problem), resources)
 
     def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """Read without validation what was validated and written a moment ago."""
+        """Read a sanitised notebook without validation: it was validated just before it was written."""
         return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **_: Any) -> tuple[Any, dict[str, Any]]:
-        """As nbconvert's, without its four copies, since nobody else has what was read here, and validated once.
+        """Preprocess a notebook as nbconvert does; validate it once and make no copies, since nobody else holds it.
 
-        What is sanitised is read again a moment later, and by nobody else: it is not laid out for people.
+        A sanitised notebook is written without indentation: only the marking that follows reads it.
         """
         resources = self._init_resources(resources)
         for preprocessor in self._preprocessors:
@@ -257,15 +256,18 @@ class SubmissionExporter(NotebookExporter):
 
 @functools.lru_cache(maxsize=16)
 def _read_release(path: Path, changed: int) -> NotebookNode:
-    """One for all submissions; `mend` copies what it takes from it. `changed` is when the file was."""
+    """Read a released notebook once for all submissions; `repair` copies the parts it uses.
+
+    `changed`, the file's time of change in nanoseconds, is part of the cache's key.
+    """
     return nbformat.read(path, as_version=4)
 
 
 def _half_finished(path: Path) -> bool:
-    """Sanitised but not marked: the note that `mend` leaves in the metadata is still there."""
+    """Return True if a notebook is sanitised but not marked: `repair`'s notes are still in its metadata."""
     try:
         raw = path.read_bytes()
-        if raw.rstrip().endswith(b"\n}") and f'"{repair.KEY}"'.encode() not in raw:  # whole, and nothing of that name
+        if raw.rstrip().endswith(b"\n}") and f'"{repair.KEY}"'.encode() not in raw:  # complete, and without the key
             return False
         return repair.KEY in nbformat.reads(raw.decode(), as_version=4).metadata
     except Exception:
@@ -273,11 +275,11 @@ def _half_finished(path: Path) -> bool:
 
 
 class RestoreCells(OverwriteCells):
-    """OverwriteCells, silent about the checksums of locked cells.
+    """nbgrader's OverwriteCells without its warnings about checksums of locked cells.
 
-    A release has no hidden tests, so the checksum of each test cell differs from the gradebook's, and nbgrader warned
-    of it as of tampering, for every honest student. What a student did to locked cells cannot show here: `mend` has put
-    the release's in their place.
+    A release has no hidden tests, so the checksum of each test cell differs from the gradebook's, and nbgrader would
+    report tampering for every honest student. A student's changes to locked cells are gone by now: `repair` has
+    replaced those cells with the release's.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -295,7 +297,7 @@ class RestoreCells(OverwriteCells):
 
 
 class CheckMetadata(CheckCellMetadata):
-    """CheckCellMetadata that looks only once at what many submissions share: `mend` gives all of them the release's."""
+    """nbgrader's CheckCellMetadata, once per release: `repair` gives all submissions the release's metadata."""
 
     _right: ClassVar[set[str]] = set()
 
@@ -310,7 +312,7 @@ class CheckMetadata(CheckCellMetadata):
 
 
 class Judge(NbGraderPreprocessor):
-    """Runs the student's cells in a child process and marks the test cells from outside. Replaces `Execute`."""
+    """Run the student's cells in a child process and mark the test cells from outside. Replaces `Execute`."""
 
     cell_timeout = Float(120.0, help="Seconds that one cell may take").tag(config=True)
     question_timeout = Float(10.0, help="Seconds that one question of the judge may take").tag(config=True)
@@ -326,9 +328,9 @@ class Judge(NbGraderPreprocessor):
 
     sandbox = Bool(True, help="Cage the notebooks. False runs students' programs with your own rights").tag(config=True)
 
-    tell: ClassVar[Callable[[int, int], None] | None] = None  # where marking says how far it is, as NotebookMarker.tell
+    tell: ClassVar[Callable[[int, int], None] | None] = None  # called with progress, as NotebookMarker.tell
 
-    _template: Template | None = None  # one for the process, whatever number of instances nbgrader makes
+    _template: Template | None = None  # one per process, however many instances nbgrader makes
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         submission = resources["nbgrader"]
@@ -353,12 +355,12 @@ class Judge(NbGraderPreprocessor):
         return nb, resources
 
     def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
-        """Mark in place; a problem that keeps the whole notebook from being marked is returned as a sentence."""
+        """Mark in place. Return a sentence if the notebook cannot be marked. Raise SandboxError if the cage fails."""
         from ..judge.diagnosis.mistake_costs import costs
         from ..sandbox.session import Limits, SandboxError, Template
         from .marking.notebook_marker import NotebookMarker
 
-        costs()  # a file that says something else is ours to mend: it is no student's zero
+        costs()  # check costs.toml first: the instructor must fix a wrong file, and no student gets a zero for it
         if Judge._template is None:
             Judge._template = Template(self.sandbox, course().preload)
             self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
@@ -372,7 +374,7 @@ class Judge(NbGraderPreprocessor):
         try:
             NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits, tell=Judge.tell).run()
         except SandboxError:
-            raise  # nobody's fault but ours: the instructor must see it, and no student gets a zero for it
+            raise  # the sandbox is at fault: the instructor must see it, and no student gets a zero for it
         except Exception:
             self.log.exception("the notebook could not be marked")
             return "Marking stopped on something in this notebook. Your instructor has been told; nothing is lost."
@@ -391,9 +393,9 @@ def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
 
 
 class HideTests(NbGraderPreprocessor):
-    """Takes the hidden part of test cells, and the bare number of points, out of what students see."""
+    """Remove the hidden part of test cells, and the bare number of points, from the page that students see."""
 
-    display_data_priority: List = List(config=True)  # the page's exporter sets it for all; unused here
+    display_data_priority: List = List(config=True)  # unused; the page's exporter sets it for all preprocessors
 
     def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
         graded = cell.metadata.get("nbgrader", {})
