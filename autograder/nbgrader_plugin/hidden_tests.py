@@ -30,7 +30,7 @@ def exercise_of(cell: NotebookNode) -> str | None:
 
 
 def refuse_unknown_names(cells: Iterable[NotebookNode], file: str) -> None:
-    """Raise ValueError if a hidden line names no exercise or question of this course: an instructor's slip."""
+    """Raise ValueError if a hidden line names nothing in this course: such a slip must cost no student marks."""
     for cell in cells:
         name = exercise_of(cell)
         if name is not None and name not in names():

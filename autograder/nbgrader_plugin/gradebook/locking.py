@@ -74,7 +74,7 @@ def share_engines() -> None:
     nbgrader opens nine gradebooks for each notebook it marks, each with its own engine. SQLAlchemy caches compiled
     queries per engine, and compiling them again takes a tenth of the time of marking a right notebook. nbgrader has no
     setting for it, so this is the only place where it is patched, and only in processes that mark. Closing a gradebook
-    closes its own connections, as before.
+    closes its own connections, as before, and leaves those of others open.
     """
     nbgrader.api.create_engine = _engine
 
