@@ -30,7 +30,7 @@ from . import student_folder
 MAX_BYTES = 256 * 2**20
 MAX_READ = 8 * 2**20  # bytes of JSON read here; from larger files another process first removes the outputs
 SLIMMING = (3 * 2**30, 60, MAX_READ)  # bytes of memory, seconds, bytes of the result
-SLIM = Path(__file__).with_name("slim.py")
+WITHOUT_OUTPUTS = Path(__file__).with_name("size_limits.py")
 MAX_CELLS = 1_000  # of the student's own
 MAX_COPIES = 10  # of each released cell
 MAX_TEXT = 200_000  # characters of a cell of text
@@ -153,7 +153,7 @@ def _read(path: Path) -> NotebookNode:
 
 def _slim(raw: bytes) -> bytes:
     """Return the JSON of a notebook without its outputs. Raise ValueError if it is no JSON, Unreadable if too large."""
-    command = [sys.executable, "-I", "-S", str(SLIM), *map(str, SLIMMING)]
+    command = [sys.executable, "-I", "-S", str(WITHOUT_OUTPUTS), *map(str, SLIMMING)]
     try:
         done = subprocess.run(command, input=raw, capture_output=True, timeout=4 * SLIMMING[1], check=False)
     except subprocess.TimeoutExpired:

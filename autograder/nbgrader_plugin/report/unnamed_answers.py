@@ -94,7 +94,7 @@ def show(found: Sequence[Group], console: Console, most: int) -> None:
 
 
 WHAT_TO_DO = (
-    "What one of them is, you say once: put such lines into `wrong` of the exercise's room, with the name and your "
+    "What one of them is, you say once: put such lines into `wrong` of the exercise's module, with the name and your "
     "sentence (CONTRIBUTING.md), and run `autograder grade` again: whoever answers like that gets the sentence."
 )
 
@@ -104,6 +104,6 @@ def _told(rank: int, group: Group) -> Iterator[str]:
     yield f"\n{rank}. {group.exercise}, {group.assignment}{section}: {', '.join(group.students)}"
     for title, message in group.fails:
         yield f"   {title}: {message}"
-    room, *_ = exercise_files(group.exercise) if group.exercise in names() else [Path("its room")]
-    yield f"   {room.relative_to(root()) if room.is_absolute() else room}:"
+    module, *_ = exercise_files(group.exercise) if group.exercise in names() else [Path("its module")]
+    yield f"   {module.relative_to(root()) if module.is_absolute() else module}:"
     yield textwrap.indent(group.entry(), "     ")
