@@ -1,6 +1,6 @@
-"""Marks nbgrader assignments: a judge outside the student's process.
+"""Marks nbgrader assignments with a judge that runs outside the student's process.
 
-This file stays free of imports: the sandbox loads the package too, and must not load the exercises with it.
+This file imports nothing: the sandbox loads the package too, and must not load the exercises with it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ __version__ = "1.0.0rc1"
 
 
 def check(name: str) -> float:
-    """Mark one exercise in the notebook that calls this, show the rubric, and return the points."""
+    """Mark one exercise in the calling notebook, show the rubric, and return the points."""
     import sys
 
     from .judge.in_notebook import check_here

@@ -1,4 +1,4 @@
-"""For authors: run solution notebooks and keep their outputs, without what changes from one machine to the next."""
+"""For authors: runs solution notebooks and saves their outputs, without what differs from machine to machine."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from tqdm.auto import tqdm
 from .files import write_whole
 from .spec.course import home
 
-# Notebook 10 takes the published model where it can be had; outputs that are kept and compared come from the small one.
+# Notebook 10 uses the published model if it is available; saved and compared outputs come from the small one.
 OFFLINE = {"HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2-stories"}
-# Notebooks 01 and 02 take a book where it can be had. Kept outputs come from the book; tests and marking do without it.
+# Notebooks 01 and 02 use a book if it is available. Saved outputs come from the book; tests and marking run without it.
 WITHOUT_BOOK = {"COURSE_BOOK": "stories"}
 
 
 class Client(NotebookClient):
-    """nbclient that looks at least once a second whether a reply is there.
+    """nbclient that checks at least once a second for a reply.
 
-    Where a cell shows widgets, nbclient answers them on the socket on which it waits for the cell's reply, and may lose
-    the signal that the reply has come: it then sleeps until the timeout (jupyter/nbclient, issue 312).
+    If a cell shows widgets, nbclient answers them on the socket on which it waits for the cell's reply, and may miss
+    the signal that the reply has arrived: it then sleeps until the timeout (jupyter/nbclient, issue 312).
     """
 
     async def async_start_new_kernel_client(self) -> KernelClient:
@@ -45,7 +45,7 @@ class Client(NotebookClient):
 def looking_again(
     get: Callable[..., Awaitable[dict[str, Any]]], every: float = 1.0
 ) -> Callable[..., Awaitable[dict[str, Any]]]:
-    """Waits for a message as `get` does, but in turns of so many seconds."""
+    """Return a function that waits for a message as `get` does, but checks again after `every` seconds."""
 
     async def get_message(timeout: float | None = None) -> dict[str, Any]:
         end = time.monotonic() + (math.inf if timeout is None else timeout)
@@ -60,7 +60,7 @@ def looking_again(
 
 
 def run(path: Path) -> float:
-    """Execute a solution notebook in a fresh kernel and write it back. Returns the seconds it took."""
+    """Execute a solution notebook in a fresh kernel and write it back. Return the seconds it took."""
     notebook = nbformat.read(path, as_version=4)
     started = time.monotonic()
     client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
@@ -71,16 +71,16 @@ def run(path: Path) -> float:
 
 @dataclass(frozen=True)
 class Claims:
-    """What a run of a notebook says of what its text claims: cells tagged `claim` that assert it, by their ids."""
+    """The results of a notebook's `claim` cells, which assert what its text claims. Cells are named by their ids."""
 
     held: list[str]
-    failed: dict[str, str]  # with what the assertion says
-    stopped: dict[str, str]  # other cells that ended in an error: what follows from them is not to be trusted
+    failed: dict[str, str]  # with the assertion's message
+    stopped: dict[str, str]  # other cells that ended in an error: later results are not reliable
     notebook: NotebookNode  # with its outputs
 
 
 def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
-    """Execute a solution notebook without writing it, its tests left out, and go on where something fails."""
+    """Execute a solution notebook without its tests and past errors; return its claims. The file is not written."""
     notebook = nbformat.read(path, as_version=4)
     notebook.cells = [cell for cell in notebook.cells if not _grade_id(cell).startswith("test_")]
     client = Client(notebook, timeout=None, allow_errors=True, resources={"metadata": {"path": str(path.parent)}})
@@ -103,7 +103,7 @@ def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
 
 
 def fetch(model: str, path: Path) -> Path:
-    """A published model's files in the cache, downloaded if they are not there: those that the notebook asks for."""
+    """Download into the cache the files of a model that the notebook at `path` needs. Return their folder."""
     cells = nbformat.read(path, as_version=4).cells
     [wanted] = [found[1] for cell in cells if (found := re.search(r"^FILES = (\(.*\))$", cell.source, re.MULTILINE))]
     return Path(snapshot_download(model, allow_patterns=list(ast.literal_eval(wanted))))
@@ -114,7 +114,7 @@ def _grade_id(cell: NotebookNode) -> str:
 
 
 def tidy(path: Path) -> bool:
-    """Tidy a notebook without running it. Returns whether there was anything to do."""
+    """Tidy a notebook without running it. Return True if it changed."""
     before = path.read_bytes()
     after = text_of(tidied(nbformat.reads(before.decode(), as_version=4)))
     if after != before:
@@ -123,12 +123,12 @@ def tidy(path: Path) -> bool:
 
 
 def text_of(notebook: NotebookNode) -> bytes:
-    """Return the file of a notebook, as nbformat writes it."""
+    """Return a notebook's file content, as nbformat writes it."""
     return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
 
 
 def put_beside(path: Path) -> list[Path]:
-    """Write beside a solution notebook the course's own modules that it imports. Returns the files that changed."""
+    """Copy the course's own modules that a solution notebook imports beside it. Return the files that changed."""
     source = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
     changed = []
     for module in sorted((home() / "handout" / "beside").glob("*.py")):
@@ -142,7 +142,7 @@ def put_beside(path: Path) -> list[Path]:
 
 
 def tidied(notebook: NotebookNode) -> NotebookNode:
-    """Without times of execution, widget states and versions of the kernel: they would make every run a change."""
+    """Remove execution times, widget states and kernel versions, which differ at every run. Return the notebook."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if "nbgrader" in cell.metadata:

@@ -35,7 +35,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
-    """Marks the exercises of the course."""
+    """Mark the exercises of the course."""
 
 
 @app.command()
@@ -52,7 +52,7 @@ def report(
     csv: Annotated[Path | None, typer.Option(help="Write all verdicts as a table: a row for each check")] = None,
     parquet: Annotated[Path | None, typer.Option(help="The same table as Parquet (needs pyarrow)")] = None,
 ) -> None:
-    """A class's marks, the misconceptions behind the lost ones, and what needs a person; printed, or in files."""
+    """Show a class's marks, the misconceptions that cost marks, and what a person must mark; print or write files."""
     from .files import Written, refuse_another, write_whole
     from .nbgrader_plugin.export.lms import published_by_git
     from .nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, write_csv, write_parquet
@@ -100,7 +100,7 @@ def unknown_answers(
     db_url: Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")] = None,
     most: Annotated[int, typer.Option(help="How many groups are shown", min=1)] = 10,
 ) -> None:
-    """The class's wrong answers that nothing catalogued explains, grouped by what they do: name each group once."""
+    """Show the class's wrong answers that match no catalogued mistake, grouped by behaviour: name each group once."""
     from .nbgrader_plugin.report import unnamed_answers
     from .nbgrader_plugin.report.data import collect_class
     from .nbgrader_plugin.report.marks import NoClass
@@ -122,7 +122,7 @@ def grade(
     scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler: mark on its workers")] = "",
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
-    """Mark what was handed in and has changed, on all cores, and write feedback. May be stopped at any moment."""
+    """Mark new and changed submissions on all cores and write feedback. May be stopped at any moment."""
     from .cluster.grade import Classroom, progress
     from .cluster.grade import grade as mark_all
     from .cluster.pool import pool
@@ -164,7 +164,7 @@ def watch(
     workers: Annotated[int | None, typer.Option(help="Processes; two more than cores if not given", min=2)] = None,
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
-    """Mark submissions as they arrive, and release feedback at once. May be stopped at any moment."""
+    """Mark submissions as they arrive and release feedback at once. May be stopped at any moment."""
     from .cluster.watch import Watcher
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
@@ -175,7 +175,7 @@ def watch(
 
 @contextlib.contextmanager
 def _said_plainly() -> Iterator[None]:
-    """What is not as it should be is said in a sentence."""
+    """Print an expected error as one sentence and exit with status 1."""
     from .sandbox.limits import SandboxError
 
     try:
@@ -191,7 +191,7 @@ def try_answer(
     name: Annotated[str, typer.Argument(help="An exercise, for example softmax")],
     file: Annotated[Path, typer.Argument(help="A Python file, or a notebook with an answer to it", exists=True)],
 ) -> None:
-    """Mark a file as the answer to an exercise: the rubric, and what is wrong. It runs here, with your own rights."""
+    """Mark a file as the answer to an exercise: print the rubric and what is wrong. It runs without the sandbox."""
     from .judge.mark import mark
     from .judge.run_check import answering
     from .judge.verdict import plain
@@ -224,7 +224,7 @@ def _answer_in(file: Path, name: str) -> str:
 def plan(
     wanted: Annotated[list[str] | None, typer.Argument(help="Notebooks; all if none is named")] = None,
 ) -> None:
-    """What each notebook and exercise is worth and how many minutes to expect, as the table of docs/instructors.md."""
+    """Print the points and expected minutes of each notebook and exercise, as the table in docs/instructors.md."""
     from .workload import markdown, notebook
 
     table = markdown([notebook(_notebook(name)) for name in wanted or notebooks()])
@@ -236,9 +236,9 @@ def mistakes(
     name: Annotated[str | None, typer.Argument(help="An exercise, for example softmax")] = None,
     costs: Annotated[bool, typer.Option("--costs", help="What each earns, by its lines alone and as marked")] = False,
 ) -> None:
-    """List what is catalogued for an exercise: each mistake's name, how many versions it has, and what is said.
+    """List an exercise's catalogued mistakes: each one's name, number of versions, and feedback.
 
-    With --costs and no exercise: what the commonest mistakes of the course earn, as the table of docs/instructors.md.
+    With --costs and no exercise: the points for the course's commonest mistakes, as the table in docs/instructors.md.
     """
     if name is None:
         if not costs:
@@ -275,7 +275,7 @@ def _prices(declared: Exercise, title: str) -> Table:
 def kill_table(
     names: Annotated[list[str] | None, typer.Argument(help="Exercises or notebooks; all if none is named")] = None,
 ) -> None:
-    """For each exercise: how many catalogued mistakes the checks catch, and how many the feedback names."""
+    """Count for each exercise how many catalogued mistakes the checks catch and how many the feedback names."""
     from .judge.mark import mark
     from .judge.run_check import answering
 
@@ -302,7 +302,7 @@ def signatures(
     names: Annotated[list[str] | None, typer.Argument(help="Exercises or notebooks; all if none is named")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Write them into the course, for everybody who has it")] = False,
 ) -> None:
-    """Compute, on all cores, what is not yet known of the catalogued mistakes' answers."""
+    """Compute the missing signatures (recorded answers) of the catalogued mistakes, on all cores."""
     from .judge.diagnosis.signature_store import learn
 
     started = time.monotonic()
@@ -317,7 +317,7 @@ def _notebook(name: str) -> str:
 
 
 def _chosen(names: list[str] | None) -> list[Exercise]:
-    """The exercises that are named, or whose notebook is, in the course's order; all if nothing is named."""
+    """Return the named exercises and those of named notebooks, in the course's order; all if nothing is named."""
     wanted = {
         asked.name: asked.notebook
         for name in names or notebooks()
@@ -340,7 +340,7 @@ def _exercise(name: str) -> Exercise:
 def run_solutions(
     wanted: Annotated[list[str] | None, typer.Argument(help="Which ones; all if none is named")] = None,
 ) -> None:
-    """Execute the solution notebooks and keep their outputs. Run `make release` afterwards."""
+    """Execute the solution notebooks and save their outputs. Run `make release` afterwards."""
     from .authoring import run
 
     for notebook in map(_notebook, wanted or notebooks()):
@@ -352,7 +352,7 @@ def run_solutions(
 def check_gpt2(
     model: Annotated[str, typer.Option(help="The model's name on the hub, or a folder with its files")] = "gpt2",
 ) -> None:
-    """Run notebook 10 with the published model and say which claims hold. The first time: a download of 0.5 GB."""
+    """Run notebook 10 with the published model and report which claims hold. The first run downloads 0.5 GB."""
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     from .authoring import check_claims, fetch
@@ -383,7 +383,7 @@ def release(
         bool, typer.Option("--overwrite", help="Also where somebody wrote; a copy goes into classroom/replaced/")
     ] = False,
 ) -> None:
-    """Tidy solutions/ and generate course/, the release, from them. Refuses where somebody wrote in course/."""
+    """Tidy solutions/ and generate the release, course/, from it. Refuse if somebody edited course/."""
     from .authoring import put_beside, tidy
     from .files import Written
     from .handout import NotReady, write_start
@@ -408,7 +408,7 @@ def release(
 
 @app.command()
 def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
-    """Lay out a folder to teach in: the notebooks, as sources and as released, and nbgrader's configuration."""
+    """Create a folder to teach from: source notebooks, released notebooks, and nbgrader's configuration."""
     from .new_folder import NotEmpty, lay_out
 
     try:
@@ -422,7 +422,7 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
 def demo(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
 ) -> None:
-    """Release into classroom/demo, hand in a sample class, mark it through nbgrader, and check the marks."""
+    """Release into classroom/demo, submit for a sample class, mark it through nbgrader, and check the marks."""
     from .demo import run
     from .files import Written
 

@@ -1,7 +1,7 @@
-"""The whole road once, with a made-up class: release, hand in, mark, write feedback; then the marks are looked at.
+"""`autograder demo`: releases, submits, marks and writes feedback for a made-up class, then checks the marks.
 
-All of it is in `classroom/demo`, the release too: `course/` is not touched. What the demo wrote there is noted in a
-manifest, so that the next demo removes that and nothing else.
+All files, also the release, are in `classroom/demo`; `course/` is not touched. A manifest lists what the demo wrote, so
+that the next demo removes only that.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .spec.course import root as course_root
 CLASSROOM = "classroom/demo"
 RELEASE = f"{CLASSROOM}/course"
 MARK = "made-by-demo.json"  # the manifest of what the demo released and handed in
-WRITTEN = ("course", "submitted")  # in these folders somebody may have written; the others hold what comes of marking
+WRITTEN = ("course", "submitted")  # a person may have edited these; the others hold results
 MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db", "gradebook.db.turn", MARK)
 
 
 def run(console: Console, no_sandbox: bool = False) -> bool:
-    """Whether every mark is what the sample class deserves. Raises Written where somebody wrote in classroom/demo."""
+    """Run the demo; return True if every mark is deserved. Raise Written if somebody wrote in classroom/demo."""
     root = course_root()
     classroom = root / CLASSROOM
     bar = progress(console)
@@ -40,7 +40,7 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
         task = bar.add_task("releasing the course", total=None, failures="")
         prepare(classroom, notebooks())
         bar.remove_task(task)
-    with bar, pool() as processes:  # which know by now where the release is
+    with bar, pool() as processes:  # started after `prepare`, so that they inherit COURSE_RELEASE
         task = bar.add_task("the sample class hands in", total=None, failures="")
         classes = {notebook: sample_class(notebook) for notebook in notebooks()}
         for notebook, submissions in classes.items():
@@ -60,7 +60,7 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
 
 
 def prepare(classroom: Path, wanted: Sequence[str]) -> None:
-    """Remove what an earlier demo made, and release the notebooks into the demo's own folder."""
+    """Remove an earlier demo's files and release the notebooks into the demo's own folder."""
     os.environ["COURSE_RELEASE"] = RELEASE  # for nbgrader_config.py, here and in the processes that mark
     clear(classroom)
     write_manifest(classroom / MARK, {})
@@ -68,7 +68,7 @@ def prepare(classroom: Path, wanted: Sequence[str]) -> None:
 
 
 def clear(classroom: Path) -> None:
-    """Remove what an earlier demo made. Raises Written, and removes nothing, where somebody wrote in it."""
+    """Remove an earlier demo's files. Raise Written, and remove nothing, if somebody edited them."""
     known = read_manifest(classroom / MARK)
     if known is None and classroom.is_dir() and any(classroom.iterdir()):
         raise Written(
@@ -93,7 +93,7 @@ def clear(classroom: Path) -> None:
 
 
 def hand_in(classroom: Path, notebook: str, submissions: Sequence[Submission]) -> None:
-    """Write a class's notebooks where nbgrader looks for them; first the manifest says that the demo wrote them."""
+    """Write a class's notebooks where nbgrader looks for them, after entering them in the manifest."""
     name = f"{notebook}.ipynb"
     blank = nbformat.read(classroom / "course" / notebook / name, as_version=4)
     texts = {
@@ -113,7 +113,7 @@ def hand_in(classroom: Path, notebook: str, submissions: Sequence[Submission]) -
 
 
 def compare(submissions: list[Submission], results: list[Result], console: Console) -> int:
-    """How many marks differ from what is deserved, and how many mistakes went unnamed; each is printed."""
+    """Print and count the marks that differ from the deserved ones and the mistakes that were not named."""
     wrong = 0
     found = {(result.student, result.exercise): result for result in results}
     for submission in submissions:
@@ -131,7 +131,7 @@ def compare(submissions: list[Submission], results: list[Result], console: Conso
 
 
 def _point_out(classroom: Path, root: Path, console: Console) -> None:
-    """The pages most worth looking at."""
+    """Print the feedback pages most worth looking at."""
     pages = sorted(classroom.glob("feedback/*/*/*.html"))
     console.print(f"{len(pages)} feedback pages are in {classroom.relative_to(root)}/feedback/. Look at these first:")
     for student, notebook, why in (

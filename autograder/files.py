@@ -1,7 +1,7 @@
-"""Finds what somebody wrote in files that a command is about to write again, and writes files whole.
+"""Detects user edits in files that a command is about to overwrite, and writes files atomically.
 
-What a command wrote is known by a manifest: of each file the hash of its bytes, of a notebook the hashes of its cells'
-texts. Whatever is not in the manifest, somebody wrote.
+A manifest lists what a command wrote: the hash of each file's bytes, or for a notebook the hashes of its cells' texts.
+Anything not in the manifest is a user's edit.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-LEFT = frozenset({".ipynb_checkpoints", "__pycache__", ".DS_Store"})  # by those who opened the files
+LEFT = frozenset({".ipynb_checkpoints", "__pycache__", ".DS_Store"})  # left by programs that opened the files
 MANIFESTS = ".released"  # the folder in a release with the manifests of its parts
 MOST = 5  # files that one sentence names
 
-Manifest = Mapping[str, list[str]]  # by a file's path from its folder: hashes
+Manifest = Mapping[str, list[str]]  # hashes by a file's relative path
 
 
 class Written(Exception):
-    """The sentence says what somebody wrote where a command was about to write, and what to do."""
+    """A command would overwrite a user's edits. The message names them and says what to do."""
 
 
-# --- what is there ----------------------------------------------------------------------------------------------------
+# --- detecting edits --------------------------------------------------------------------------------------------------
 
 
 def files(place: Path, left: frozenset[str] = LEFT) -> Iterator[Path]:
-    """Find the files below a folder (or the file itself), in order, without what programs leave in passing."""
+    """Yield the files below a folder (or the file itself) in order, without those that `left` names."""
     if place.is_file():
         yield place
         return
@@ -40,15 +40,15 @@ def files(place: Path, left: frozenset[str] = LEFT) -> Iterator[Path]:
 
 
 def hashes(content: bytes, notebook: bool) -> list[tuple[str, str]]:
-    """Return the hash of a file; of a notebook that can be read, of each cell's text, with the cell's name.
+    """Return (name, hash) of each cell's text if the file is a readable notebook, else ("", hash) of its bytes.
 
-    Outputs, metadata and the order of cells do not count: they change where a notebook is only run.
+    Outputs and metadata do not count, because running a notebook changes them; nor does the order of cells.
     """
     if notebook:
         try:
             return list(_cells(json.loads(content)["cells"]))
         except (ValueError, KeyError, TypeError, AttributeError):
-            pass  # no notebook: its bytes count
+            pass  # not a notebook: hash its bytes
     return [("", hashlib.sha256(content).hexdigest())]
 
 
@@ -71,7 +71,7 @@ def manifest(folder: Path, paths: Iterable[Path]) -> dict[str, list[str]]:
 
 
 def read_manifest(path: Path) -> dict[str, list[str]] | None:
-    """Return the manifest that `write_manifest` left; None if there is none that can be read."""
+    """Return the manifest at `path`, or None if there is none that can be read."""
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -85,7 +85,7 @@ def write_manifest(path: Path, found: Manifest) -> None:
 
 
 def written(folder: Path, paths: Iterable[Path], *known: Manifest) -> list[str]:
-    """Name what somebody wrote in these files: the files, with the cells of notebooks, that no manifest knows."""
+    """Return the files, with the names of notebook cells, whose content is in no manifest: a user wrote it."""
     found = []
     for path in paths:
         name = path.relative_to(folder).as_posix()
@@ -98,13 +98,13 @@ def written(folder: Path, paths: Iterable[Path], *known: Manifest) -> list[str]:
 
 
 def listed(names: list[str]) -> str:
-    """Return the names as one phrase, which stays short however many there are."""
+    """Return the names as one phrase, shortened after the first MOST."""
     more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
     return ", ".join(names[:MOST]) + more
 
 
 def refuse_another(path: Path, mark: str, what: str) -> None:
-    """Raise Written if there is a file at `path` without the words by which ours are known near its beginning."""
+    """Raise Written if the file at `path` is not empty and lacks `mark`, our files' mark, near its beginning."""
     if path.is_file() and path.stat().st_size:
         with path.open("rb") as file:
             if mark.encode() not in file.read(4096):
@@ -112,7 +112,7 @@ def refuse_another(path: Path, mark: str, what: str) -> None:
 
 
 def refuse_foreign(folder: Path, ours: Iterable[str], what: str) -> None:
-    """Raise Written if a folder holds something, but none of the files by which ours are known."""
+    """Raise Written if a folder is not empty and has none of the files `ours`."""
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in ours):
         raise Written(f"{folder} holds files and no {what}, so nothing is written there: name another folder")
 
@@ -121,7 +121,7 @@ def refuse_foreign(folder: Path, ours: Iterable[str], what: str) -> None:
 
 
 def keep_copies(folder: Path, paths: Iterable[Path], goal: Path) -> Path:
-    """Copy files to a folder of their own below `goal`, named by the time. Returns that folder."""
+    """Copy files to a new folder below `goal`, named by the time. Return that folder."""
     now = f"{datetime.now():%Y-%m-%dT%H-%M-%S}"
     names = itertools.chain([now], (f"{now}-{number}" for number in itertools.count(2)))
     place = next(goal / name / folder.name for name in names if not (goal / name / folder.name).exists())
@@ -133,12 +133,12 @@ def keep_copies(folder: Path, paths: Iterable[Path], goal: Path) -> Path:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a kill leaves the old one."""
+    """Write a file atomically: a kill leaves the old one."""
     whole(path, lambda beside: beside.write_bytes(content))
 
 
 def whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write beside the file by `write`, then put it in its place: a kill leaves the old one."""
+    """Call `write` on a temporary file beside `path`, then move it to `path`: a kill leaves the old one."""
     beside = path.with_name(f".{path.name}.new")
     try:
         write(beside)

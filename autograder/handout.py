@@ -1,8 +1,8 @@
-"""What students get: the released notebooks, a start page, JupyterLab set up for them, the environment; as a zip.
+"""Writes the students' zip: released notebooks, a start page, JupyterLab settings and the environment.
 
     python -m autograder.handout students.zip
 
-What the start page says of a notebook is read from the notebook's own opening cell.
+The start page's text on a notebook comes from the notebook's first cell.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from .files import (
 from .spec.course import MARKERS, course, home, notebooks, root
 from .workload import minutes_of
 
-SETTINGS = ".jupyter"  # JupyterLab's, for this course only; `environment.yml` says where they are
+SETTINGS = ".jupyter"  # JupyterLab's settings for this course; `environment.yml` points to them
 ENVIRONMENT = ("environment.yml", "requirements.txt", "constraints.txt", "LICENSE", "LICENSE-CONTENT")
 FOLDER = "course"  # in the zip
-WHEN = (2026, 1, 1, 0, 0, 0)  # the same files make the same zip
+WHEN = (2026, 1, 1, 0, 0, 0)  # a fixed time, so that the same files make the same zip
 NEEDS = re.compile(r"\*\*You need\*\*:? (.*?)\s*(?=\*\*Time|\n\n)", re.DOTALL)
 LEAKS = (*MARKERS, "BEGIN HIDDEN TESTS", "END HIDDEN TESTS", "from autograder")
 
@@ -57,11 +57,11 @@ class Chapter:
 
 
 class NotReady(Exception):
-    """The sentence says what must be done before this can be handed out."""
+    """The files cannot be given to students yet. The message says what to do."""
 
 
 def chapters(root: Path) -> list[Chapter]:
-    """The notebooks in their order, by what stands in them; `root` is the folder of solutions/."""
+    """Return the start page's entries, in the notebooks' order. `root` is the folder that contains solutions/."""
     pictures = json.loads((home() / "handout" / "pictures.json").read_text("utf-8"))
     return [_chapter(root / "solutions" / name / f"{name}.ipynb", pictures[name]) for name in notebooks()]
 
@@ -81,13 +81,13 @@ def _chapter(path: Path, figure: str) -> Chapter:
 
 
 def _short(needs: str) -> str:
-    """The first clause of what a notebook says it needs."""
+    """Return the first clause of a notebook's **You need**, capitalized."""
     clause = re.split(r"[.;:](?: |$)", " ".join(needs.split()))[0]
     return clause[0].upper() + clause[1:]
 
 
 def _beginning(alt: str) -> str:
-    """A figure's description as far as it is worth hearing beside a title."""
+    """Return the first sentences of a figure's description, until they exceed 40 characters."""
     words = ""
     for sentence in re.split(r"(?<=\.)\s", alt.replace("|", " ")):
         words = f"{words} {sentence}".strip()
@@ -99,7 +99,7 @@ def _beginning(alt: str) -> str:
 def write_start(root: Path, replaced: Path | None = None) -> None:
     """Write the start page, its pictures and JupyterLab's settings into the release at `root`.
 
-    Raises files.Written where somebody wrote there; with `replaced`, a copy is kept in that folder instead.
+    Raise files.Written if somebody edited them; with `replaced`, keep a copy in that folder and write anyway.
     """
     place, found = root / "course", chapters(root)
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
@@ -129,7 +129,7 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
 
 
 def contents(root: Path) -> dict[str, Path]:
-    """What students get: each file's name in the zip, and where it is."""
+    """Return the path of each file, by its name in the zip. Raise NotReady if part of the release is missing."""
     place = root / "course"
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
@@ -143,9 +143,9 @@ def contents(root: Path) -> dict[str, Path]:
 
 
 def write_zip(root: Path, goal: Path) -> int:
-    """Write the zip. How many files are in it. Raises NotReady if there is an answer in one of them.
+    """Write the zip; return the number of files in it. Raise NotReady if a file contains an answer.
 
-    A zip that students got may be written anew; any other file of that name is somebody's, and raises NotReady.
+    Overwrite an earlier zip of this course; raise NotReady if `goal` is any other file.
     """
     if goal.exists() and not _is_ours(goal):
         raise NotReady(f"{goal} is no zip of this course, so it was not overwritten: name another file, or remove it.")
@@ -166,7 +166,7 @@ def _pack(goal: Path, found: dict[str, Path]) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether `write_zip` wrote a file: a zip with the start page, and all of it of that time."""
+    """Return True if `write_zip` wrote the file: a zip with the start page and no time but WHEN."""
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
@@ -174,7 +174,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def leaks(path: Path) -> Iterator[str]:
-    """What in a file students should not get, each as a sentence."""
+    """Yield a sentence for each thing in a file that students must not see."""
     if path.suffix != ".ipynb":
         return
     text = path.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Lay out a folder to teach in: the course's notebooks, as sources and as released, and nbgrader's configuration."""
+"""`autograder init`: creates a folder to teach from: source notebooks, released notebooks, nbgrader's configuration."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ c.CourseDirectory.course_id = "{package}"
 
 
 class NotEmpty(Exception):
-    """Say which folder holds something already."""
+    """The folder is not empty. The message names it."""
 
 
 def lay_out(folder: Path) -> None:
-    """Write `solutions/`, `course/` and nbgrader_config.py into an empty or new folder. Raises NotEmpty otherwise."""
+    """Write `solutions/`, `course/` and nbgrader_config.py into a new or empty folder. Raise NotEmpty otherwise."""
     if folder.exists() and any(folder.iterdir()):
         raise NotEmpty(f"{folder} is not empty, so nothing was written: name a new folder.")
     released = next(place for place in (home() / "course", sources().parent / "course") if place.is_dir())

@@ -1,4 +1,4 @@
-"""A class of made-up students, built from the exercises' own catalogues, whose deserved marks are known."""
+"""Builds a class of made-up students from the exercises' catalogues. Their deserved marks are known."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ CRASH = "import os\n\nos._exit(1)"
 
 @dataclass
 class Submission:
-    """One student's notebook, and what each exercise and question in it deserves."""
+    """One student's notebook, and the points that each exercise and question in it deserves."""
 
     student: str
-    answers: dict[str, str]  # name: source of the solution cell
+    answers: dict[str, str]  # source of the solution cell, by exercise or question
     deserved: dict[str, float]
-    mistakes: dict[str, str] = field(default_factory=dict)  # exercise: the mistake that should be named
+    mistakes: dict[str, str] = field(default_factory=dict)  # the mistake that should be named, by exercise
     damage: Callable[[NotebookNode], None] | None = None
 
 
 def sample_class(notebook: str) -> list[Submission]:
-    """At least eight students: right, blank, wrong in catalogued ways, and with damaged notebooks."""
+    """Return at least eight submissions: right, blank, wrong in catalogued ways, and damaged."""
     best = {e.name: e.source for e in exercises(notebook)} | {
         q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)
     }
@@ -63,7 +63,7 @@ def _alternatives(student: str, notebook: str, best: dict, full: dict, number: i
 
 
 def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) -> Submission:
-    """One catalogued mistake in every exercise. What it costs is known; it is looked up, not asked."""
+    """Return a submission with one catalogued mistake in every exercise. Its points are looked up, not computed."""
     answers, deserved, named = dict(best), dict(full), {}
     for exercise in exercises(notebook):
         mistake = exercise.mistakes[number % len(exercise.mistakes)]
@@ -71,7 +71,7 @@ def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) 
         deserved[exercise.name] = points_of(exercise, mistake)
         named[exercise.name] = mistake.name
     asked_with_others = [e for e in exercises(notebook) if uses(e.name, answers.values()) & set(answers) - {e.name}]
-    for exercise in asked_with_others:  # the better of two: with their own other parts, and with working ones
+    for exercise in asked_with_others:  # the better mark counts: with the student's other parts, or with working ones
         namespace = namespace_with(exercise, "\n".join(answers[e.name] for e in exercises(notebook)))
         own = mark(exercise.name, in_process(namespace), [answers[exercise.name]], own_parts=True).earned
         if own > deserved[exercise.name]:
@@ -81,13 +81,13 @@ def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) 
 
 
 def points_of(exercise: Exercise, mistake: Mistake) -> float:
-    """What the first version of a catalogued mistake earns."""
+    """Return the points of the first version of a catalogued mistake."""
     row = signatures.sources_of(exercise.name).index(mistake.source)
     return points_of_version(exercise, signature_store.of(exercise.name), row)
 
 
 def points_for(exercise: Exercise, source: str) -> float:
-    """What an answer earns when the judge asks it in this process."""
+    """Return the points of an answer, marked in this process."""
     return mark(exercise.name, in_process(namespace_with(exercise, source)), [source]).earned
 
 
@@ -109,7 +109,7 @@ def _copy_cell(name: str) -> Callable[[NotebookNode], None]:
 
 
 def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:
-    """The release with these sources in its solution cells."""
+    """Return a copy of the release with these sources in its solution cells."""
     notebook = copy.deepcopy(release)
     for cell in notebook.cells:
         if (name := grade_id(cell)) in answers:
@@ -118,7 +118,7 @@ def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:
 
 
 def submitted_notebook(submission: Submission, blank: NotebookNode) -> NotebookNode:
-    """Return what a student hands in; `blank` is the release."""
+    """Return the notebook that a student submits; `blank` is the release."""
     notebook = filled_in(blank, submission.answers)
     if submission.damage:
         submission.damage(notebook)

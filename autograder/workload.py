@@ -1,7 +1,7 @@
-"""What the course asks of a student: for each notebook and exercise the points, and the minutes to expect.
+"""Reads the points and expected minutes of each notebook and exercise from the solution notebooks.
 
-All of it is read from the solution notebooks: a notebook's minutes from its opening cell, an exercise's from the box
-above it, the points from the cells that earn them. `autograder plan` prints it, and the instructor's guide shows it.
+A notebook's minutes are in its first cell, an exercise's in the box above it, and the points in the metadata of the
+cells that earn them. `autograder plan` prints the table, and the instructor's guide shows it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ WRITTEN = re.compile(r"^### Written answer: .+ \((\d+) points?, about (\d+) minu
 
 @dataclass(frozen=True)
 class Task:
-    """An exercise or a written answer, as the box above it announces it."""
+    """An exercise or a written answer, as described in the box above it."""
 
     name: str
     points: float
     minutes: int
-    level: str  # how hard it is; empty for a written answer, which a person marks
+    level: str  # difficulty; empty for a written answer, which a person marks
 
     @property
     def written(self) -> bool:
@@ -36,9 +36,9 @@ class Task:
 @dataclass(frozen=True)
 class Notebook:
     name: str
-    minutes: int  # for all of it: reading, exercises, running
-    tasks: tuple[Task, ...]  # in their order
-    questions: int  # of one point each
+    minutes: int  # in total: reading, exercises, running
+    tasks: tuple[Task, ...]  # in the notebook's order
+    questions: int  # number of questions, of one point each
 
     @property
     def points(self) -> float:
@@ -46,17 +46,17 @@ class Notebook:
 
 
 class Unannounced(Exception):
-    """The sentence says what a notebook does not say."""
+    """A notebook lacks its minutes or a matching box. The message says where."""
 
 
 def minutes_of(opening: str) -> int | None:
-    """How long a notebook takes, by its opening cell; None if that does not say."""
+    """Return the minutes that a notebook's first cell announces, or None."""
     found = TIME.search(opening)
     return int(found[1]) if found else None
 
 
 def notebook(name: str, root: Path | None = None) -> Notebook:
-    """A notebook of the checkout at `root` (the course's own, if none is given)."""
+    """Read a notebook of the checkout at `root`, or of the course. Raise Unannounced if minutes are missing."""
     path = root / "solutions" / name / f"{name}.ipynb" if root else notebook_path(name)
     cells = nbformat.read(path, as_version=4).cells
     minutes = minutes_of(cells[0].source)
@@ -75,7 +75,7 @@ def _earns(cell: nbformat.NotebookNode) -> bool:
 
 
 def _tasks(name: str, cells: list[nbformat.NotebookNode], points: dict[str, float]) -> list[Task]:
-    """Each answer belongs to the last box above it, and each box to one answer."""
+    """Match each answer to the last box above it, and each box to one answer. Raise Unannounced if that fails."""
     coded, found = {declared.name for declared in exercises(name)}, []
     box: re.Match[str] | None = None
     for cell in cells:
@@ -95,7 +95,7 @@ def _tasks(name: str, cells: list[nbformat.NotebookNode], points: dict[str, floa
 
 
 def markdown(wanted: list[Notebook]) -> str:
-    """The table of the instructor's guide."""
+    """Return the table of the instructor's guide."""
     lines = ["| notebook | minutes | points | of these: points in minutes |", "| --- | --- | --- | --- |"]
     for one in wanted:
         tasks = [f"`{task.name}` {task.points:g} in {task.minutes}" for task in one.tasks]

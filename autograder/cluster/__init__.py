@@ -1,1 +1,1 @@
-"""A whole class: marked on all cores or on a cluster, written by one process, resumable at any moment."""
+"""Marks a whole class on all cores or on a cluster. One process writes the results; a stopped run can be resumed."""

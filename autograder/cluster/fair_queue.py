@@ -1,11 +1,12 @@
-"""Who is next: a queue in which nobody waits for one who hands in a hundred times, or whose notebook never ends.
+"""A fair queue: a student who submits a hundred times, or whose notebook never ends, does not delay the others.
 
-It knows students, slots and a clock, and neither processes nor files. Each student has one submission in work and, for
-each assignment, one that waits: the newest. Whoever has used least time in the last hour comes first.
+The queue knows students, slots and a clock, but no processes and no files. Each student has at most one running
+submission and, for each assignment, one waiting submission: the newest. The student who used the least time in the
+last hour comes first.
 
-What has run for longer than `patience` is slow, and so is all that is handed in by somebody whose budget for the hour
-is used up. Slow ones have `spare` slots and no more: what turns slow while these are taken is set aside, and starts
-anew when there is one. The other slots are always there for those who come.
+A submission is slow if it has run for longer than `patience`, or if its student's budget for the hour is used up. Slow
+submissions share `spare` slots. One that turns slow while these are taken is set aside, and starts again when one is
+free. The other slots always remain for new submissions.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from typing import Generic, TypeVar
 
 What = TypeVar("What")
 
-WINDOW = 3600.0  # seconds: the hour that budgets are for
+WINDOW = 3600.0  # seconds: the period of a budget
 
 
 @dataclass(eq=False)
 class Work(Generic[What]):
-    """A submission that waits or is in work."""
+    """A waiting or running submission."""
 
     student: str
     assignment: str
     what: What
-    number: int  # the order of arrival
+    number: int  # in order of arrival
     started: float = 0.0
-    slow: bool = False  # takes one of the spare slots
+    slow: bool = False  # uses a spare slot
     long: bool = False  # was set aside once
 
 
 class Queue(Generic[What]):
-    """Submissions in, order out."""
+    """Waiting and running submissions, and the order in which they run."""
 
     def __init__(
         self,
@@ -45,18 +46,18 @@ class Queue(Generic[What]):
         patience: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`quick` and `spare` are numbers of slots; `budget` is each student's, in seconds an hour."""
+        """Create a queue of `quick` + `spare` slots. `budget`: seconds per student and hour; `patience`: seconds."""
         self.quick, self.spare, self.budget, self.patience, self.clock = quick, spare, budget, patience, clock
         self.running: dict[str, Work[What]] = {}  # by student
         self._waiting: dict[tuple[str, str], Work[What]] = {}
-        self._spent: defaultdict[str, deque[tuple[float, float]]] = defaultdict(deque)  # until when, how long
+        self._spent: defaultdict[str, deque[tuple[float, float]]] = defaultdict(deque)  # by student: (end, seconds)
         self._count = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def put(self, student: str, assignment: str, what: What) -> None:
-        """A submission has come. One by the same student that still waits gives it its place."""
+        """Add a submission. It takes the place of a waiting one by the same student for the same assignment."""
         older = self._waiting.get((student, assignment))
         if older is not None:
             older.what, older.long = what, False
@@ -65,7 +66,7 @@ class Queue(Generic[What]):
         self._count += 1
 
     def take(self, free: Callable[[str], bool] = lambda assignment: True) -> Work[What] | None:
-        """The next to be worked on, if there is a slot for one; only of assignments that are `free`."""
+        """Start the next submission of an assignment that is `free`; return it, or None if none can start."""
         if len(self.running) >= self.quick + self.spare:
             return None
         room = sum(work.slow for work in self.running.values()) < self.spare
@@ -86,18 +87,18 @@ class Queue(Generic[What]):
         return chosen
 
     def done(self, work: Work[What]) -> None:
-        """It is no longer in work; the time counts."""
+        """Remove a running submission and charge its time to the student."""
         del self.running[work.student]
         self.charge(work.student, self.clock() - work.started)
 
     def again(self, work: Work[What]) -> None:
-        """As `done`, but it waits once more, unless a newer one does."""
+        """Remove a running submission, charge its time, and put it back unless a newer one waits."""
         self.done(work)
         work.slow = False
         self._waiting.setdefault((work.student, work.assignment), work)
 
     def set_aside(self) -> list[Work[What]]:
-        """What has turned slow and has no slot any more. Whoever works on it has to stop."""
+        """Put back the submissions that turned slow and have no spare slot; return them. The caller must stop them."""
         aside = []
         slow = sum(work.slow for work in self.running.values())
         for work in sorted(self.running.values(), key=lambda work: work.started):
@@ -113,7 +114,7 @@ class Queue(Generic[What]):
         return aside
 
     def used(self, student: str) -> float:
-        """Seconds of the last hour in which something of a student's was in work."""
+        """Return for how many seconds of the last hour a submission by this student was running."""
         since = self.clock() - WINDOW
         spent = self._spent.get(student)
         while spent and spent[0][0] <= since:
@@ -124,6 +125,6 @@ class Queue(Generic[What]):
         return found
 
     def charge(self, student: str, seconds: float, ago: float = 0.0) -> None:
-        """Count time that ended some seconds ago. The oldest comes first."""
+        """Charge a student for `seconds` that ended `ago` seconds ago. Call it in order, oldest first."""
         if ago < WINDOW:
             self._spent[student].append((self.clock() - ago, seconds))

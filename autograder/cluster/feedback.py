@@ -1,4 +1,4 @@
-"""Feedback pages of marked notebooks, written by nbgrader's `GenerateFeedback` from what stands in the gradebook."""
+"""Writes feedback pages of marked notebooks from the gradebook, with nbgrader's `GenerateFeedback`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _writers: dict[tuple[str, str], GenerateFeedback] = {}  # of this process
 
 
 def write(place: str, assignment: str, student: str) -> list[str]:
-    """Write a student's pages in the classroom at `place`. Returns their paths."""
+    """Write a student's feedback pages in the classroom at `place`. Return their paths."""
     writer = converter(place, assignment)
     folder = Path(writer._format_source(assignment, student))
     pages = convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))
@@ -21,7 +21,7 @@ def write(place: str, assignment: str, student: str) -> list[str]:
 
 
 def converter(place: str, assignment: str) -> GenerateFeedback:
-    """This process's, which remembers what pages have in common."""
+    """Return this process's converter, cached because it keeps what pages have in common."""
     found = _writers.get((place, assignment))
     if found is None:
         app = settings(place)

@@ -1,4 +1,4 @@
-"""`autograder grade`: whole assignments, on all cores, only what has changed, with a bar."""
+"""`autograder grade`: marks the changed submissions of whole assignments on all cores, with a progress bar."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from .writer import Writer
 
 @dataclass
 class Outcome:
-    """What a run came to."""
+    """The result of a run."""
 
     marked: int = 0
     unchanged: int = 0
-    failed: dict[str, str] = field(default_factory=dict)  # student (or a sentence on somebody who cannot be one): why
+    failed: dict[str, str] = field(default_factory=dict)  # reason by student, or by a sentence on an unusable folder
     logs: dict[str, Path] = field(default_factory=dict)
     seconds: float = 0.0
 
 
 class Classroom:
-    """A term's data, and the processes that work on it."""
+    """A folder with a term's data, and the processes that work on it."""
 
     def __init__(self, place: str, workers: Local | Cluster, caged: bool = True) -> None:
-        """`place` is the folder, as the configuration takes it: relative to the course, or absolute."""
+        """Open the classroom at `place`, absolute or relative to the course. `caged` notebooks run in the sandbox."""
         self.app = settings(place)
         self.place, self.caged = place, caged
         self.folder = Path(self.app.coursedir.root, place)
@@ -59,7 +59,7 @@ class Classroom:
 
     @contextlib.contextmanager
     def turn(self, assignment: str, console: Console | None = None) -> Iterator[None]:
-        """One process at a time marks an assignment; the lock ends with the process that holds it."""
+        """Hold the assignment's lock: one process at a time marks it. The lock is released if the process dies."""
         folder = self.folder / ledger.FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(folder / f"{assignment}.lock")
@@ -76,14 +76,14 @@ class Classroom:
 
 
 class _Rate(ProgressColumn):
-    """Students a second."""
+    """Progress column with the number of students per second."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
 
 def progress(console: Console) -> Progress:
-    """A bar that says who is done, how fast, how long still, and how many failed."""
+    """Return a progress bar with the count, the rate, elapsed and remaining time, and the number of failures."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -99,7 +99,7 @@ def progress(console: Console) -> Progress:
 def grade(
     classroom: Classroom, assignment: str, student: str = "*", force: bool = False, bar: Progress | None = None
 ) -> Outcome:
-    """Mark what was handed in for an assignment and has changed, and write feedback."""
+    """Mark the changed submissions of an assignment and write their feedback; return the outcome."""
     started = time.monotonic()
     with classroom.turn(assignment, bar.console if bar is not None else None):
         outcome = _Run(classroom, assignment, student, bar).go(force)
@@ -108,20 +108,20 @@ def grade(
 
 
 class _Run:
-    """One assignment, once. The students of `_alike` handed in the same, and are marked once."""
+    """A run over one assignment. Identical submissions, grouped in `_alike`, are marked once."""
 
     def __init__(self, classroom: Classroom, assignment: str, student: str, bar: Progress | None) -> None:
         self.classroom, self.assignment = classroom, assignment
         self.outcome = Outcome()
         self.ledger = Ledger(classroom.folder, assignment)
         self.ledger.tidy()
-        self.writer = Writer(classroom.app, assignment, student)  # which releases what the gradebook does not know yet
+        self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
         self.environment = ledger.environment_of(assignment)
         self.bar = bar or Progress(disable=True)
         self.marking: Line[str, Marked] = Line(classroom.workers, marking.mark)
         self.paging: Line[str, list[str]] = Line(classroom.pages, feedback.write)
-        self._alike: dict[str, list[str]] = {}  # by the key of what they handed in
-        self._records: dict[str, Record] = {}  # of those whose feedback is being written
+        self._alike: dict[str, list[str]] = {}  # students by the key of their submission
+        self._records: dict[str, Record] = {}  # of students whose feedback is being written
 
     def go(self, force: bool) -> Outcome:
         for sentence in self.writer.unlisted:
@@ -138,7 +138,7 @@ class _Run:
         return self.outcome
 
     def _plan(self, force: bool) -> list[str]:
-        """Who is to be marked, and whose feedback alone is out of date."""
+        """Collect in `_alike` the students to mark; return those of whom only the feedback is out of date."""
         outdated = []
         said = self.writer.said_by_people()
         for student in self.writer.places:

@@ -1,7 +1,7 @@
-"""What has been handed in, seen by looking: exchanges live on network drives, where the system reports no changes.
+"""Finds new submissions by polling: an exchange may be on a network drive, where the system reports no changes.
 
-`Folders` looks through `submitted/`, `Exchange` through nbgrader's inbound folder. What is still being copied is left
-alone until it rests.
+`Folders` polls `submitted/`, `Exchange` polls nbgrader's inbound folder. A folder that is still being copied is left
+alone until it stops changing.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from nbgrader.utils import notebook_hash, parse_utc
 
 from ..nbgrader_plugin.converters import settings
 
-RESTING = 0.2  # seconds without a change, after which what looks whole is taken to be so,
-STALLED = 5.0  # and what does not
-AT_ONCE = 0.02  # seconds that one look through old submissions may take; the rest is looked at the next time
-MANY = 20_000  # files of one submission that are looked at
+RESTING = 0.2  # seconds without a change after which a folder that looks complete counts as complete
+STALLED = 5.0  # the same for a folder that does not look complete
+AT_ONCE = 0.02  # seconds that one scan of old submissions may take; the next scan continues
+MANY = 20_000  # after about so many files of one submission the scan stops
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # nbgrader's; written last, in this order
 
-Look = tuple[tuple[str, int, int, int], ...]  # of each file: name, size, times of change
+Look = tuple[tuple[str, int, int, int], ...]  # for each file: name, size, mtime and ctime in ns
 
 
 def look_at(folder: Path) -> Look:
-    """What tells that a submission has changed. Raises FileNotFoundError if there is none."""
+    """Return names, sizes and times of a folder's files, to compare. Raise FileNotFoundError if there is no folder."""
     found = [("", 0, folder.lstat().st_mtime_ns, 0)]
     for place, folders, names in os.walk(folder):
         folders.sort()
@@ -53,12 +53,12 @@ def look_at(folder: Path) -> Look:
 
 
 def came(look: Look) -> float:
-    """When the last of these files was put there, by the wall clock."""
+    """Return the time at which the last of these files was written, in seconds since the epoch."""
     return max(changed or modified for _, _, modified, changed in look) / 1e9
 
 
 def looks_whole(folder: Path) -> bool:
-    """Whether there are notebooks, and each one ends as notebooks do."""
+    """Return True if the folder has notebooks and each one ends with a closing brace."""
     notebooks = [path for path in folder.glob("*.ipynb") if stat.S_ISREG(path.lstat().st_mode)]
     return bool(notebooks) and all(_end_of(path).rstrip().endswith(b"}") for path in notebooks)
 
@@ -77,18 +77,18 @@ class _Seen:
 
 
 class Resting:
-    """Tells when what lies in folders is no longer being written."""
+    """Detects when the files in a folder are no longer being written."""
 
     def __init__(self, whole: Callable[[Path], bool], clock: Callable[[], float] = time.monotonic) -> None:
         self.whole, self.clock = whole, clock
         self._seen: dict[Path, _Seen] = {}
 
     def restless(self) -> list[Path]:
-        """Folders that have to be looked at again soon."""
+        """Return the folders that are not yet reported and must be checked again soon."""
         return [path for path, seen in self._seen.items() if not seen.told]
 
     def look(self, folder: Path) -> Look | None:
-        """What is there, if it rests and has not been told of yet."""
+        """Return the folder's state if it stopped changing and was not reported yet, else None."""
         now = self.clock()
         try:
             look = look_at(folder)
@@ -98,23 +98,23 @@ class Resting:
             elif not seen.told and now - seen.since >= RESTING:
                 seen.told = now - seen.since >= STALLED or self.whole(folder)
                 return look if seen.told else None
-        except OSError:  # gone, or not for us
+        except OSError:  # removed, or not readable
             self._seen.pop(folder, None)
         return None
 
 
 class Folders:
-    """`submitted/STUDENT/ASSIGNMENT/`. New folders are seen at once, changes inside of old ones after a while."""
+    """Polls `submitted/STUDENT/ASSIGNMENT/`. New folders are seen at once, changes inside old ones after a while."""
 
     def __init__(self, submitted: Path, assignments: Iterable[str], without: Iterable[str] = ()) -> None:
         self.submitted, self.assignments = submitted, tuple(assignments)
         self._without = set(without)
         self._resting = Resting(looks_whole)
-        self._known: dict[Path, int] = {}  # with the folder's time of change
+        self._known: dict[Path, int] = {}  # mtime of each folder, in ns
         self._where = 0
 
     def arrivals(self) -> Iterator[tuple[str, str, float]]:
-        """Students, assignments and times of what came or changed since the last call."""
+        """Yield (student, assignment, time) for each submission that arrived or changed since the last call."""
         there = self._listed()
         new = [path for path, changed in there.items() if self._known.get(path) != changed]
         self._known = there
@@ -143,7 +143,7 @@ class Folders:
         return found
 
     def _some_others(self, first: dict[Path, None]) -> Iterator[Path]:
-        """All, if that is quick; else those whose turn it is. A file may change and its folder's time stay."""
+        """Yield old folders in rotation for AT_ONCE seconds: a file can change without its folder's mtime."""
         paths, started = list(self._known), time.monotonic()
         for _ in range(len(paths)):
             self._where = (self._where + 1) % len(paths)
@@ -162,7 +162,7 @@ def _folders(place: Path) -> list[os.DirEntry]:
 
 
 class _Collect(ExchangeCollect):
-    """nbgrader's, which follows no links: who owns them may read less than who collects."""
+    """nbgrader's `ExchangeCollect` without symbolic links: a link could reach files that its owner may not read."""
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
         size = sum(about[1] for about in look_at(Path(src)))
@@ -175,10 +175,10 @@ class _Collect(ExchangeCollect):
 
         shutil.copytree(src, dest, symlinks=True, ignore=left_out, copy_function=_copy)
         for path in [Path(dest), *Path(dest).rglob("*")]:
-            path.chmod(0o755 if path.is_dir() else 0o644)  # whatever the student's were
+            path.chmod(0o755 if path.is_dir() else 0o644)  # the student's modes may lock the collector out
 
 
-_Collect.__name__ = ExchangeCollect.__name__  # by which its settings are found
+_Collect.__name__ = ExchangeCollect.__name__  # traitlets finds the settings of a class by its name
 
 
 def _copy(source: str, target: str) -> str:
@@ -186,12 +186,12 @@ def _copy(source: str, target: str) -> str:
 
 
 class Exchange:
-    """nbgrader's exchange: collects what is newest of each student, and releases feedback."""
+    """nbgrader's exchange: collects each student's newest submission and releases feedback."""
 
     def __init__(
         self, place: str, assignments: Iterable[str], say: Callable[[str], None], without: Iterable[str] = ()
     ) -> None:
-        """`say` hears what nbgrader warns of, such as that somebody hands in under another's name."""
+        """Open the exchange. `say` gets nbgrader's warnings, such as a submission under another student's name."""
         self._app: NbGraderApp = settings(place)
         self._without = {*without, ""}
         self._relay = logging.Handler(logging.WARNING)
@@ -201,29 +201,29 @@ class Exchange:
         self._root = Path(_Collect(coursedir=course, parent=self._app).root, course.course_id)
         self._inbound = self._root / "inbound"
         self._resting = Resting(_handed_in)
-        self._listed = 0  # the inbound folder's time of change
+        self._listed = 0  # the inbound folder's mtime when it was last listed
         self._newest: dict[tuple[str, str], tuple[datetime, Path]] = {}
 
     def collect(self) -> Iterator[tuple[str, str, float | str]]:
-        """Put into `submitted/` what came: students, assignments, and when it came or why it is not there."""
+        """Collect new submissions into `submitted/`. Yield (student, assignment, time or error text)."""
         paths = dict.fromkeys([*self._news(), *self._resting.restless()])
         newest = {path: who for who, (_, path) in self._newest.items()} if paths else {}
         for path in paths:
             look = self._resting.look(path)
-            if look is None or path not in newest:  # or a newer one has come meanwhile
+            if look is None or path not in newest:  # still being written, or a newer one arrived
                 continue
             student, assignment = newest[path]
             try:
                 self._run(_Collect, student, assignment, update=True)
                 yield student, assignment, came(look)
-            except (Exception, SystemExit) as error:  # whatever a student has made of the folder and its timestamp
+            except (Exception, SystemExit) as error:  # folder and timestamp are the student's: anything may fail
                 yield student, assignment, f"what was handed in could not be collected: {error}"
 
     def restless(self) -> bool:
         return bool(self._resting.restless())
 
     def _news(self) -> list[Path]:
-        """Submissions that are newer than what is in `submitted/`, and not known yet."""
+        """Return inbound folders that are new since the last call and newer than the copy in `submitted/`."""
         try:
             changed = self._inbound.stat().st_mtime_ns
         except OSError:
@@ -242,7 +242,7 @@ class Exchange:
         return [path for who, path in news.items() if not self._is_collected(*who)]
 
     def _is_collected(self, student: str, assignment: str) -> bool:
-        """What is there says so. A timestamp that nobody can read would keep all later ones out: it goes."""
+        """Return True if `submitted/` has the newest. Delete an unreadable timestamp: it would block all later ones."""
         course = self._app.coursedir
         folder = course.format_path(course.submitted_directory, student, assignment)
         try:
@@ -256,7 +256,7 @@ class Exchange:
         course = self._app.coursedir
         course.student_id, course.assignment_id = glob.escape(student), assignment
         work = kind(coursedir=course, parent=self._app, **options)
-        work.log.addHandler(self._relay)  # while it works: all that nbgrader does in a process has one log
+        work.log.addHandler(self._relay)  # only for this call: all nbgrader code of a process shares one log
         try:
             work.start()
         finally:
@@ -269,7 +269,7 @@ class Exchange:
         return Path(course.format_path(course.submitted_directory, student, assignment), SECRET).is_file()
 
     def is_released(self, student: str, assignment: str) -> bool:
-        """Whether the pages that stand in `feedback/` are those that the student can fetch."""
+        """Return True if the student can fetch the pages that are in `feedback/` now."""
         folder = self._feedback(student, assignment)
         try:
             secret = (folder / SECRET).read_text()
@@ -282,7 +282,7 @@ class Exchange:
             return False
 
     def release(self, student: str, assignment: str) -> None:
-        """Raises ExchangeError with a sentence if it cannot be done."""
+        """Release a student's feedback through the exchange. Raise ExchangeError with a sentence on failure."""
         folder = self._feedback(student, assignment)
         for name in (TIMESTAMP, SECRET):
             if not (folder / name).is_file():
@@ -298,12 +298,12 @@ class Exchange:
 
 
 def _handed_in(folder: Path) -> bool:
-    """`nbgrader submit` has written its last file."""
+    """Return True if `nbgrader submit` has written its last file."""
     return any(name == SECRET and size for name, size, _, _ in look_at(folder))
 
 
 def _record(name: str) -> tuple[tuple[str, str], datetime | None]:
-    """Who, what and when, as nbgrader reads it from a folder's name."""
+    """Parse an inbound folder's name as nbgrader does: ((student, assignment), time), time None if it is none."""
     parts = name.rsplit("+", 3)
     try:
         return (parts[0], parts[1]), parse_utc(parts[2])

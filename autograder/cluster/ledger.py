@@ -1,8 +1,8 @@
-"""What was marked from what: so that a second run marks only what has changed, and a killed one goes on.
+"""Records of marked submissions: a second run marks only what has changed, and a killed run can be resumed.
 
-Each submission has a record in `marked/<assignment>/`, written last: when marks, notebook and feedback are where they
-belong. A record counts as long as its key (of what was handed in, and of everything that marking depends on) is the
-present one and what it speaks of is there.
+Each submission has a record in `marked/<assignment>/`, written last, when marks, notebook and feedback are in place. A
+record is valid as long as its key (a hash of the submission and of everything that marking depends on) is current and
+the files it names are unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgr
 
 
 def key_of(submission: Submission, environment: str) -> str:
-    """Of a submission and of all that its marks depend on."""
+    """Return a hash of a submission and of the `environment` in which it is marked."""
     found = hashlib.sha256(environment.encode())
     found.update(repr((submission.troubles, sorted(submission.refused.items()), submission.whole)).encode())
     for name, content in sorted(submission.files.items()):
@@ -40,7 +40,7 @@ def key_of(submission: Submission, environment: str) -> str:
 
 @functools.cache
 def environment_of(assignment: str) -> str:
-    """Everything else: the assignment as written and as released, the exercises, the engine, the libraries."""
+    """Return a hash of all else that marks depend on: source, release, exercises, engine and library versions."""
     found = hashlib.sha256()
     settings = [root() / "nbgrader_config.py", root() / mistake_costs.FILE]
     places = [sources() / assignment, release() / assignment, *settings]
@@ -59,15 +59,15 @@ def _within(place: Path) -> list[Path]:
 
 @dataclass
 class Record:
-    """That a submission was marked, from what, and what stood where afterwards."""
+    """A marked submission: its key, and the files that were written for it."""
 
     key: str
-    handed_in: str  # when, as its timestamp says
-    said: str  # of the marks and comments that people had given when the feedback was written
-    files: dict[str, list[int]] = field(default_factory=dict)  # written: path in the classroom, size, time of change
+    handed_in: str  # the time in the submission's timestamp
+    said: str  # digest of the manual marks and comments when the feedback was written
+    files: dict[str, list[int]] = field(default_factory=dict)  # written files: [size, mtime in ns] by classroom path
 
     def is_of(self, key: str, handed_in: str) -> bool:
-        """Whether it speaks of this submission."""
+        """Return True if the record belongs to this submission."""
         return (self.key, self.handed_in) == (key, handed_in)
 
 
@@ -79,16 +79,16 @@ class Ledger:
         self.folder = classroom / FOLDER / assignment
 
     def of(self, student: str) -> Record | None:
-        """The last record, if there is one and what it speaks of is still there as it was."""
+        """Return the student's record, or None if there is none or a file it names has changed."""
         try:
             record = Record(**json.loads(self._path(student).read_text("utf-8")))
             there = all(seen(self.classroom / name) == what for name, what in record.files.items())
             return record if there and record.files else None
-        except (OSError, ValueError, TypeError, AttributeError):  # none, cut off, or not ours
+        except (OSError, ValueError, TypeError, AttributeError):  # missing, truncated, or of another format
             return None
 
     def write(self, student: str, record: Record) -> None:
-        """In one step: whoever reads meanwhile, or is killed meanwhile, sees the old one or the new."""
+        """Write a record atomically: a concurrent reader, or a kill, finds the old one or the new one."""
         path = self._path(student)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}.part")
@@ -100,12 +100,12 @@ class Ledger:
         self._path(student).unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        """Take away what a killed run left half written."""
+        """Delete the partial files of a killed run."""
         for part in self.folder.glob("*.part"):
             part.unlink(missing_ok=True)
 
     def note(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
-        """Add a line to the history of all markings."""
+        """Append a line to the history of all markings."""
         line = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "student": student,
@@ -120,7 +120,7 @@ class Ledger:
             history.write(json.dumps(line) + "\n")
 
     def complain(self, student: str, why: str) -> tuple[str, Path]:
-        """Keep what went wrong where it can be read. Returns the last line of it, and the place."""
+        """Write an error to the student's log. Return its last line and the log's path."""
         path = self._path(student).with_suffix(".log")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(why, "utf-8", errors="replace")
@@ -128,7 +128,7 @@ class Ledger:
         return lines[-1] if lines else "no reason was given", path
 
     def add(self, record: Record, paths: Iterable[str | Path]) -> None:
-        """Note in a record that these files were written."""
+        """Add written files to a record."""
         for path in paths:
             what = seen(Path(path))
             if what is not None:
@@ -139,7 +139,7 @@ class Ledger:
 
 
 def seen(path: Path) -> list[int] | None:
-    """What tells that a file is still the one that was written."""
+    """Return a file's [size, mtime in ns], which change when it is rewritten; None if it cannot be read."""
     try:
         about = path.stat()
     except OSError:

@@ -1,8 +1,8 @@
-"""Marking as one pure function: a submission and the course go in, marked notebooks come out.
+"""Marks a submission as a pure function: a submission and the course go in, marked notebooks come out.
 
-`Desk.mark` reads no gradebook, writes no classroom and knows no student: it runs in a process of a pool or on a machine
-of a cluster, wherever a checkout of the same course is. What it does is what nbgrader's `Autograde` does up to the
-first preprocessor that writes into the gradebook; the rest is `writer.py`'s.
+`Desk.mark` reads no gradebook, writes no classroom and knows no student. It can run in a pool's process or on a machine
+of a cluster, wherever the same version of the course is installed. It does what nbgrader's `Autograde` does up to the
+first preprocessor that writes into the gradebook; `writer.py` does the rest.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from ..nbgrader_plugin.converters import settings
 from .ledger import environment_of
 from .tasks import Marked, Submission
 
-SOMEBODY = "somebody"  # every submission's student, as far as marking is concerned
+SOMEBODY = "somebody"  # the student's name during marking, which must not depend on it
 
 
 def first_half(preprocessors: Sequence[Any]) -> list[Any]:
-    """The preprocessors before the first that writes into a gradebook."""
+    """Return the preprocessors before the first that writes into a gradebook."""
     return list(preprocessors)[: _turning_point(preprocessors)]
 
 
 def second_half(preprocessors: Sequence[Any]) -> list[Any]:
-    """That one, and those after it."""
+    """Return the first preprocessor that writes into a gradebook, and those after it."""
     return list(preprocessors)[_turning_point(preprocessors) :]
 
 
@@ -53,7 +53,7 @@ def _turning_point(preprocessors: Sequence[Any]) -> int:
 
 
 class _Marking(Autograde):
-    """nbgrader's `Autograde` without its gradebook: only released cells are read."""
+    """nbgrader's `Autograde` without the student's gradebook: it reads only the released cells."""
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         BaseConverter.init_assignment(self, assignment_id, student_id)
@@ -66,11 +66,11 @@ class _Marking(Autograde):
             shutil.copy(name, place)
 
 
-_Marking.__name__ = Autograde.__name__  # by which its settings are found
+_Marking.__name__ = Autograde.__name__  # traitlets finds the settings of a class by its name
 
 
 def make_ready(converter: BaseConverter) -> None:
-    """What its `start` does before it converts; once, for all submissions."""
+    """Set up a converter once for all submissions, as its `start` does before it converts."""
     converter.writer = FilesWriter(parent=converter, config=converter.config)
     converter.exporter = converter.exporter_class(parent=converter, config=converter.config)
     for preprocessor in converter.preprocessors:
@@ -78,17 +78,17 @@ def make_ready(converter: BaseConverter) -> None:
 
 
 class NotConverted(Exception):
-    """nbgrader gave up; the text is what it logged."""
+    """nbgrader could not convert a notebook; the text is its log."""
 
 
 def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> list[Path]:
-    """Have nbgrader convert these notebooks of one student's folder. Returns what it wrote. Raises NotConverted."""
-    converter.writer = FilesWriter(parent=converter, config=converter.config)  # makes its folder once, when told of it
+    """Convert these notebooks of one student's folder with nbgrader; return the written paths. Raise NotConverted."""
+    converter.writer = FilesWriter(parent=converter, config=converter.config)  # a writer creates only one folder
     converter.assignments = {str(folder): [str(folder / name) for name in names]}
     with logged(converter) as log:
         try:
             with contextlib.chdir(converter.coursedir.root):
-                type(converter).convert_notebooks(converter)  # without what the exporter adds for a whole class
+                type(converter).convert_notebooks(converter)  # skips the wrapper that the exporter puts around it
         except (NbGraderException, SystemExit) as error:
             raise NotConverted(f"{error}\n{log.getvalue()}") from error
     there = Path(converter._format_dest(folder.name, folder.parent.name))
@@ -97,7 +97,7 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
 
 @contextlib.contextmanager
 def logged(converter: BaseConverter) -> Iterator[io.StringIO]:
-    """What it logs meanwhile."""
+    """Collect the converter's log during the block."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     converter.log.addHandler(handler)
@@ -108,10 +108,10 @@ def logged(converter: BaseConverter) -> Iterator[io.StringIO]:
 
 
 class Desk:
-    """Where submissions are marked, one after the other; what they share is prepared once."""
+    """Marks submissions one after the other, with a set-up that is made once."""
 
     def __init__(self, released: bytes, caged: bool = True) -> None:
-        """`released` is `gradebook.released()` of the assignment."""
+        """Set up marking in a temporary folder. `released` is the assignment's `gradebook.locking.released()`."""
         self._folder = Path(tempfile.mkdtemp(prefix="desk-"))
         database = self._folder / "gradebook.db"
         database.write_bytes(zlib.decompress(released))
@@ -124,7 +124,7 @@ class Desk:
         make_ready(self._converter)
 
     def mark(self, submission: Submission) -> Marked:
-        """Never raises for what a submission holds; what does not go as it should is the result's problem."""
+        """Mark a submission. Raise nothing, whatever it contains: a failure is in the result's `problem`."""
         started = time.monotonic()
         course = self._app.coursedir
         place = Path(course.format_path(course.submitted_directory, SOMEBODY, submission.assignment))
@@ -159,11 +159,11 @@ def _lay_out(place: Path, files: dict[str, bytes]) -> None:
 
 
 _desks: dict[tuple[bytes, bool], Desk] = {}
-_turn = threading.Lock()  # a process marks one at a time: it changes its folder, and the judge's seeds
+_turn = threading.Lock()  # one at a time: marking changes the working directory and the judge's seeds
 
 
 def mark(released: bytes, submission: Submission, environment: str, caged: bool = True) -> Marked:
-    """The verdicts on a submission, by a desk that this process keeps. `environment` is that of whoever asks."""
+    """Mark a submission with this process's cached desk. Report a problem if the caller's `environment` differs."""
     with _turn:
         if environment_of(submission.assignment) != environment:
             return Marked(problem="this worker has another version of the course, of the autograder or of a library")

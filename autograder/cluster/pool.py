@@ -1,4 +1,4 @@
-"""Where submissions are marked at the same time: processes of this machine, or a Dask cluster."""
+"""Pools that mark submissions in parallel: processes of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExe
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Generic, TypeVar
 
-AHEAD = 2  # tasks a worker that wait in line, so that nobody waits for work, and few submissions are in memory
+AHEAD = 2  # submitted tasks per worker: enough that none is idle, few enough to spare memory
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 class Died(Exception):
-    """The process that worked on a task ended, twice."""
+    """The process that worked on a task died, twice."""
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever: it ends instead."""
+    """End this worker when its parent is killed; else it would wait for work for ever. Limit it to one thread."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -40,7 +40,7 @@ def end_with_parent() -> None:
 
 
 class Local:
-    """Processes of this machine. One that dies takes nothing with it: its task is tried again, alone."""
+    """A pool of processes on this machine. If one dies, `Line` tries the affected tasks again, one at a time."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or cores()
@@ -53,7 +53,7 @@ class Local:
         return self._executor
 
     def broken(self) -> None:
-        """Start anew at the next task."""
+        """Shut down; the next task starts new processes."""
         self.close()
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class Local:
 
 
 class Cluster:
-    """A Dask cluster, by its scheduler's address. Its workers have a checkout of this course; Dask tries again."""
+    """A Dask cluster whose workers have this course installed. Dask itself retries failed tasks."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -83,19 +83,19 @@ class Cluster:
         return self._client.get_executor(pure=False, retries=3)
 
     def broken(self) -> None:
-        """Dask looks after its workers."""
+        """Do nothing: Dask restarts its workers."""
 
     def close(self) -> None:
         self._client.close()
 
 
 class Line(Generic[Task, Result]):
-    """A line of tasks for a pool: `put` them in, `done` gives them back with their results, in any order."""
+    """A queue of tasks for a pool: `put` submits one, `done` yields finished ones with their results, in any order."""
 
     def __init__(self, pool: Local | Cluster, work: Callable[..., Result]) -> None:
         self.pool, self.work = pool, work
         self._running: dict[Future, tuple[Task, tuple]] = {}
-        self._alone: list[tuple[Task, tuple]] = []  # at work when a process died: one of them was the reason
+        self._alone: list[tuple[Task, tuple]] = []  # running when a process died: any of them may be the cause
 
     def __len__(self) -> int:
         return len(self._running) + len(self._alone)
@@ -110,7 +110,7 @@ class Line(Generic[Task, Result]):
             self._after_a_death([(task, arguments)])
 
     def done(self, patience: float | None = None) -> Iterator[tuple[Task, Result | BaseException]]:
-        """What is finished, after waiting for something to be; what a task raised stands in its result's place."""
+        """Wait up to `patience` seconds; yield finished tasks with their results, or the exceptions they raised."""
         finished, _ = wait(self._running, patience, FIRST_COMPLETED)
         victims: list[tuple[Task, tuple]] = []
         for future in finished:
@@ -146,7 +146,7 @@ class Line(Generic[Task, Result]):
 
 @contextlib.contextmanager
 def pool(scheduler: str = "", workers: int | None = None) -> Iterator[Local | Cluster]:
-    """Processes here, or the cluster whose scheduler has this address."""
+    """Open a pool: the cluster with this scheduler's address if given, else `workers` local processes."""
     found: Local | Cluster = Cluster(scheduler) if scheduler else Local(workers)
     try:
         yield found

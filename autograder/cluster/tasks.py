@@ -1,4 +1,4 @@
-"""What goes to those who mark, and what comes back: plain data, the same on this machine and on another."""
+"""The data sent to a marking process and returned by it: plain, so that it works on another machine too."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from ..nbgrader_plugin.intake import student_folder
 
 @dataclass(frozen=True)
 class Submission:
-    """What somebody handed in for an assignment: files by their paths in its folder, and what was wrong with it."""
+    """A student's submission: its files, by path in its folder, and the problems found with it."""
 
     assignment: str
     files: dict[str, bytes]
-    troubles: tuple[str, ...] = ()  # as in handed_in.Submission
+    troubles: tuple[str, ...] = ()  # as in student_folder.Submission, also the next two
     refused: dict[str, str] = field(default_factory=dict)
     whole: str | None = None
 
     @classmethod
     def of(cls, found: student_folder.Submission) -> Submission:
-        """What can be taken of it; the time stamp is the gradebook's business."""
+        """Read the usable files of a submission, without the timestamp, which only the gradebook needs."""
         files, refused = {}, dict(found.refused)
         for name in found.taken:
             if name != student_folder.STAMP:
                 try:
                     files[name] = student_folder.read(found.folder / name, student_folder.MAX_TOTAL)
-                except student_folder.NotAFile as reason:  # it was something else a moment ago
+                except student_folder.NotAFile as reason:  # it changed after the folder was listed
                     refused[name] = str(reason)
         return cls(found.folder.name, files, tuple(found.troubles), refused, found.whole)
 
     def found_in(self, folder: Path) -> student_folder.Submission:
-        """The same, laid out in a folder."""
+        """Return this submission as if it had been found in `folder`."""
         return student_folder.Submission(
             folder.parent.name, folder, list(self.troubles), self.refused, list(self.files), self.whole
         )
@@ -39,7 +39,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Marked:
-    """What became of it: the marked notebooks as nbgrader keeps them, or why there are none."""
+    """The result of marking: the notebooks as nbgrader stores them, or the problem if there are none."""
 
     notebooks: dict[str, str] = field(default_factory=dict)  # by file name
     log: str = ""

@@ -1,7 +1,7 @@
-"""`autograder watch`: marks submissions as they arrive, and releases feedback at once.
+"""`autograder watch`: marks submissions as they arrive and releases feedback at once.
 
-One loop looks for what is new, gives it to processes in the order of `fair.Queue`, and writes what they answer into the
-gradebook. It may be killed at any moment: what has no record in the ledger is marked when it starts again.
+One loop polls for new submissions, gives them to worker processes in the order of `fair_queue.Queue`, and writes the
+results into the gradebook. It may be killed at any moment: the next start marks submissions without a ledger record.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from .tasks import Marked
 from .workers import Failed, Seat, Stopped, rehearse
 from .writer import Writer
 
-EVERY = 0.3  # seconds between two looks for what is new
-SPARE = 2  # processes beyond the cores, for what takes long
-TRIES = 2  # processes that one submission may cost
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # what no submission is to blame for
-DEAF = 5.0  # seconds after which a process that does not stop is ended
+EVERY = 0.3  # seconds between two polls for new submissions
+SPARE = 2  # processes beyond the number of cores, for slow submissions
+TRIES = 2  # worker deaths after which a submission counts as failed
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that no submission is to blame for
+DEAF = 5.0  # seconds after which a process that does not stop is killed
 SCRATCH = "watch-"
 STILLBORN = 5  # processes in a row that may end before they are ready
 
@@ -54,11 +54,11 @@ STILLBORN = 5  # processes in a row that may end before they are ready
 class Arrival:
     """A submission to be marked."""
 
-    came: float  # by the wall clock
+    came: float  # seconds since the epoch
     key: str
     deaths: int = 0
-    marked: Marked | None = None  # while it waits for another process that marks the assignment
-    record: Record | None = None  # once it is in the gradebook
+    marked: Marked | None = None  # set while it waits for the assignment's lock
+    record: Record | None = None  # set once it is in the gradebook
 
 
 class Watcher:
@@ -74,7 +74,7 @@ class Watcher:
         workers: int | None = None,
         caged: bool = True,
     ) -> None:
-        """`place` is the folder, as the configuration takes it: relative to the course, or absolute."""
+        """Watch the classroom at `place`, absolute or relative to the course. `budget`: seconds a student and hour."""
         self.place, self.assignments, self.console, self.caged = place, assignments, console, caged
         self.app = settings(place)
         self.folder = Path(self.app.coursedir.root, place)
@@ -83,17 +83,17 @@ class Watcher:
         self.queue: Queue[Arrival] = Queue(workers - spare, spare, budget)
         self.stopping = False
         self._seats: dict[Seat, Work[Arrival] | None] = {}
-        self._steps: dict[Seat, Callable[[Seat, Work[Arrival], Any], None]] = {}  # what becomes of its answer
-        self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # what was seen last: its key, and when handed in
-        self._stopped: dict[Seat, float] = {}  # those that were told to stop, and when
+        self._steps: dict[Seat, Callable[[Seat, Work[Arrival], Any], None]] = {}  # called with its answer
+        self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # last seen submission: key, timestamp
+        self._stopped: dict[Seat, float] = {}  # workers told to stop, and when
         self._stillborn = 0
-        self._idle = False  # waits for an answer: nothing is half done
-        self._told: set[str] = set()  # who knows that the budget is used up
+        self._idle = False  # waiting for an answer, so safe to interrupt
+        self._told: set[str] = set()  # students whose used-up budget was already reported
 
-    # --- its life -----------------------------------------------------------------------------------------------------
+    # --- start and stop -----------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Until `stopping`. Raises RuntimeError if another one is at work, or if marking does not go."""
+        """Run until `stopping` is set. Raise RuntimeError if another watcher runs here or if marking does not work."""
         with self._only_one(), self._scratch(), warnings.catch_warnings():
             warnings.filterwarnings("ignore", module="nbgrader")
             self._prepare()
@@ -119,9 +119,9 @@ class Watcher:
 
     @contextlib.contextmanager
     def _scratch(self) -> Iterator[None]:
-        """A place for the processes' temporary files, which outlive those that are ended. Its path has to be short."""
+        """Create a folder for temporary files, which killed workers leave behind. Its path must be short."""
         note = self.folder / ledger.FOLDER / "watch.scratch"
-        with contextlib.suppress(OSError):  # that of one that was killed; there is no other now, by the lock
+        with contextlib.suppress(OSError):  # left by a killed watcher; the lock excludes a running one
             old = Path(note.read_text())
             if old.name.startswith(SCRATCH) and str(old.parent) == tempfile.gettempdir():
                 shutil.rmtree(old, ignore_errors=True)
@@ -161,7 +161,7 @@ class Watcher:
 
     @contextlib.contextmanager
     def _gentle_stop(self) -> Iterator[None]:
-        """Ctrl-C lets the step in hand end, which takes a fraction of a second: nbgrader would take it for its own."""
+        """Let Ctrl-C finish the current step, a fraction of a second: nbgrader would catch the interrupt itself."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             if self._idle or (self.stopping and number == signal.SIGINT):
@@ -199,7 +199,7 @@ class Watcher:
             self._arrived(student, assignment, when)
 
     def _arrived(self, student: str, assignment: str, when: float) -> None:
-        """Into the queue with it, unless that is what was marked last or is in the queue already."""
+        """Queue a submission unless it is already marked or queued."""
         writer, records = self.writers[assignment], self.ledgers[assignment]
         problem = student_folder.unlistable(student)
         if problem is not None:
@@ -233,7 +233,7 @@ class Watcher:
             )
 
     def _set_aside(self) -> None:
-        """Keep the slots that are for those who come; what takes long is niced."""
+        """Keep slots free for new submissions: stop slow ones without a spare slot, lower the others' priority."""
         aside = self.queue.set_aside()
         for seat, work in list(self._seats.items()):
             if work is not None and work in aside:
@@ -255,7 +255,7 @@ class Watcher:
         self._add_seat()
 
     def _start(self) -> None:
-        """Give free processes what is next."""
+        """Give the next submissions to free processes."""
         free = [seat for seat, work in self._seats.items() if seat.ready and work is None and seat not in self._stopped]
         may_start = functools.cache(self._is_free)
         while free:
@@ -264,7 +264,7 @@ class Watcher:
                 return
             try:
                 submission = self.writers[work.assignment].look_again(work.student)
-            except OSError:  # gone or changed: it will be seen
+            except OSError:  # removed or changed: the next poll sees it
                 self._latest.pop((work.student, work.assignment), None)
                 self.queue.done(work)
                 continue
@@ -272,7 +272,7 @@ class Watcher:
             key, marked = ledger.key_of(submission, environment), work.what.marked
             record = self.ledgers[work.assignment].of(work.student)
             when = self.writers[work.assignment].when(work.student)
-            if record is not None and record.is_of(key, when):  # another process was faster
+            if record is not None and record.is_of(key, when):  # another process has marked it meanwhile
                 self.queue.done(work)
                 self._release(work.student, work.assignment)
                 continue
@@ -289,11 +289,11 @@ class Watcher:
 
     def _give(self, seat: Seat, then: Callable, task: Callable, *arguments: Any) -> None:
         self._steps[seat] = then
-        with contextlib.suppress(OSError):  # its end is heard of
+        with contextlib.suppress(OSError):  # `_hear` notices that the process died
             seat.give(task, *arguments)
 
     def _hear(self, patience: float | None) -> None:
-        """What the processes answer, after waiting for an answer."""
+        """Wait up to `patience` seconds for workers' answers, and handle them."""
         lines = {seat.line: seat for seat in self._seats}
         self._idle = True
         try:
@@ -316,7 +316,7 @@ class Watcher:
             if self._stopped.pop(seat, None) is not None:
                 continue
             assert work is not None
-            if isinstance(answer, Stopped):  # that was for what it did before
+            if isinstance(answer, Stopped):  # the stop was meant for its previous work
                 self._seats[seat] = None
                 self.queue.again(work)
                 continue
@@ -337,7 +337,7 @@ class Watcher:
             self.queue.done(work)
             self._fail(work.student, work.assignment, str(Died("the process that marked it ended, twice")))
 
-    # --- what becomes of a submission ---------------------------------------------------------------------------------
+    # --- results of a submission --------------------------------------------------------------------------------------
 
     def _marked(self, seat: Seat, work: Work[Arrival], marked: Marked | Failed) -> None:
         if isinstance(marked, Failed):
@@ -355,11 +355,11 @@ class Watcher:
             self.queue.again(work)
 
     def _lock(self, assignment: str) -> filelock.BaseFileLock:
-        """Whoever has it may write the assignment's marks; `autograder grade` has it as long as it runs."""
+        """Return the lock for writing an assignment's marks. `autograder grade` holds it as long as it runs."""
         return filelock.FileLock(self.folder / ledger.FOLDER / f"{assignment}.lock")
 
     def _is_free(self, assignment: str) -> bool:
-        """Whether no other process marks it. What has come since is then marked by that one, or waits for its end."""
+        """Return True if no other process marks the assignment. While one does, its submissions wait."""
         try:
             with self._lock(assignment).acquire(timeout=0):
                 return True
@@ -371,13 +371,13 @@ class Watcher:
         writer, records = self.writers[assignment], self.ledgers[assignment]
         record = records.of(student)
         if record is not None and record.is_of(arrival.key, writer.when(student)):
-            self._end(seat, work)  # another process was faster
+            self._end(seat, work)  # another process has marked it meanwhile
             self._release(student, assignment)
             return
         try:
             writer.admit(student)
             arrival.record = writer.enter(records, student, arrival.key, marked)
-        except Exception as error:  # whatever somebody hands in, the others' go on
+        except Exception as error:  # one bad submission must not stop the others
             if isinstance(error, OSError) and error.errno in FULL:
                 raise
             self._end(seat, work)
@@ -404,7 +404,7 @@ class Watcher:
         self.queue.done(work)
 
     def _release(self, student: str, assignment: str) -> None:
-        """Through the exchange, to whoever has handed in through it."""
+        """Release feedback through the exchange to a student who submitted through it, unless it is released."""
         if not self.exchange.came_through(student, assignment) or self.exchange.is_released(student, assignment):
             return
         try:
@@ -413,23 +413,23 @@ class Watcher:
             self._say(f"{student}  {assignment}  the feedback could not be released: {error}")
 
     def _fail(self, student: str, assignment: str, why: str) -> None:
-        """Say so once. It is tried again when it changes, or when the watcher starts again."""
+        """Report a failure once. The submission is tried again when it changes or when the watcher restarts."""
         last, log = self.ledgers[assignment].complain(student, why)
         self._say(f"{student}  {assignment}  failed: {last} (all of it in {log})")
 
     def _say(self, text: str) -> None:
-        """A line with the time; names may hold whatever a terminal would obey."""
+        """Print a line with the time. Escape control characters: names may contain terminal commands."""
         plain = student_folder.shown(text, most=2_000)
         self.console.print(f"{datetime.now():%H:%M:%S}  {plain}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _history(path: Path) -> list[tuple[float, str, float]]:
-    """Of the markings of the last hour: how long ago, whose, how long. The oldest comes first."""
+    """Return the markings of the last hour, oldest first, as (seconds ago, student, seconds used)."""
     found = []
     now = datetime.now(UTC)
     with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            with contextlib.suppress(ValueError, TypeError, KeyError):  # cut off, or not ours
+            with contextlib.suppress(ValueError, TypeError, KeyError):  # truncated, or of another format
                 about = json.loads(line)
                 ago = (now - datetime.fromisoformat(about["at"])).total_seconds()
                 if 0 <= ago < WINDOW:

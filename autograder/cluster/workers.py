@@ -1,7 +1,7 @@
-"""Processes that one submission at a time is marked in, and that can be ended alone.
+"""Worker processes that mark one submission at a time and can be stopped one by one.
 
-A pool of the standard library does not tell which process works on what, and loses all of them with one. Here each has
-a line of its own to whoever gives out the work.
+The standard library's pool does not tell which process works on what, and breaks as a whole if one dies. Here each
+process has its own pipe to the watcher.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from .pool import end_with_parent
 from .tasks import Marked, Submission
 from .writer import Writer
 
-POLITENESS = 10  # the `nice` of notebooks that take long
+POLITENESS = 10  # the `nice` value of slow notebooks
 
 
 class Failed(Exception):
-    """What was raised where the work was done; the text is its traceback."""
+    """An exception that was raised in a worker; the text is its traceback."""
 
 
 class Stopped(BaseException):
-    """Work was stopped by whoever gave it. Not an Exception: nothing of what is at work is to take it for its own."""
+    """The watcher stopped the work. Not an Exception, so that no handler in the interrupted code catches it."""
 
 
 class Seat:
-    """A process, what it was given to do, and its answer."""
+    """A worker process and the pipe to it."""
 
     def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
-        """`first` is what it does before it takes work; it then says that it is ready."""
+        """Start the process. It first calls `first(*arguments)`; its first answer means that it is ready."""
         context = multiprocessing.get_context("spawn")
         self.line, theirs = context.Pipe()
         self.process = context.Process(
@@ -63,7 +63,7 @@ class Seat:
         self._polite = False
 
     def give(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Have it done. Raises OSError if the process is gone."""
+        """Send work to the process. Raise OSError if it is gone."""
         if self._polite:
             assert self.process.pid is not None
             for template in _children(self.process.pid):
@@ -72,11 +72,11 @@ class Seat:
         self.line.send((work, arguments))
 
     def answer(self) -> Any:
-        """What came of it, or Failed, or Stopped. Raises EOFError or OSError if the process is gone."""
+        """Return the result of the work, or Failed, or Stopped. Raise EOFError or OSError if the process is gone."""
         return self.line.recv()
 
     def be_polite(self) -> None:
-        """Let the notebook that runs here have what others leave of the cores; the judge goes on as before."""
+        """Lower the priority of the notebook that runs here; the judge keeps its own."""
         assert self.process.pid is not None
         self._polite = True
         for template in _children(self.process.pid):
@@ -88,24 +88,25 @@ class Seat:
                         os.setpriority(os.PRIO_PROCESS, int(thread), nice)
 
     def stop(self) -> None:
-        """Have it give up what it does, and be ready for other work in a moment. There is an answer in any case."""
+        """Interrupt the current work. The process answers in any case, and is soon ready for other work."""
         assert self.process.pid is not None
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.process.pid, signal.SIGUSR1)
 
     def end(self) -> None:
-        """At once. The template process and the notebook end when their lines to it close."""
+        """Kill the process. Its template process and notebook end when their pipes to it close."""
         self.process.kill()
         self.process.join()
         self.line.close()
 
 
 def _weigh(pid: int, nice: int) -> None:
-    """Where Linux shares the cores out among sessions, not processes, `nice` has an effect inside of one only.
+    """Set the `nice` value of a process's session.
 
-    A template process and its notebooks are a session of their own.
+    With autogroup, Linux shares the cores among sessions, and a process's `nice` counts only inside its session. A
+    template process and its notebooks form a session of their own.
     """
-    with contextlib.suppress(OSError):  # there is no such sharing here
+    with contextlib.suppress(OSError):  # no autogroup on this system
         Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
 
@@ -118,7 +119,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _life(line: Connection, scratch: str, first: Callable[..., None], arguments: tuple) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # from the terminal; whoever started this ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the watcher ends this one
     end_with_parent()
     warnings.filterwarnings("ignore", module="nbgrader")
     tempfile.tempdir = scratch
@@ -151,17 +152,17 @@ def _life(line: Connection, scratch: str, first: Callable[..., None], arguments:
 
 
 def _forget_half_a_talk(stopped: Stopped) -> None:
-    """A template process whose answer nobody waited for would give it to the next who asks: there will be a new one."""
+    """Close the template process if the stop came between request and answer: the next caller would get that answer."""
     talking = (frame.f_code is Template.spawn.__code__ for frame, _ in traceback.walk_tb(stopped.__traceback__))
     if Judge._template is not None and any(talking):
         Judge._template.close()
 
 
 def rehearse(place: str, known: dict[str, bytes], caged: bool) -> None:
-    """Mark a submission of each assignment, and write its page, so that the first one that comes finds all in place.
+    """Mark a made-up submission of each assignment and write its page, so that the first real one is marked fast.
 
-    Its answers are mistakes of the catalogue: what these answer is read too. What is written lies in a folder of its
-    own. `known` are the assignments' `gradebook.released()`.
+    The answers are catalogued mistakes, so that their signatures are loaded too. The files go into a temporary folder.
+    `known` holds the assignments' `gradebook.locking.released()`. Raise RuntimeError if an assignment cannot be marked.
     """
     for assignment, released in known.items():
         submission = mistaken(assignment)
@@ -177,7 +178,7 @@ def rehearse(place: str, known: dict[str, bytes], caged: bool) -> None:
 
 
 def mistaken(assignment: str) -> Submission:
-    """A submission with a catalogued mistake in every exercise."""
+    """Return a submission with a catalogued mistake in every exercise."""
     answers = {asked.name: asked.mistakes[0].source for asked in exercises(assignment) if asked.mistakes}
     answers |= {asked.name: f'{asked.name} = "{asked.key}"' for asked in questions(assignment)}
     path = release() / assignment / f"{assignment}.ipynb"
@@ -190,7 +191,7 @@ def mistaken(assignment: str) -> Submission:
 def _write_page(
     place: str, folder: Path, assignment: str, released: bytes, submission: Submission, marked: Marked
 ) -> None:
-    """By the converter that writes the classroom's pages: what it remembers of one page speeds up the next."""
+    """Write the page with the converter that writes the classroom's pages, to fill its caches."""
     (folder / "gradebook.db").write_bytes(zlib.decompress(released))
     app = settings(str(folder))
     app.coursedir.db_url = f"sqlite:///{folder}/gradebook.db"

@@ -1,7 +1,7 @@
-"""The one process that writes into the gradebook.
+"""Writes results into the gradebook; only one process does so.
 
-It runs nbgrader's own `Autograde`, so that marks, comments, late penalties and files are as that would have left them;
-only the marking has already been done elsewhere.
+It runs nbgrader's own `Autograde`, so that marks, comments, late penalties and files are the same as with nbgrader;
+only the marking has already been done in another process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .tasks import Marked, Submission
 
 
 class _Writing(Autograde):
-    """nbgrader's `Autograde` for notebooks that are marked already."""
+    """nbgrader's `Autograde` for notebooks that are already marked."""
 
     marked: Marked
 
@@ -48,12 +48,12 @@ class _Writing(Autograde):
             self._sanitizing = True
 
 
-_Writing.__name__ = Autograde.__name__  # by which its settings are found
+_Writing.__name__ = Autograde.__name__  # traitlets finds the settings of a class by its name
 
 
 @dataclass
 class Place:
-    """Where nbgrader reads somebody's submission: where it lies, or in a clean copy; and what was found there."""
+    """The folder from which nbgrader reads a submission (the original or a clean copy), and what was found in it."""
 
     course: CourseDirectory
     folder: Path
@@ -69,7 +69,7 @@ class Writer:
         self._autograde = _Writing(coursedir=self.course, parent=app, force=True)
         self._autograde.autograde_preprocessors = second_half(self._autograde.autograde_preprocessors)
         self._autograde.assignments = {}
-        make_ready(self._autograde)  # its exporter takes in everybody who handed something in
+        make_ready(self._autograde)  # its exporter reads every submission
         exporter = self._autograde.exporter
         self.unlisted: list[str] = exporter.unlisted
         left_out = set(self.course.student_id_exclude.split(","))
@@ -80,7 +80,7 @@ class Writer:
         }
 
     def look_again(self, student: str) -> Submission:
-        """What somebody has handed in by now."""
+        """Read a student's folder again and return the submission."""
         folder = Path(self.course.root, self.course.submitted_directory, student, self.assignment)
         found = student_folder.look(student, folder)
         self._autograde.coursedir = self.course
@@ -91,12 +91,12 @@ class Writer:
         return Submission.of(found)
 
     def admit(self, student: str) -> None:
-        """Make somebody known to the gradebook who was not there when this was made."""
+        """Add a student to the gradebook who was not there when this writer was created."""
         students.make_ready(self.course.db_url, self.course.course_id, [student])
 
     def enter(self, ledger: Ledger, student: str, key: str, marked: Marked) -> Record:
-        """Write what was marked, and note that it was. The record of it counts once the ledger is given it."""
-        ledger.forget(student)  # from here on, until all is in its place, it counts as not marked
+        """Write marks and history; return the record, which is valid once the caller writes it into the ledger."""
+        ledger.forget(student)  # until all is written, the submission counts as not marked
         written = self.write(student, marked)
         ledger.note(student, marked.seconds, *self.score(student))
         record = Record(key, self.when(student), self.said_by_people(student).get(student, ""))
@@ -104,18 +104,18 @@ class Writer:
         return record
 
     def write(self, student: str, marked: Marked) -> list[Path]:
-        """Put the marks into the gradebook and the notebooks into `autograded/`; the paths of these."""
+        """Write the marks into the gradebook and the notebooks into `autograded/`. Return the notebooks' paths."""
         self._autograde.marked = marked
         place = self.places[student]
         self._autograde.coursedir = place.course
         return convert(self._autograde, place.folder, list(marked.notebooks))
 
     def submission(self, student: str) -> Submission:
-        """What there is to mark."""
+        """Return a student's submission as it was last read."""
         return Submission.of(self.places[student].found)
 
     def when(self, student: str) -> str:
-        """The words of `timestamp.txt`, if there is one that says a time."""
+        """Return the text of the submission's `timestamp.txt`, or "" if there is none that can be read."""
         found = self.places[student].found
         if student_folder.STAMP not in found.taken:
             return ""
@@ -126,7 +126,7 @@ class Writer:
         return ""
 
     def score(self, student: str) -> tuple[float | None, float | None]:
-        """What the gradebook says that was earned, after late penalties, and of how much."""
+        """Return the points earned after late penalties and the maximum; (None, None) if the gradebook has none."""
         with self._gradebook() as gradebook:
             try:
                 found = gradebook.find_submission(self.assignment, student)
@@ -136,7 +136,7 @@ class Writer:
             return found.score - penalty, found.max_score
 
     def said_by_people(self, student: str | None = None) -> dict[str, str]:
-        """For everybody with marks in the gradebook: a digest of the marks and comments that people gave."""
+        """Return a digest of the manual marks and comments, by student with marks in the gradebook."""
         with self._gradebook() as gradebook:
             wanted = [SubmittedAssignment.assignment_id == gradebook.find_assignment(self.assignment).id]
             if student is not None:
