@@ -1,1 +1,1 @@
-"""Trainings, benchmarks, the local hub and the website: run now and then, in no wheel."""
+"""Trainings, benchmarks, the local hub and the website. They are run from a checkout and are in no wheel."""

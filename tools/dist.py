@@ -1,7 +1,7 @@
-"""Build the two wheels, the engine and the course, into dist/: python -m tools.dist
+"""Builds the two wheels, the engine and the course, into dist/: python -m tools.dist
 
-Each is built from a copy that holds what belongs to it and nothing else. The course's copy has the released notebooks
-and the worked solutions inside the package, where `autograder.spec.course` looks for them.
+Each is built from a copy of only the files that belong to it. The course's copy has the released notebooks and the
+worked solutions inside the package, where `autograder.spec.course` looks for them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "conftest
 
 
 def stage_engine(root: Path, place: Path) -> None:
-    """Copy what the engine's wheel is built from."""
+    """Copy the files of the engine's wheel to `place`."""
     shutil.copytree(root / "autograder", place / "autograder", ignore=LEFT_OUT)
     for name in (*LICENCES, "pyproject.toml", "README.md"):
         shutil.copy(root / name, place)
 
 
 def stage_course(root: Path, place: Path) -> None:
-    """Copy what the course's wheel is built from: the package, with its notebooks inside."""
+    """Copy the files of the course's wheel to `place`: the package, with its notebooks inside."""
     shutil.copytree(root / "transformer_exercises", place, ignore=LEFT_OUT, dirs_exist_ok=True)
     for name in ("solutions", "course"):
         shutil.copytree(root / name, place / name, ignore=LEFT_OUT)
@@ -40,7 +40,7 @@ def build(root: Path, goal: Path) -> list[Path]:
     for stage in (stage_engine, stage_course):
         with tempfile.TemporaryDirectory(prefix="dist-") as folder:
             stage(root, Path(folder))
-            # With this environment's setuptools: what is built does not depend on what an index offers today.
+            # Use this environment's setuptools, so that the result does not depend on the package index.
             options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
             subprocess.run([sys.executable, "-m", "pip", "wheel", *options, "-w", str(goal), folder], check=True)
     return sorted(set(goal.glob("*.whl")) - before) or sorted(goal.glob("*.whl"))

@@ -1,11 +1,11 @@
-"""What native readers are asked to check: each kind of sentence once, and each form of each word once.
+"""Writes the sentences that native readers check: each kind of sentence once, and each form of each word once.
 
     python -m tools.native_readers    # writes the tables in docs/native-readers/
 
-The stories are made of patterns and words. So that somebody can vouch for all of them without reading a million
-characters, sentences are taken from the stream of stories as long as they bring a pattern or a form that was not there
-before. Sentences that need the one before them stand after it. The samples are notebook 02's, which no grammar wrote:
-one sentence in fourteen languages, and five in some fifty.
+The stories are made of patterns and words. So that a reader can check all of them without reading a million characters,
+a sentence is taken from the stream of stories if it has a new pattern or a new form of a word. A sentence that needs
+the one before it is shown after it. The samples are notebook 02's, which no grammar wrote: one sentence in fourteen
+languages, and five in some fifty.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from transformer_exercises.stories import LANGUAGES, bangla, derivations
 from transformer_exercises.stories.engine import SLOT, Derivation, Say
 
 SEED = 7
-ENOUGH = 4_000  # stories in a row that bring nothing new: then the rarest has been seen
+ENOUGH = 4_000  # after so many stories without anything new, even the rarest forms have been seen
 TOP = ("number", "language", "english", "to check", "right?", "how I would say it")
 
 
 def shown(
     language: str, languages: Sequence[str] = LANGUAGES, stories: Callable[[int], Iterator[Derivation]] = derivations
 ) -> list[tuple[str, str]]:
-    """(English, `language`) of the sentences to check, in the order of the stories they come from."""
+    """Return (English, `language`) for each sentence to check, in the order of the stories."""
     index = languages.index(language)
     seen: set[Say | str] = set()
     found: list[tuple[str, str]] = []
@@ -55,7 +55,7 @@ def shown(
 
 
 def samples(root: Path = Path()) -> dict[str, str]:
-    """Notebook 02's sentence by its languages, English first."""
+    """Return notebook 02's sentence by language, English first."""
     [path] = root.glob("solutions/02-*/02-*.ipynb")
     cells = ["".join(cell["source"]) for cell in json.loads(path.read_text("utf-8"))["cells"]]
     [written] = [
@@ -65,7 +65,7 @@ def samples(root: Path = Path()) -> dict[str, str]:
 
 
 def many_languages(root: Path = Path()) -> list[tuple[str, str, str]]:
-    """(language, English, `language`) of notebook 02's five sentences, where nobody has checked them yet."""
+    """Return (language, English, translation) for notebook 02's five sentences in languages not checked yet."""
     [path] = root.glob("solutions/02-*/many-languages.json")
     english, *others = json.loads(path.read_text("utf-8"))["languages"]
     return [
@@ -77,13 +77,13 @@ def many_languages(root: Path = Path()) -> list[tuple[str, str, str]]:
 
 
 def sheet(rows: list[tuple[str, str, str]]) -> str:
-    """A table to fill in, its columns parted by tabs, of (language, English, what is to be checked)."""
+    """Return a tab-separated table to fill in, from rows (language, English, sentence to check)."""
     lines = [[str(number), *row, "", ""] for number, row in zip(itertools.count(1), rows)]
     return "".join("\t".join(line) + "\n" for line in [TOP, *lines])
 
 
 def sheets() -> dict[str, str]:
-    """The files by their names."""
+    """Return the content of each file, by its name."""
     told = {language: [(language, *pair) for pair in shown(language)] for language in LANGUAGES[1:]}
     agreeing = shown("bangla", bangla.LANGUAGES, bangla.derivations)
     told["bangla-agreement"] = [("bangla", *pair) for pair in agreeing]
@@ -94,13 +94,13 @@ def sheets() -> dict[str, str]:
 
 
 def filled_in(path: Path) -> list[str]:
-    """The numbers of the rows in which a reader has written something, or that are no rows of ours."""
+    """Return the numbers of rows that a reader has filled in, or that have another number of columns."""
     rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()[1:]] if path.is_file() else []
     return [row[0] for row in rows if len(row) != len(TOP) or any(cell.strip() for cell in row[-2:])]
 
 
 def write(goal: Path = Path("docs/native-readers")) -> list[Path]:
-    """Write the tables; return their paths. Raises Written if a reader has written in one of them."""
+    """Write the tables; return their paths. Raise Written if a reader has written in one of them."""
     tables = {goal / name: text for name, text in sheets().items()}
     for path in tables:
         if rows := filled_in(path):

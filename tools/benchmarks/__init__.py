@@ -1,1 +1,1 @@
-"""Benchmarks: two things measured in one run."""
+"""Benchmarks. Each measures the things it compares in the same run."""

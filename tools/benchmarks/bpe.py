@@ -1,9 +1,9 @@
-"""What learning merges costs: the simple algorithm, the course's indexed one, the tokenizers library, in one run.
+"""Compares the time to learn BPE merges: the simple algorithm, the course's indexed one, and the tokenizers library.
 
     python tools/benchmarks/bpe.py [corpus.txt] [characters] [repeats]
 
-Each learns 256 merges from a text, counting the words included. The simple algorithm, which counts all pairs anew for
-each merge, gets a tenth of the text. Goal: the indexed one takes at most ten times as long as the library.
+Each learns 256 merges from a text; counting the words is included. The simple algorithm, which counts all pairs again
+for each merge, gets a tenth of the text. Goal: the indexed one takes at most ten times as long as the library.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from autograder.spec.course import reference  # noqa: E402
 count_pairs, merge_pair, train_bpe = map(reference, ("count_pairs", "merge_pair", "train_bpe"))
 
 MERGES = 256
-LIMIT = 10.0  # times the library's time
+LIMIT = 10.0  # multiple of the library's time
 
 
 def simple(words: dict, num_merges: int) -> list:
-    """What most students write first: count everything, merge everywhere, begin again."""
+    """Return the merges by the algorithm that most students write first: count all pairs, merge, count all again."""
     merges = []
     for _ in range(num_merges):
         counts = count_pairs(words)
@@ -74,9 +74,9 @@ def main(corpus: str = "", characters: int = 500_000, repeats: int = 5) -> None:
         "library": (text, lambda: of_the_library(text), repeats),
     }
     assert train_bpe(words_of(short), 20) == simple(words_of(short), 20)
-    of_the_library(short)  # first uses of libraries are not what is measured
+    of_the_library(short)  # warm-up: the first use of a library is slow
     times: dict[str, list[float]] = {name: [] for name in rows}
-    for turn in range(repeats):  # in turns, so that a busy moment hits all alike
+    for turn in range(repeats):  # in turns, so that other load affects all alike
         for name, (_, run, count) in rows.items():
             if turn < count:
                 times[name].append(seconds(run))

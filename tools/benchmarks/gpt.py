@@ -1,14 +1,14 @@
-"""What training and writing with notebook 09's GPT cost, beside the usual ways, in one run.
+"""Compares training and generation with notebook 09's GPT to the usual implementations, in one run.
 
     python tools/benchmarks/gpt.py [corpus.txt] [steps]
 
 1. Time per step of the reference solution and of a plain loop of the same configuration, in the manner of nanoGPT's
    small CPU setting (4 layers, 4 heads, 128 wide, windows of 64 characters, batches of 12, no dropout), in turns.
-2. The notebook's last section, "the same loss sooner", on the same text: steps to the plain loop's validation loss, and
-   what a step costs.
+2. The notebook's last section, "the same loss sooner", on the same text: the steps to the plain loop's validation loss,
+   and the time per step.
 3. Tokens per second of the notebook's generation with a KV cache and of Hugging Face's generate, on the same weights.
 
-The corpus should be tiny Shakespeare (any long text will do); without one, the course's stories. Default: 2,000 steps.
+The corpus should be tiny Shakespeare (any long text will do). Default: the course's stories and 2,000 steps.
 Goals: no more time per step than the plain loop; its final loss in at most half its time; 0.8 of the tokens per second.
 """
 
@@ -42,7 +42,7 @@ from autograder.spec.course import given, reference  # noqa: E402
 
 GPT, get_batch, train_step = map(reference, ("GPT", "get_batch", "train_step"))
 GPTConfig = given("GPTConfig", "09-gpt")
-ReadingGPT = given("GPT", "10-hugging-face-gpt2")  # notebook 10's: it takes a GPT2Config
+ReadingGPT = given("GPT", "10-hugging-face-gpt2")  # notebook 10's, because it takes a GPT2Config
 
 NOTEBOOK = ROOT / "solutions" / "09-gpt" / "09-gpt.ipynb"
 CELLS = (
@@ -55,10 +55,10 @@ console = Console(width=None if sys.stdout.isatty() else 120)
 
 
 def of_the_notebook(corpus: Path | None, steps: int) -> dict[str, Any]:
-    """What the notebook's own cells define, run with the reference solutions in a folder that holds the corpus."""
+    """Run the notebook's own cells with the reference solutions, beside the corpus. Return the names they define."""
     sources = {cell.id: cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells if cell.cell_type == "code"}
     namespace: dict[str, Any] = {name: reference(name) for name in ("learning_rate", "cached_attention")}
-    namespace |= {"Model": GPT, "gpt": None, "ready": lambda name, works: True}  # the references are
+    namespace |= {"Model": GPT, "gpt": None, "ready": lambda name, works: True}  # the references always are ready
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         for file in NOTEBOOK.parent.glob("stories*"):
             os.symlink(file, file.name)
@@ -78,20 +78,20 @@ def table(title: str, *columns: str) -> Table:
 
 
 def in_turns(runs: dict[str, Callable[[], object]], turns: int, each: int) -> dict[str, float]:
-    """Median milliseconds of one call; they take turns, so that a busy moment hits all alike."""
+    """Return the median milliseconds of one call. The calls take turns, so that other load affects all alike."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(turns + 1):
         for name, run in runs.items():
             started = time.perf_counter()
             for _ in range(each):
                 run()
-            if turn:  # the first is for warming up
+            if turn:  # the first is a warm-up
                 times[name].append(1000 * (time.perf_counter() - started) / each)
     return {name: statistics.median(measured) for name, measured in times.items()}
 
 
 def steps_compared(notebook: dict[str, Any], turns: int = 20) -> float:
-    """Print what a training step costs; return the reference's time over the plain loop's."""
+    """Print the time of a training step. Return the reference's time divided by the plain loop's."""
     data, V = notebook["race_train"], len(notebook["alphabet"])
     generator = torch.Generator().manual_seed(0)
 
@@ -125,7 +125,7 @@ def steps_compared(notebook: dict[str, Any], turns: int = 20) -> float:
 
 
 def race_compared(notebook: dict[str, Any], corpus: str) -> float:
-    """Print the notebook's race; return how many times faster its last runner reaches the first one's loss."""
+    """Print the notebook's race. Return how many times faster its last runner reaches the first's loss; 0 if never."""
     sources = {cell.id: cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells}
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(sources["run-race"], "<run-race>", "exec"), notebook)
@@ -144,9 +144,9 @@ def race_compared(notebook: dict[str, Any], corpus: str) -> float:
 
 
 def generation_compared(notebook: dict[str, Any], new: int = 200, turns: int = 7) -> float:
-    """Print tokens per second of the two ways to write; return the notebook's over Hugging Face's."""
+    """Print the tokens per second of each way to generate. Return the notebook's divided by Hugging Face's."""
     config = GPT2Config(vocab_size=1000, n_positions=256, bos_token_id=0, eos_token_id=0, **SIZES)
-    config.block_size = config.n_positions  # as notebook 09 calls it
+    config.block_size = config.n_positions  # notebook 09's name for it
     theirs, ours = GPT2LMHeadModel(config).eval(), ReadingGPT(config).eval()
     reference("load_gpt2_weights")(ours, theirs)
     shown = table(

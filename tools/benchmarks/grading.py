@@ -1,10 +1,11 @@
-"""A class marked with feedback: stock nbgrader, one submission after another, beside `autograder grade`.
+"""Compares marking a class with feedback by stock nbgrader, one submission after another, and by `autograder grade`.
 
     python tools/benchmarks/grading.py [--notebook 05-attention] [--students 40] [--stock 40] [--workers 1 2]
 
-The class is made from the sample class, no two submissions alike. `--stock N` hands the first N to stock nbgrader (0:
-none), since it takes minutes; its rate is that of these. Wall-clock seconds and CPU seconds of all processes, start-up
-included and, in the last column, not; memory is the most that all processes together held (proportional set size).
+The class is made from the sample class, with no two submissions alike. Stock nbgrader takes minutes, so `--stock N`
+gives it only the first N (0: none); its rate is for these. The table shows wall-clock seconds, CPU seconds of all
+processes, start-up included, and the memory of all processes together (proportional set size): the peak, and the value
+halfway through the run.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from autograder.sample_class import sample_class, submitted_notebook
 
 @dataclass
 class Measured:
-    """One run over a class."""
+    """The measurements of one run over a class."""
 
     seconds: float
     cpu: float

@@ -1,10 +1,10 @@
-"""What a right submission costs through `nbgrader autograde`: ours beside stock nbgrader, on the same submissions.
+"""Compares the cost of marking a right submission by `nbgrader autograde`, with this course's configuration and stock.
 
     python tools/benchmarks/marking.py [notebook] [submissions]
 
-CPU seconds of all processes, children included, beyond start-up: the command is run for one submission and for several,
-and the difference is divided by the number of the others. On Linux all processes are counted by a control group, where
-one can be made (as root); otherwise by what the command and the children it waited for report.
+The cost is the CPU seconds of all processes without start-up: the command is run for one submission and for several,
+and the difference is divided by the number of additional ones. On Linux as root, a control group counts all processes;
+otherwise the command and the children that it waited for are counted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GROUPS = Path("/sys/fs/cgroup/cpuacct")
 
 @contextlib.contextmanager
 def counted() -> Iterator[list[float]]:
-    """The CPU seconds of everything that is started inside; the list holds them afterwards."""
+    """Measure the CPU seconds of all processes started in the block. The yielded list holds them afterwards."""
     result: list[float] = []
     group = GROUPS / f"bench-{os.getpid()}"
     try:
@@ -67,7 +67,7 @@ def counted() -> Iterator[list[float]]:
 
 
 def course(folder: Path, notebook: str, stock: bool) -> None:
-    """A copy of the course in which nbgrader is configured as here, or hardly at all."""
+    """Copy the course to `folder`, with this course's nbgrader configuration or a minimal one, and release it."""
     shutil.copytree(ROOT / "solutions" / notebook, folder / "solutions" / notebook)
     if stock:
         (folder / "nbgrader_config.py").write_text(STOCK)
@@ -89,7 +89,7 @@ def nbgrader(folder: Path, *command: str) -> None:
 
 
 def cost(folder: Path, notebook: str, students: list[str]) -> float:
-    """CPU seconds of marking these right submissions."""
+    """Return the CPU seconds of marking a right submission of each student."""
     answers = {e.name: e.source for e in exercises(notebook)}
     answers |= {q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)}
     shutil.rmtree(folder / "submitted", ignore_errors=True)

@@ -1,11 +1,11 @@
-"""What naming a wrong answer costs above the checks: trying the catalogue, as it was, and looking it up, side by side.
+"""Compares two ways to name a wrong answer: running the catalogue's versions, and looking up their recorded answers.
 
     python tools/benchmarks/naming.py [--all] [exercise …]
 
-CPU milliseconds for the first catalogued mistake of each exercise. `tried`: every version of the catalogue is asked the
-heaviest check that failed (up to 24 of them are, and the rest reckoned). `cold`: the first diagnosis of a process that
-has just started; each is made in a fork that has looked nothing up. `warm`: the next one. With --all every mistake is
-diagnosed cold (half an hour: each is asked all checks first), and the slowest ones are listed.
+The table shows CPU milliseconds, without the checks, for the first catalogued mistake of each exercise. `tried`: every
+version of the catalogue runs the heaviest check that failed (about 24 are measured, the rest extrapolated). `cold`: the
+first diagnosis of a new process, in a fork that has looked nothing up. `warm`: the next one. With --all every mistake
+is diagnosed cold, and the slowest ones are listed; this takes half an hour, since each runs all checks first.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 
 def asked(declared: Exercise, source: str) -> tuple[list[Line], dict[str, list]]:
-    """The rubric's lines and the record for an answer, without a diagnosis."""
+    """Return the rubric's lines and the record for an answer, without a diagnosis."""
     someone, lines = answering(declared, source), []
     for check in declared.checks:
         found = signatures.answer_to(declared, check, someone)
@@ -55,7 +55,7 @@ def asked(declared: Exercise, source: str) -> tuple[list[Line], dict[str, list]]
 
 
 def measured(declared: Exercise) -> dict[str, float]:
-    """In a fork: nothing that is looked up or parsed here is there for the next exercise."""
+    """Return the times for an exercise. Call it in a fork, so that its caches do not help the next exercise."""
     source = declared.mistakes[0].source
     lines, record = asked(declared, source)
     [heaviest, *_] = sorted((line for line in lines if not line.passed), key=lambda line: -line.weight)
@@ -72,7 +72,7 @@ def measured(declared: Exercise) -> dict[str, float]:
 
 
 def cold_for(declared: Exercise, mistake: int) -> float:
-    """In a fork: the first diagnosis of one catalogued mistake."""
+    """Return the time of the first diagnosis of one catalogued mistake. Call it in a fork."""
     lines, record = asked(declared, declared.mistakes[mistake].source)
     _forget(declared)
     return milliseconds(lambda: diagnose(declared, lines, record))
@@ -97,7 +97,7 @@ def in_a_fork(work: Callable[[], Any]) -> Any:
 
 
 def every_mistake(chosen: list[Exercise]) -> None:
-    """Diagnose every mistake, each in a process that has looked nothing up, and say what it cost."""
+    """Diagnose every mistake, each in a process that has looked nothing up, and print the times."""
     pairs = [(one, number) for one in chosen for number in range(len(one.mistakes))]
     costs = [in_a_fork(partial(cold_for, *pair)) for pair in tqdm(pairs, desc="mistakes", disable=None, leave=False)]
     ordered = sorted(costs)

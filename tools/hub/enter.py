@@ -2,9 +2,9 @@
 
     enter.py USER FOLDER --hide DIR … --keep DIR … -- COMMAND …
 
-`make hub` starts servers and the marking by it, as root. The checkout holds the solutions, and the Python environment
-may lie in it, or in a home that nobody else may enter. So each command gets a mount namespace of its own, in which the
-hidden folders are empty but for those that are kept. Then it is the user's, without a way back. Needs Linux and root.
+`make hub` starts servers and the marking with it, as root. The checkout holds the solutions, and the Python environment
+may be inside it, or in a home that nobody else may enter. So each command gets its own mount namespace, in which the
+hidden folders are empty except for the kept ones. Then it drops its rights for good. Needs Linux and root.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def within(path: str, folder: str) -> bool:
 
 
 def look_apart(hide: list[str], keep: list[str]) -> None:
-    """From now on the hidden folders are empty, for this process and its children, but for what is kept in them."""
+    """Empty the hidden folders, except for the kept ones, for this process and its children. Raise OSError."""
     check(libc.unshare(CLONE_NEWNS), "unshare")
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     outermost = [one for one in hide if not any(other != one and within(one, other) for other in hide)]
     needed = [one for one in keep if any(within(one, folder) for folder in outermost)]
-    handles = [os.open(one, os.O_PATH | os.O_DIRECTORY) for one in needed]  # their paths are about to go
+    handles = [os.open(one, os.O_PATH | os.O_DIRECTORY) for one in needed]  # their paths disappear below
     for folder in outermost:
         mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k,mode=0755")
     for one, handle in sorted(zip(needed, handles, strict=True)):
@@ -55,7 +55,7 @@ def look_apart(hide: list[str], keep: list[str]) -> None:
 
 
 def become(name: str, folder: str) -> None:
-    """Its user and groups, its files private unless it says otherwise, and no program that would give back rights."""
+    """Switch to the user and its groups, with a private umask, and forbid programs that regain rights."""
     account = pwd.getpwnam(name)
     os.initgroups(name, account.pw_gid)
     os.setresgid(*[account.pw_gid] * 3)

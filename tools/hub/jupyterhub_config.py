@@ -1,6 +1,6 @@
-"""JupyterHub's configuration for the local classroom of `make hub`; `classroom.py` starts it and says where all is.
+"""JupyterHub's configuration for `make hub`. `classroom.py` starts it and passes paths, ports and passwords.
 
-What of it a real hub needs, and what it does otherwise, says docs/hub.md.
+docs/hub.md says which parts a real hub needs, and what it does differently.
 """
 
 import json
@@ -14,12 +14,12 @@ from jupyterhub.spawner import LocalProcessSpawner
 
 c = get_config()  # noqa: F821
 
-SAID = json.loads(os.environ.pop("COURSE_HUB"))  # the environment of a hub is root's alone
+SAID = json.loads(os.environ.pop("COURSE_HUB"))  # only root can read the hub's environment
 HUB, PASSWORDS, PLACES = Path(SAID["hub"]), SAID["passwords"], SAID["places"]
 
 
 class OwnPassword(Authenticator):
-    """A name and the password that was drawn for it. JupyterHub's own authenticators for trying have one for all."""
+    """Checks each user's own random password. JupyterHub's authenticators for trying out have one for all users."""
 
     async def authenticate(self, handler, data):
         wanted = PASSWORDS.get(data["username"])
@@ -29,7 +29,7 @@ class OwnPassword(Authenticator):
 
 
 class Apart(LocalProcessSpawner):
-    """A server as its user, in a view of the file system without the checkout: `enter.py` does both."""
+    """Starts a server as its user, in a view of the file system without the checkout, through `enter.py`."""
 
     def make_preexec_fn(self, name):
         return None
@@ -48,7 +48,7 @@ c.JupyterHub.spawner_class = Apart
 c.Apart.start_timeout = c.Apart.http_timeout = 180
 c.Apart.interrupt_timeout, c.Apart.term_timeout = 10, 5
 
-# Nothing listens beyond this machine.
+# Listen on this machine only.
 c.JupyterHub.bind_url = f"http://127.0.0.1:{SAID['ports'][0]}"
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{SAID['ports'][1]}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{SAID['ports'][2]}"

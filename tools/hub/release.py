@@ -1,4 +1,4 @@
-"""Releases assignments into nbgrader's exchange. Run as the teacher, in the course's folder: release.py NAME …"""
+"""Releases assignments into nbgrader's exchange. It is run as the teacher, in the course's folder: release.py NAME …"""
 
 import stat
 import sys
@@ -18,13 +18,13 @@ with Gradebook(course.db_url, course.course_id) as book:
 know(app, [name for name in sys.argv[1:] if name not in known])
 for name in sys.argv[1:]:
     course.assignment_id = name
-    try:  # by force: what was released by an earlier start is brought up to date
+    try:  # by force, to update what an earlier start released
         api.exchange.ReleaseAssignment(
             coursedir=course, authenticator=app.authenticator, parent=api, force=True
         ).start()
     except ExchangeError as error:
         sys.exit(f"{name} could not be released: {error}")
 
-# nbgrader lets everybody write where submissions go, and so remove one whose name they know: now its owner alone.
+# nbgrader's inbound folder lets everybody delete a submission whose name they know; this lets only its owner.
 inbound = Path(api.exchange.ReleaseAssignment(coursedir=course, parent=api).root, course.course_id, "inbound")
 inbound.chmod(stat.S_IMODE(inbound.stat().st_mode) | stat.S_ISVTX)

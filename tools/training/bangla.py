@@ -1,13 +1,14 @@
-"""A published small GPT for Bangla, trained as far as a processor goes: what notebook 09's section 13 shows.
+"""Trains a published small GPT for Bangla for as long as a CPU allows, for section 13 of notebook 09.
 
-    python -m tools.training.bangla                          trains both models, measures them, keeps the results
-    python -m tools.training.bangla --minutes 5 --control 2  shorter; the same command goes on after a kill
-    python -m tools.training.bangla --measure                measures again what is kept in --folder
+    python -m tools.training.bangla                          train both models, measure them, save the results
+    python -m tools.training.bangla --minutes 5 --control 2  shorter; the same command resumes after a kill
+    python -m tools.training.bangla --measure                measure the models in --folder again
 
-The configuration (vocabulary 32,100, context 128, 8 layers, 8 heads, width 512, dropout 0.2) reads the sentences of
-`corpus.bangla`, and so does the size `laptop`, for a quarter of the time: was the large table worth it on two cores?
-What is kept: costs, curves, what both models wrote and which share of it the grammar could have written, one sentence
-down to its bytes, and what the models expect at its verb beside what is exactly right.
+The configuration (vocabulary 32,100, context 128, 8 layers, 8 heads, width 512, dropout 0.2) is trained on the
+sentences of `transformer_exercises.stories.bangla`. The size `laptop` is trained on them too, for a quarter of the
+time, to see if the large table is worth its cost on two cores. The results are costs, curves, the stories that both
+models wrote and the share of them that the grammar can produce, one sentence down to its bytes, and the models'
+probabilities at its verb beside the exact ones.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from .texts import stories
 KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "bangla.json"
 NAMES = ("bangla", "laptop")  # sizes; the second is the control
 SEED = 9
-PRECISION = "bfloat16"  # under autocast: processors that compute in it do so several times as fast
+PRECISION = "bfloat16"  # under autocast: several times as fast on CPUs that support it
 CHARACTERS = 10_000_000  # more than either model reads
-WRITTEN = 200  # stories of each model that are checked against the grammar
+WRITTEN = 200  # stories per model that are checked against the grammar
 PROMPTS = ("", "এখন মা", "গতকাল রাফি", "আগামীকাল শিক্ষক", "এইমাত্র মেয়েটি", "অতিথিরা")
 FORMS = ("পড়ছে", "পড়ছেন", "পড়েছে", "পড়েছেন")
 SENTENCE = "এখন মিতু বাগানে একটি বই পড়ছে।"
-# Where the verb of SENTENCE stands: only the subject changes, or only the adverb, or who was spoken of before
+# Texts before the verb of SENTENCE: only the subject changes, or only the adverb, or the people mentioned before
 PLACES = (
     "এখন মিতু বাগানে একটি বই",
     "এখন মা বাগানে একটি বই",
@@ -60,11 +61,11 @@ PLACES = (
 app = typer.Typer(add_completion=False)
 
 
-# --- what the models cost -------------------------------------------------------------------------------------------
+# --- costs ----------------------------------------------------------------------------------------------------------
 
 
 def parts(size: Size, different: int) -> dict[str, int]:
-    """Parameters, by where they are; `different` tokens occur in the text."""
+    """Return the number of parameters in each part. `different` tokens occur in the text."""
     rows, C = size.rows_of_table(different), size.width
     found = {
         "tokens that occur": different * C,
@@ -78,7 +79,7 @@ def parts(size: Size, different: int) -> dict[str, int]:
 
 
 def flops(size: Size, different: int) -> dict[str, int]:
-    """Of training, for each token, by where they are spent: 6 for each weight that multiplies, and the scores."""
+    """Return the FLOP of training per token in each part: 6 for each weight that multiplies, and the scores."""
     found = {name: 6 * count for name, count in parts(size, different).items() if name != "positions"}
     found["scores"] = 12 * size.layers * size.width * size.context
     assert sum(found.values()) == size.flops_per_token(size.rows_of_table(different))
@@ -89,7 +90,7 @@ def flops(size: Size, different: int) -> dict[str, int]:
 
 
 def train(name: str, minutes: float, folder: Path) -> None:
-    """One run of `make grow`, and what is to be remembered of it in its folder. Goes on where it was stopped."""
+    """Train a size as `make grow` does, or resume, and write its facts.json into the folder."""
     size = size_named(name).but(stories="bangla")
     material = stories(folder, size.vocabulary, size.context, CHARACTERS, "bangla")
     recipe = Recipe(size=size, minutes=minutes, steps=0, seed=SEED, device="cpu", precision=PRECISION, compiled=False)
@@ -136,11 +137,11 @@ def remembered(run: Run) -> dict[str, Any]:
     }
 
 
-# --- what they have learnt ------------------------------------------------------------------------------------------
+# --- measurements ---------------------------------------------------------------------------------------------------
 
 
 class Grown:
-    """A model that was kept, with its tokenizer."""
+    """A saved model with its tokenizer."""
 
     def __init__(self, folder: Path):
         self.model: Any = GPT2LMHeadModel.from_pretrained(folder).eval()
@@ -148,12 +149,12 @@ class Grown:
         self.end = int(self.tokenizer.eos_token_id)
 
     def ids(self, text: str) -> list[int]:
-        """Of the beginning of a story, with the token before it."""
+        """Return the ids of a story's beginning, with the end token before it."""
         return [self.end, *self.tokenizer.backend_tokenizer.encode(text).ids]
 
     @torch.no_grad()
     def written(self, prompt: str, stories: int) -> list[str]:
-        """So many stories that begin with the prompt, each drawn from all that the model expects."""
+        """Sample `stories` stories that begin with the prompt, from the model's full distribution."""
         given = torch.tensor([self.ids(prompt)]).expand(stories, -1)
         torch.manual_seed(SEED)
         made = self.model.generate(
@@ -172,22 +173,22 @@ class Grown:
 
     @torch.no_grad()
     def next_words(self, prefix: str) -> torch.Tensor:
-        """p(token | prefix) [rows of the table]."""
+        """Return p(token | prefix) [rows of the table]."""
         return self.model(torch.tensor([self.ids(prefix)])).logits[0, -1].float().softmax(-1)
 
     def token(self, word: str) -> int:
-        """Of a word with the blank before it."""
+        """Return the id of a word with the blank before it. Raise ValueError if that is not one token."""
         [one] = self.tokenizer.backend_tokenizer.encode(f" {word}").ids
         return one
 
 
 def possible(text: str) -> bool:
-    """Whether the grammar could have written this story."""
+    """Return True if the grammar can produce this story."""
     return bangla.true_nll(text + "\n") < math.inf
 
 
 def at_the_verb(models: dict[str, Grown]) -> list[dict[str, Any]]:
-    """What each model expects in each of PLACES, and what is exactly right."""
+    """Return the probabilities of FORMS at each of PLACES: the exact ones, and each model's."""
     found = []
     for prefix in PLACES:
         right = bangla.continuations(f"{prefix} ", [f"{form}।" for form in FORMS])
@@ -200,7 +201,10 @@ def at_the_verb(models: dict[str, Grown]) -> list[dict[str, Any]]:
 
 
 def agreement(one: Grown) -> dict[str, float]:
-    """Over all subjects and both adverbs: is the right form the likeliest of the four, and what share does it get?"""
+    """Count, over all subjects and both adverbs, how often the right form is the likeliest of the four.
+
+    Return the number of pairs, that count, and the right form's mean share of the four forms' probability.
+    """
     right, share, pairs = 0, 0.0, 0
     for who in bangla.WHO:
         for adverb, tense in (("এখন", 0), ("এইমাত্র", 2)):
@@ -214,7 +218,7 @@ def agreement(one: Grown) -> dict[str, float]:
 
 
 def dissected(one: Grown) -> dict[str, Any]:
-    """SENTENCE: its meaning word by word, its tokens, and how merges made one token of its verb's bytes."""
+    """Return SENTENCE's gloss, its tokens, and the merges that make one token of its verb's bytes."""
     verb = SENTENCE.split()[-1].strip("।")
     encoded = one.tokenizer.backend_tokenizer.encode(SENTENCE)
     marks = [unicodedata.normalize("NFC", sign) for sign in verb]
@@ -238,7 +242,7 @@ def dissected(one: Grown) -> dict[str, Any]:
 
 
 def merged(tokenizer: PreTrainedTokenizerFast, word: str) -> list[list[str]]:
-    """The pieces of a word, as bytes in hexadecimal: before the first merge, and after each."""
+    """Return the pieces of a word as hexadecimal bytes, before the first merge and after each one."""
     [(letters, _)] = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(word)
     back = dict(zip(letters, word.encode(), strict=True))
     rank = {
@@ -259,12 +263,12 @@ def merged(tokenizer: PreTrainedTokenizerFast, word: str) -> list[list[str]]:
 
 
 def told(text: str) -> dict[str, Any]:
-    """A story that a model wrote: can the grammar write it, and what does it mean word by word?"""
+    """Return a model's story with its gloss and True or False for "the grammar can produce it"."""
     return {"text": text, "possible": possible(text), "gloss": bangla.gloss(text)}
 
 
 def measured(folders: dict[str, Path]) -> dict[str, Any]:
-    """All that the notebook shows."""
+    """Return all results that the notebook shows. Raise ValueError if the models were trained on different texts."""
     facts = {name: json.loads((folder / "facts.json").read_text("utf-8")) for name, folder in folders.items()}
     models = {name: Grown(folder) for name, folder in folders.items()}
     text = [one.pop("text") for one in facts.values()]
@@ -294,9 +298,9 @@ def main(
     out: Annotated[Path, typer.Option(help="Where the results are kept.")] = KEPT,
     measure: Annotated[bool, typer.Option("--measure", help="Train nothing; measure what is in the folder.")] = False,
 ) -> None:
-    """Train what is not trained yet, measure both models, and keep the results."""
+    """Train the models that are not trained yet, measure both, and save the results."""
     logging.disable_progress_bar()
-    torch.set_num_threads(1)  # so that the cost is that of one core
+    torch.set_num_threads(1)  # so that times are those of one core
     folders = {name: folder / name for name in NAMES}
     for name, long in zip(NAMES, (minutes, control), strict=True):
         if not measure and not (folders[name] / "facts.json").is_file():

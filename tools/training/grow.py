@@ -1,16 +1,16 @@
-"""A GPT grown on any text, for as long as you like, on whatever machine there is.
+"""Train a GPT on any text, for as long as you like, on any machine.
 
     python -m tools.training.grow                            the course's stories, with their exact floor
-    python -m tools.training.grow diary.txt --minutes 60     a text of your own
+    python -m tools.training.grow diary.txt --minutes 60     your own text
     python -m tools.training.grow --size bangla              a published size, on the course's Bangla sentences
     python -m tools.training.grow --list                     the sizes: parameters, arithmetic, memory
     python -m tools.training.grow big.txt --size gpt2        GPT-2's 124 million, for one large GPU
 
-The folder --out keeps a model as transformers reads it (so notebook 10 can look inside it), its curve and samples of
-what it wrote on the way. A run that was killed goes on from there when the same command is given again.
+The folder --out gets a model that transformers can read (so notebook 10 can open it), its loss curve and samples
+written during training. After a kill, the same command resumes the run.
 
-The model is transformers' GPT-2, in whose format the result is kept. Its schedule and its parameter groups are the
-answers to notebook 09's exercises. A CUDA GPU is used if there is one, or Apple's (MPS).
+The model is transformers' GPT-2. Its schedule and its parameter groups are the answers to notebook 09's exercises. A
+CUDA GPU is used if there is one, or Apple's (MPS).
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from .sizes import SIZES, Size, size_named
 from .stories_gpt2 import IGNORED
 from .texts import CORPORA, TOKENS, BadText, Material, own_text, stories
 
-WARMUP = 0.05  # of the run
-EVERY = 60.0  # seconds between two times that the state is kept, at most
-LOOKS = 20
+WARMUP = 0.05  # share of the run
+EVERY = 60.0  # seconds after which the state is saved again
+LOOKS = 20  # measurements in a run
 SAMPLE = 60  # tokens
 PRECISIONS = ("float32", "bfloat16", "float16")
 
@@ -58,7 +58,7 @@ console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 class Unusable(RuntimeError):
-    """The run cannot begin or go on; the message says why and what to do."""
+    """The run cannot start or continue. The message says why and what to do."""
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ class Unusable(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How to train."""
+    """The settings of a training run."""
 
     size: Size
     minutes: float
@@ -82,29 +82,29 @@ class Recipe:
         return torch.autocast(self.device, getattr(torch, self.precision))
 
     def name(self, material: Material) -> str:
-        """Of this run: the same for the same text and settings, on whatever device."""
+        """Return a hash that identifies the run: the same for the same text and settings, on any device."""
         settings = (self.size, self.minutes, self.steps, self.seed, self.precision)
         return hashlib.sha256(repr((settings, material.name, len(material.tokenizer))).encode()).hexdigest()
 
 
 def new_model(size: Size, material: Material, seed: int) -> GPT2LMHeadModel:
-    """An untrained GPT-2 of this size."""
+    """Return an untrained GPT-2 of this size."""
     torch.manual_seed(seed)
     end = material.tokenizer.eos_token_id
     model = GPT2LMHeadModel(size.config(size.rows_of_table(len(material.tokenizer)), end))
-    # Padding is named here and not in the configuration, where it makes calls warn that they have no attention mask
+    # Set the padding token here: in the configuration it makes calls warn about a missing attention mask
     model.generation_config = GenerationConfig(bos_token_id=end, eos_token_id=end, pad_token_id=end)
     return model
 
 
 def loss_of(model: Callable, inputs: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
-    """Cross-entropy in nats, computed in float32."""
+    """Return the cross-entropy in nats, computed in float32."""
     logits = model(inputs, use_cache=False).logits  # (B, T, V)
     return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED, reduction=reduction)
 
 
 class Trainer:
-    """A model, its optimiser and one step of training."""
+    """A model with its optimizer, trained step by step."""
 
     def __init__(self, model: GPT2LMHeadModel, recipe: Recipe):
         self.model, self.recipe = model, recipe
@@ -116,19 +116,19 @@ class Trainer:
             betas=(0.9, 0.95),
             fused=True if recipe.device in ("cpu", "cuda") else None,
         )
-        # float16 has no room for small gradients: the loss is scaled up, and they are scaled down again
+        # Small gradients underflow in float16: the loss is scaled up, and the gradients are scaled down again
         self.scaler = torch.amp.GradScaler(recipe.device, enabled=recipe.precision == "float16")
         self.taken = 0
 
     def gradients(self, material: Material) -> Tensor:
-        """Add up the gradients of all parts of the batch of this step; returns its mean loss, in nats per token."""
+        """Accumulate the gradients of all parts of this step's batch; return its mean loss in nats per token."""
         size, recipe = self.recipe.size, self.recipe
         total = torch.zeros((), device=recipe.device)
         for part in range(size.accumulate):
             number = self.taken * size.accumulate + part
             windows = material.windows(size.rows, size.context, recipe.seed, number)
             inputs, targets = (one.to(recipe.device) for one in windows)
-            torch.manual_seed(recipe.seed + number)  # of dropout: nothing that happened between two steps counts
+            torch.manual_seed(recipe.seed + number)  # dropout depends on the step alone, so a resumed run is the same
             with recipe.autocast():
                 loss = loss_of(self.called, inputs, targets) / size.accumulate
             self.scaler.scale(loss).backward()
@@ -136,7 +136,10 @@ class Trainer:
         return total
 
     def step(self, material: Material, share: float) -> float:
-        """One update, at the rate of this share of the run. Returns the loss in nats per token."""
+        """Make one update at the learning rate for this `share` of the run; return the loss in nats per token.
+
+        Raise Unusable if the loss is not finite.
+        """
         rate = self.learning_rate(share, 1.0, WARMUP, self.recipe.size.peak, 0.0)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -154,7 +157,7 @@ class Trainer:
         return loss
 
     def warm_up(self, material: Material) -> None:
-        """What compiles at the first call is compiled before the clock runs."""
+        """Compile the model before the time of the training is measured."""
         self.gradients(material)
         self.optimizer.zero_grad()
         wait_for(self.recipe.device)
@@ -162,7 +165,7 @@ class Trainer:
 
 @torch.no_grad()
 def validation_loss(trainer: Trainer, material: Material) -> float:
-    """Nats per token over all that was held back."""
+    """Return the mean loss on the held-back text, in nats per token."""
     recipe, model = trainer.recipe, trainer.model
     model.eval()
     total = 0.0
@@ -176,8 +179,8 @@ def validation_loss(trainer: Trainer, material: Material) -> float:
 
 @torch.no_grad()
 def written(trainer: Trainer, material: Material) -> str:
-    """How the model goes on from the prompt, which a bar ends."""
-    model: Any = trainer.model  # its methods are wrapped in ways that types do not follow
+    """Return a sample: a new story, or the prompt, a bar and the continuation."""
+    model: Any = trainer.model  # types cannot follow how its methods are wrapped
     recipe = trainer.recipe
     prompt = torch.tensor([material.prompt], device=recipe.device)  # (1, T)
     torch.manual_seed(recipe.seed)
@@ -197,23 +200,23 @@ def written(trainer: Trainer, material: Material) -> str:
 
 @dataclass
 class Progress:
-    """How far a training is: all that it takes to go on as if nothing had happened."""
+    """The progress of a training run: all that is needed to resume it exactly."""
 
     best: float = math.inf
     best_step: int = 0
     weights: dict[str, Tensor] = field(default_factory=dict)  # those with the lowest validation loss
     seconds: float = 0.0  # of training
-    processor: float = 0.0  # seconds of its cores, of training
-    share: float = 0.0  # of the run that is over
-    looked: float = 0.0  # the share at the last look
-    looked_at: tuple[int, float] = (0, 0.0)  # step and seconds then
-    recent: list[float] = field(default_factory=list)  # losses since then
+    processor: float = 0.0  # CPU seconds of training
+    share: float = 0.0  # share of the run that is done
+    looked: float = 0.0  # the share at the last measurement
+    looked_at: tuple[int, float] = (0, 0.0)  # step and seconds at the last measurement
+    recent: list[float] = field(default_factory=list)  # losses since the last measurement
     points: list[grown.Point] = field(default_factory=list)
     samples: list[str] = field(default_factory=list)
 
 
 class Run:
-    """One training in its folder."""
+    """A training run and its folder."""
 
     def __init__(self, material: Material, recipe: Recipe, folder: Path):
         self.material, self.recipe, self.folder = material, recipe, folder
@@ -229,7 +232,7 @@ class Run:
         return self.recipe.size.rows_of_table(len(self.material.tokenizer))
 
     def train(self) -> None:
-        """To the end of the minutes or steps; the weights with the lowest validation loss are kept."""
+        """Train to the end of the minutes or steps; keep the weights with the lowest validation loss."""
         self.take_up()
         now, recipe = self.now, self.recipe
         if recipe.compiled and now.share < 1:
@@ -285,10 +288,10 @@ class Run:
         )
         return point
 
-    # Going on after a kill
+    # Resuming after a kill
 
     def keep(self) -> None:
-        """How far the training is: numbers, texts and tensors."""
+        """Save the state of the training: numbers, texts and tensors."""
         progress = {name: value for name, value in vars(self.now).items() if name != "points"}
         keeping.keep_state(
             self.folder,
@@ -305,7 +308,7 @@ class Run:
         self.kept_at = time.perf_counter()
 
     def take_up(self) -> None:
-        """Begin where an earlier run of the same name ended, if there was one."""
+        """Resume an earlier run if the folder has its state. Raise Unusable if that has other text or settings."""
         kept = keeping.kept_state(self.folder, self.recipe.device)
         if kept is None:
             return
@@ -323,10 +326,10 @@ class Run:
         self.now = Progress(**progress, points=[grown.Point(**point) for point in kept["points"]])
         console.print(f"Going on after step {self.trainer.taken:,}, where an earlier run ended.")
 
-    # What came of it
+    # Results
 
     def facts(self) -> list[tuple[str, str]]:
-        """Rows of the report and of the card."""
+        """Return the rows of the report and of the model card."""
         now, size, material = self.now, self.recipe.size, self.material
         V, different = self.rows_of_table, len(material.tokenizer)
         parameters, tokens = size.parameters(V), self.trainer.taken * size.tokens_per_step
@@ -358,20 +361,20 @@ class Run:
         return rows
 
     def finish(self) -> None:
-        """The model with the lowest validation loss, in its folder."""
+        """Write the model with the lowest validation loss into its folder."""
         if self.now.weights:
             self.trainer.model.load_state_dict(self.now.weights)
         grown.keep_model(self.folder, self.trainer.model.eval(), self.material, self.facts())
 
 
 def one_line(sample: str, most: int = 160) -> str:
-    """The sample where there is no room for more."""
+    """Return the sample on one line, cut after `most` characters."""
     text = " ".join(sample.split())
     return text if len(text) <= most else f"{text[:most]} …"
 
 
 def looks(share: float) -> int:
-    """How many looks are over at this share of the run; 3 / 60 is one, though not quite as binary fractions."""
+    """Return how many measurements are due at this share of the run. The summand makes 3 / 60 count as one."""
     return math.floor(LOOKS * share + 1e-9)
 
 
@@ -379,7 +382,7 @@ def looks(share: float) -> int:
 
 
 def sizes_listed() -> Table:
-    """The table of configurations, by arithmetic."""
+    """Return a table of the sizes, with costs computed by arithmetic."""
     table = Table(title="Sizes, with their largest vocabulary (a short text gets a smaller one)", show_lines=True)
     for column in ("", "made for", "layers × heads × width", "context", "parameters N", "tokens a step"):
         table.add_column(column)
@@ -421,7 +424,7 @@ def announce(material: Material, recipe: Recipe) -> None:
 
 
 def grow(material: Material, recipe: Recipe, folder: Path) -> Run:
-    """Train, or go on; keep the model; say what came of it."""
+    """Train or resume, save the model, and print the results. Return the run."""
     announce(material, recipe)
     run = Run(material, recipe, folder)
     try:
@@ -472,7 +475,7 @@ def main(
     seed: Annotated[int, typer.Option(min=0, help="Of the weights and the windows.")] = 9,
     steps: Annotated[int, typer.Option(min=0, hidden=True, help="So many steps, however long they take.")] = 0,
 ) -> None:
-    """Grow a GPT on a text: train it, watch its loss and what it writes, and keep it as transformers reads it."""
+    """Train a GPT on a text, show its loss and samples, and save it in a form that transformers can read."""
     if listed:
         console.print(sizes_listed())
         return

@@ -1,4 +1,4 @@
-"""What `make grow` keeps in its folder: a model as transformers reads it, a curve, samples, a card."""
+"""Writes the results of `make grow` into its folder: a model for transformers, a loss curve, samples, a model card."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .texts import Material
 
 @dataclass(frozen=True)
 class Point:
-    """The state of the training at one look."""
+    """The state of the training at one measurement."""
 
     step: int
     tokens: int
-    training: float  # the mean loss since the last look, nats per token
+    training: float  # mean loss since the last measurement, nats per token
     validation: float
-    minutes: float  # of training; looks are not counted
-    tokens_per_second: float  # since the last look
-    utilisation: float  # of what the device reaches in one large matrix product
+    minutes: float  # of training, without measurements
+    tokens_per_second: float  # since the last measurement
+    utilisation: float  # share of the speed that the device reaches in one large matrix product
 
 
 def keep_curve(folder: Path, points: Sequence[Point], title: str, floor: float | None) -> None:
-    """curve.csv and curve.png; the floor is drawn if it is known."""
+    """Write curve.csv and curve.png. Draw the floor if it is known."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "curve.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [one.name for one in fields(Point)])
@@ -61,13 +61,13 @@ def keep_samples(folder: Path, samples: Sequence[str]) -> None:
 
 
 def keep_model(folder: Path, model: GPT2LMHeadModel, material: Material, facts: Sequence[tuple[str, str]]) -> None:
-    """What from_pretrained reads, and the card; each file is whole or not there."""
+    """Write the files that from_pretrained reads, and the model card. Each file is replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as fresh:
         model.save_pretrained(fresh)
         material.tokenizer.save_pretrained(fresh)
         for file in Path(fresh).iterdir():
-            file.chmod(0o644)  # safetensors lets nobody but the owner read it
+            file.chmod(0o644)  # safetensors makes it readable by the owner only
             file.replace(folder / file.name)
     text = card(folder.name, facts)
     whole(folder / "README.md", lambda path: path.write_text(text, encoding="utf-8", newline="\n"))

@@ -1,4 +1,4 @@
-"""What a run of `translate` keeps in its folder (model, state, curve); `grow` keeps its state by the same means."""
+"""Saves the model, state and curve of a `translate` run in its folder. `grow` saves its state with it too."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from autograder.spec.course import exercises, given_in
 from . import say
 
 UNFINISHED = "unfinished.pt"
-OURS = (UNFINISHED, "translator.py")  # by one of these a folder is known
+OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written by `translate`
 
 
 @dataclass(frozen=True)
 class Point:
-    """The state of the training at one look."""
+    """The state of the training at one measurement."""
 
     step: int
     minutes: float
-    training: float  # the mean smoothed loss since the last look, nats per target token
+    training: float  # mean smoothed loss since the last measurement, nats per target token
     validation: float  # without smoothing
-    bleu: float | None = None  # sacrebleu's, on held-out sentences; None: it is not installed
+    bleu: float | None = None  # by sacrebleu, on held-out sentences; None: sacrebleu is not installed
     chrf: float | None = None
 
 
 def keep_model(
     folder: Path, state: Mapping[str, Tensor], about: Mapping[str, Any], source: Tokenizer, target: Tokenizer
 ) -> None:
-    """Everything that say.py needs, in the folder; each file is whole or not there."""
+    """Write everything that say.py needs into the folder. Each file is replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in fused(state).items()}
     whole(folder / "model.safetensors", lambda path: path.write_bytes(save(weights)))
@@ -54,7 +54,7 @@ def keep_model(
 
 
 def architecture() -> str:
-    """The source of the notebook's machine: what its locked cells give, and the answers that run it."""
+    """Return the source of notebook 11's translator: its locked cells, and the reference answers that it needs."""
     wanted = ("DecoderBlock", "greedy_decode", "beam_search")
     answers = [exercise.source for exercise in exercises("11-translation") if exercise.name in wanted]
     return '"""The translator of notebook 11: its parts, and how it writes."""\n\n' + "\n\n\n".join(
@@ -63,7 +63,7 @@ def architecture() -> str:
 
 
 def fused(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The same weights without loops over heads: each head's three projections become rows of one."""
+    """Return the weights for fused attention: the three projections of all heads become rows of one matrix."""
     result = {name: tensor for name, tensor in state.items() if "_projs." not in name}
     for prefix in {name.split("q_projs.")[0] for name in state if "q_projs." in name}:
         for kind in ("weight", "bias"):
@@ -75,17 +75,17 @@ def fused(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return result
 
 
-# --- going on after a kill --------------------------------------------------------------------------------------------
+# --- resuming after a kill --------------------------------------------------------------------------------------------
 
 
 def keep_state(folder: Path, state: Mapping[str, Any]) -> None:
-    """How far the training is."""
+    """Save the state of an unfinished training."""
     folder.mkdir(parents=True, exist_ok=True)
     whole(folder / UNFINISHED, lambda path: torch.save(dict(state), path))
 
 
 def kept_state(folder: Path, device: str) -> dict[str, Any] | None:
-    """What `keep_state` left, or None. Only numbers, texts and tensors are read: no code is run."""
+    """Return the state that `keep_state` saved, or None. Only numbers, texts and tensors are read: no code is run."""
     path = folder / UNFINISHED
     return torch.load(path, map_location=device, weights_only=True) if path.is_file() else None
 
@@ -98,7 +98,7 @@ def finished(folder: Path) -> None:
 
 
 def keep_curve(folder: Path, points: Sequence[Point], title: str) -> None:
-    """curve.csv and curve.png."""
+    """Write curve.csv and curve.png."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "curve.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [one.name for one in fields(Point)])

@@ -1,8 +1,8 @@
-"""The small trained models that notebooks look inside, kept beside them so that what the text says of them stays true.
+"""Trains the small models that notebooks inspect. They are stored beside the notebooks, so that the text stays true.
 
 `python -m tools.training.looked_inside heads` trains notebook 07's five models of eight heads, and
-`... looked_inside stream` notebook 08's stack of blocks. The models, their texts and notebook 07's training are the
-notebooks' own: their given cells are run, so that nothing is defined twice.
+`... looked_inside stream` notebook 08's stack of blocks. The models, their texts and notebook 07's training come from
+the notebooks' given cells, so that nothing is defined twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ app = typer.Typer(add_completion=False)
 
 
 def given(notebook: str, *names: str) -> dict[str, Any]:
-    """What the notebook's given cells with these grade ids define, run where its files are."""
+    """Run the notebook's given cells with these grade ids in its folder. Return the names that they define."""
     folder = SOLUTIONS / notebook
     cells = json.loads((folder / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
     source = {cell["metadata"].get("nbgrader", {}).get("grade_id"): "".join(cell["source"]) for cell in cells}
@@ -38,7 +38,7 @@ def given(notebook: str, *names: str) -> dict[str, Any]:
 
 
 def weights(model: nn.Module) -> dict[str, torch.Tensor]:
-    """The model's weights in half precision: enough for what is looked at, and half the file."""
+    """Return the model's weights in half precision: enough to inspect them, and half the file size."""
     return {name: tensor.half() for name, tensor in model.state_dict().items() if tensor.is_floating_point()}
 
 
@@ -53,7 +53,7 @@ def heads(
     notebook = given("07-multi-head", *cells)
     dice, ids = random.Random(11), notebook["stoi"]
     texts = [[ids[word] for word in notebook["headlines"](dice)[0]] for _ in range(steps * notebook["B"])]
-    notebook["train_ids"] = torch.tensor(texts)  # what the notebook's `train` reads
+    notebook["train_ids"] = torch.tensor(texts)  # read by the notebook's `train`
     trained, histories = [], []
     for seed in range(models):
         history: list[list[float]] = []
@@ -66,12 +66,13 @@ def heads(
 
 
 def watcher(notebook: dict[str, Any], history: list[list[float]]) -> Callable[[int, nn.Module], None]:
-    """Notes, of a model in training: the step, its test loss at verbs told before and at all other words, and the
-    largest share of a head's weight in the second layer that a repeated animal gives to its verb."""
+    """Return a callback that appends to `history` the step and three measurements of a model in training.
+
+    They are the test loss at verbs told before, the test loss at all other words, and the largest share of weight that
+    a head of the second layer gives from a repeated animal to its verb.
+    """
     role = list(notebook["PAIRS"]).index("repeated animal: its verb")
-    texts, queries, _ = notebook["PAIRS"][
-        "repeated animal: its verb"
-    ]  # the word after such a query is a verb told before
+    texts, queries, _ = notebook["PAIRS"]["repeated animal: its verb"]  # the word after such a query is a repeated verb
     told = torch.zeros(notebook["test_ids"][:, 1:].shape, dtype=torch.bool)
     told[texts, queries] = True
     rows = notebook["test_ids"]

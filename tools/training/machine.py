@@ -1,4 +1,4 @@
-"""What the machine can do: its device, the format it computes best in, and how fast it is at its best."""
+"""Finds the machine's best device, the number format to compute in, and the peak speed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import torch
 
 
 def device_here() -> str:
-    """The best there is: an NVIDIA or AMD GPU, Apple's, or the processor."""
+    """Return the best device: "cuda" for an NVIDIA or AMD GPU, "mps" for Apple's, else "cpu"."""
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def precision_for(device: str) -> str:
-    """In which format matrix products are made, unless somebody says.
+    """Return the default number format of matrix products.
 
-    bfloat16 where a GPU computes in it; float16 on older ones, with a scaled loss; float32 on processors, many of which
-    are slower in 16 bits, and on MPS, where we could not try anything else.
+    It is bfloat16 on GPUs that support it; float16 on older ones, with a scaled loss; float32 on CPUs, many of which
+    are slower in 16 bits, and on MPS, where nothing else has been tried.
     """
     if device != "cuda":
         return "float32"
@@ -28,12 +28,12 @@ def precision_for(device: str) -> str:
 
 
 def compiles(device: str) -> bool:
-    """Whether torch.compile helps: on a GPU with Triton. On a processor the minute it takes is seldom won back."""
+    """Return True if torch.compile helps: on a GPU with Triton. On a CPU it rarely saves the minute that it takes."""
     return device == "cuda" and importlib.util.find_spec("triton") is not None
 
 
 def wait_for(device: str) -> None:
-    """GPUs work ahead of Python; a clock must wait for them."""
+    """Wait until the GPU has finished. It runs asynchronously, so timings need this."""
     if device == "cuda":
         torch.cuda.synchronize()
     elif device == "mps":
@@ -41,9 +41,9 @@ def wait_for(device: str) -> None:
 
 
 def peak_flops(device: str, precision: str, seconds: float = 0.5) -> float:
-    """FLOP per second that the device reaches in one large matrix product: what utilisation is a share of.
+    """Measure the FLOP per second of one large matrix product. Utilisation is a share of it.
 
-    Measured, since data sheets (of which nanoGPT takes the A100's) know neither your processor nor its other work.
+    It is measured because a data sheet (nanoGPT uses the A100's) covers neither every processor nor its other load.
     """
     n = 8_192 if device == "cuda" else 1_024
     one = torch.randn(n, n, device=device, dtype=getattr(torch, precision))
@@ -52,7 +52,7 @@ def peak_flops(device: str, precision: str, seconds: float = 0.5) -> float:
         started = time.perf_counter()
         one @ one
         wait_for(device)
-        if turn:  # the first is for warming up
+        if turn:  # the first is a warm-up
             fastest = min(fastest, time.perf_counter() - started)
         if turn and time.perf_counter() > until:
             break

@@ -1,12 +1,12 @@
-"""Translate sentences with a model that `make translate` has kept. Needs PyTorch, tokenizers and safetensors, no more.
+"""Translate sentences with a model that `make translate` saved. Needs only PyTorch, tokenizers and safetensors.
 
-    python say.py "The dog drank the water."                  beside the model
-    python say.py --model translator-igbo-english "…" "…"     from elsewhere
-    python say.py < sentences.txt > translations.txt          a sentence a line
+    python say.py "The dog drank the water."                  in the model's folder
+    python say.py --model translator-igbo-english "…" "…"     from another folder
+    python say.py < sentences.txt > translations.txt          one sentence per line
 
-The folder of the model holds all that it takes: the weights (model.safetensors), the two tokenizers, the sizes
-(model.json), and translator.py with the architecture and the decoding of notebook 11. A copy of this file lies there
-too, so the folder can be taken anywhere.
+The model's folder is complete: the weights (model.safetensors), the two tokenizers, the sizes (model.json), and
+translator.py with the architecture and the decoding of notebook 11. It also has a copy of this file, so the folder can
+be moved anywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAD, BOS, EOS = 0, 1, 2
 
 
 class Speaker:
-    """A kept model with its tokenizers."""
+    """A saved model with its tokenizers."""
 
     def __init__(self, folder: Path):
         if not (folder / "model.safetensors").is_file():
@@ -46,7 +46,7 @@ class Speaker:
         self.model.eval()
 
     def say(self, sentence: str, beam: int = 4) -> str:
-        """The translation of one sentence. beam 1: greedy."""
+        """Return the translation of one sentence, by beam search; `beam` 1 is greedy."""
         text = unicodedata.normalize("NFC", " ".join(sentence.split()))
         if not text:
             return ""
@@ -58,7 +58,7 @@ class Speaker:
 
 
 def architecture(path: Path) -> ModuleType:
-    """translator.py of the model's folder, as a module."""
+    """Import translator.py of the model's folder."""
     spec = importlib.util.spec_from_file_location("translator", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be read as Python.")

@@ -1,13 +1,13 @@
-"""How a GPT's loss falls with its size and its data, above a floor that is known: notebook 09's experiment.
+"""Measures how a GPT's loss falls with model size and data, above a known floor: notebook 09's experiment.
 
-    python -m tools.training.scaling            about 15 minutes of one core; goes on where it was stopped
-    python -m tools.training.scaling --show     the table of what is kept, and nothing else
+    python -m tools.training.scaling            about 15 minutes of one core; resumes where it was stopped
+    python -m tools.training.scaling --show     print the table of saved results only
 
-Each run trains a GPT-2 of notebook 09's shape (two layers, the start as a copier) on so many tokens of fresh stories;
-none comes twice. Its schedule ends with the tokens, so every amount is a training of its own (Hoffmann and others
-2022). Each cell is trained at two learning rates, and the better one counts: a single rate would suit few data or many.
-What is kept is the validation loss and the exact floor. Only tokens and steps count, never time, so a busy machine
-changes nothing.
+Each run trains a GPT-2 of notebook 09's shape (two layers, initialized as a copier) on a given number of tokens of
+fresh stories; none is repeated. Its schedule ends with the tokens, so each amount of data is a separate training
+(Hoffmann and others 2022). Each cell is trained at two learning rates, and the better one counts: a single rate would
+suit only little data or only much. The validation losses and the exact floor are saved. Only tokens and steps count,
+never time, so a busy machine changes nothing.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from .stories_gpt2 import IGNORED, TRAIN_SEED, VALIDATION_SEED, learning_rate, s
 KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "scaling.json"
 WIDTHS = (16, 28, 48, 80, 128)
 TOKENS = (250_000, 500_000, 1_000_000, 2_000_000)
-RATES = (0.1, 0.05)  # times 1 / √width: small models want larger rates
+RATES = (0.1, 0.05)  # times 1 / √width: small models need larger rates
 LAYERS, HEADS = 2, 4
-CONTEXT = 72  # as in the notebook: the longest story
+CONTEXT = 72  # as in the notebook: length of the longest story
 ROWS = 12  # windows in a step
-LEARNT_FROM = 2_000_000  # characters of stories for the tokenizer; the notebook has as many
+LEARNT_FROM = 2_000_000  # characters of stories for the tokenizer, as in the notebook
 VALIDATION = 100_000  # characters
 SEED = 9
 
@@ -49,17 +49,17 @@ app = typer.Typer(add_completion=False)
 
 @dataclass(frozen=True)
 class Run:
-    """One training and what it came to."""
+    """One training and its result."""
 
     width: int
     parameters: int
-    tokens: int  # seen, each once
-    rate: float  # the highest
+    tokens: int  # each seen once
+    rate: float  # the highest learning rate
     loss: float  # nats per token of the validation stories
 
 
 class Stories:
-    """Stories as tokens: windows to learn from, in order, and validation stories, one a row."""
+    """Tokenized stories: training windows in order, and validation stories, one per row."""
 
     def __init__(self, tokens: int):
         text = sample("english", characters=LEARNT_FROM, seed=TRAIN_SEED)
@@ -83,7 +83,7 @@ class Stories:
         return [code.ids for code in self.tokenizer.encode_batch(text.splitlines(keepends=True))]
 
     def _windows(self, text: str) -> Tensor:
-        """Windows that begin with the line break before a story and do not overlap: no token is learnt from twice."""
+        """Return windows that begin with the line break before a story and do not overlap: no token is used twice."""
         ids = torch.tensor([self.newline, *(token for row in self._encoded(text) for token in row)])
         starts, behind = [], 0
         for place in (ids == self.newline).nonzero().squeeze(1).tolist():
@@ -94,7 +94,7 @@ class Stories:
 
 
 def learn_tokenizer(text: str) -> Tokenizer:
-    """Notebook 09's, for English: byte-level BPE with the bytes that occur as its alphabet."""
+    """Train notebook 09's tokenizer for English: byte-level BPE whose alphabet is the bytes that occur."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -118,7 +118,7 @@ def config(vocabulary: int, width: int) -> GPT2Config:
 
 
 def new_model(vocabulary: int, width: int) -> GPT2LMHeadModel:
-    """An untrained GPT-2 that starts as notebook 09's do."""
+    """Return an untrained GPT-2, initialized as in notebook 09."""
     torch.manual_seed(SEED)
     model = GPT2LMHeadModel(config(vocabulary, width))
     start_as_copier(model)
@@ -127,7 +127,7 @@ def new_model(vocabulary: int, width: int) -> GPT2LMHeadModel:
 
 @torch.no_grad()
 def validation_loss(model: GPT2LMHeadModel, stories: Stories) -> float:
-    """Nats per token over whole stories, each with all its context."""
+    """Return the loss in nats per token over whole stories, each with its full context."""
     model.eval()
     total = 0.0
     for inputs, targets in zip(stories.inputs.split(64), stories.targets.split(64), strict=True):
@@ -137,7 +137,7 @@ def validation_loss(model: GPT2LMHeadModel, stories: Stories) -> float:
 
 
 def train(stories: Stories, width: int, tokens: int, rate: float) -> Run:
-    """One training on so many tokens, or up to a batch fewer."""
+    """Train a new model on `tokens`, or up to a batch fewer. Return the result."""
     model = new_model(stories.tokenizer.get_vocab_size(), width)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
     steps = tokens // (ROWS * CONTEXT)
@@ -155,11 +155,11 @@ def train(stories: Stories, width: int, tokens: int, rate: float) -> Run:
     return Run(width, model.num_parameters(), steps * ROWS * CONTEXT, rate, validation_loss(model, stories))
 
 
-# --- what is kept -----------------------------------------------------------------------------------------------------
+# --- saved results ----------------------------------------------------------------------------------------------------
 
 
 def settings(stories: Stories) -> dict[str, Any]:
-    """What all runs share. Runs with other settings cannot stand beside each other."""
+    """Return the settings that all runs share. Runs with different settings cannot be compared."""
     return {
         "floor": stories.floor,
         "vocabulary": stories.tokenizer.get_vocab_size(),
@@ -172,7 +172,7 @@ def settings(stories: Stories) -> dict[str, Any]:
 
 
 def kept_runs(path: Path) -> tuple[dict[str, Any], list[Run]]:
-    """What `keep_runs` wrote; nothing, if nothing is there."""
+    """Return the settings and runs that `keep_runs` saved; both are empty if there is no file."""
     if not path.is_file():
         return {}, []
     kept = json.loads(path.read_text(encoding="utf-8"))
@@ -180,7 +180,7 @@ def kept_runs(path: Path) -> tuple[dict[str, Any], list[Run]]:
 
 
 def keep_runs(path: Path, shared: dict[str, Any], runs: list[Run]) -> None:
-    """One run a line, so that a difference can be read."""
+    """Save the runs, one per line, so that diffs are readable."""
     ordered = sorted(runs, key=lambda run: (run.tokens, run.width, run.rate))
     lines = ",\n".join("    " + json.dumps(asdict(run)) for run in ordered)
     text = f'{{\n  "settings": {json.dumps(shared)},\n  "runs": [\n{lines}\n  ]\n}}\n'
@@ -188,7 +188,7 @@ def keep_runs(path: Path, shared: dict[str, Any], runs: list[Run]) -> None:
 
 
 def best(runs: list[Run]) -> dict[tuple[int, int], Run]:
-    """Of each size and amount of data, the run with the lowest loss."""
+    """Return the run with the lowest loss for each (parameters, tokens)."""
     found: dict[tuple[int, int], Run] = {}
     for run in sorted(runs, key=lambda run: run.loss):
         found.setdefault((run.parameters, run.tokens), run)
@@ -196,7 +196,7 @@ def best(runs: list[Run]) -> dict[tuple[int, int], Run]:
 
 
 def table(shared: dict[str, Any], runs: list[Run]) -> Table:
-    """Excess losses: rows of sizes, columns of amounts."""
+    """Return a table of the losses above the floor: a row per size, a column per amount of data."""
     found = best(runs)
     amounts = sorted({tokens for _, tokens in found})
     shown = Table(title=f"Validation loss above the floor of {shared['floor']:.4f}, nats per token (the best rate)")
@@ -218,7 +218,7 @@ def main(
     rate: Annotated[list[float], typer.Option(help="Highest learning rates to try, times 1 / √width.")] = list(RATES),  # noqa: B006
     show: Annotated[bool, typer.Option("--show", help="Print what is kept and train nothing.")] = False,
 ) -> None:
-    """Train each size on each amount of data at each rate, but for what is already kept; print the table."""
+    """Train each size on each amount of data at each rate, except saved runs; print the table."""
     shared, runs = kept_runs(out)
     if show and not runs:
         raise typer.BadParameter(f"{out} keeps no runs yet", param_hint="--show")

@@ -1,4 +1,4 @@
-"""How large the GPTs of `make grow` are, what a step of them costs, and how much memory it takes: by arithmetic."""
+"""Sizes of the GPTs of `make grow`, and formulas for their parameters, arithmetic and memory."""
 
 from __future__ import annotations
 
@@ -10,53 +10,54 @@ from transformers import GPT2Config
 
 @dataclass(frozen=True)
 class Size:
-    """One configuration: the model, and how it is trained."""
+    """A configuration of a model and its training."""
 
     name: str
-    machine: str  # what it was made for
+    machine: str  # intended for
     layers: int
     heads: int
     width: int  # C, a multiple of the heads
     context: int  # T, tokens
     vocabulary: int  # at most; a short text gets fewer tokens
-    rows: int  # windows that are computed at once
-    accumulate: int  # so many times, before the weights change
+    rows: int  # windows computed at once
+    accumulate: int  # gradient accumulation: passes of `rows` windows per update
     peak: float  # the highest learning rate
     decay: float = 0.1  # of the matrices; tables, norms and biases do not decay
     dropout: float = 0.0
-    stories: str = "english"  # which of the course's are read, where no text is named
-    whole_table: bool = False  # whether the table has all its rows, even for a text with fewer tokens
+    stories: str = "english"  # the course's stories that are read if no text is named
+    whole_table: bool = False  # True: the table has all its rows, even for a text with fewer tokens
 
     @property
     def tokens_per_step(self) -> int:
         return self.rows * self.accumulate * self.context
 
     def rows_of_table(self, tokens: int) -> int:
-        """For a text with so many different tokens."""
+        """Return the number of rows in the token table for a text with so many different tokens."""
         return self.vocabulary if self.whole_table else tokens
 
     def parameters(self, vocabulary: int | None = None) -> int:
-        """The output layer shares the table of tokens and counts once, as in GPT-2."""
+        """Return the number of parameters. The output layer shares the token table and counts once, as in GPT-2."""
         C = self.width
         tables = ((self.vocabulary if vocabulary is None else vocabulary) + self.context) * C
         return tables + self.layers * (12 * C * C + 13 * C) + 2 * C
 
     def flops_per_token(self, vocabulary: int | None = None) -> int:
-        """Of training: 6 for each parameter (2 forward, 4 backward) but the positions', and 12·L·C·T for the scores.
+        """Return the FLOP of training per token.
+
+        6 for each parameter (2 forward, 4 backward) except the positions, and 12·L·C·T for the attention scores.
 
         Sources: Kaplan and others 2020, table 1; Chowdhery and others 2022 (PaLM), appendix B.
         """
-        used = (
-            self.parameters(vocabulary) - self.context * self.width
-        )  # a row of positions is looked up, not multiplied
+        used = self.parameters(vocabulary) - self.context * self.width  # positions are looked up, not multiplied
         return 6 * used + 12 * self.layers * self.width * self.context
 
     def memory(self, vocabulary: int | None = None, *, half: bool = False) -> int:
-        """Bytes of training, roughly; half: under autocast to 16 bits.
+        """Return the approximate memory of training in bytes. `half`: under autocast to 16 bits.
 
-        16 for each parameter (itself, its gradient, Adam's two means); 34 for each number of each layer's stream that
-        the backward pass needs, without the scores, which fused attention does not keep (Korthikanti and others 2022,
-        section 4.1), or twice that in float32; and the logits with their gradient and softmax, in float32.
+        16 for each parameter (itself, its gradient, Adam's two means); 34, or 68 in float32, for each number of each
+        layer's residual stream, for the activations that the backward pass needs, without the scores, which fused
+        attention does not keep (Korthikanti and others 2022, section 4.1); and the logits with their gradient and
+        softmax, in float32.
         """
         V = self.vocabulary if vocabulary is None else vocabulary
         positions = self.rows * self.context
@@ -64,7 +65,7 @@ class Size:
         return 16 * self.parameters(V) + stream + positions * V * (14 if half else 12)
 
     def config(self, vocabulary: int, end: int) -> GPT2Config:
-        """As transformers wants it; `end` is the id of <|endoftext|>."""
+        """Return the configuration for transformers. `end` is the id of <|endoftext|>."""
         return GPT2Config(
             vocab_size=vocabulary,
             n_positions=self.context,
@@ -79,14 +80,14 @@ class Size:
         )
 
     def but(self, **said: Any) -> Size:
-        """This size with what was said otherwise; None stands for what was not said."""
+        """Return a copy with these fields changed. None leaves a field as it is."""
         return replace(self, **{name: value for name, value in said.items() if value is not None})
 
 
 SIZES = (
     Size("tiny", "a try, seconds", 2, 2, 32, 96, 2_000, rows=8, accumulate=1, peak=1e-2),
     Size("laptop", "a laptop, minutes", 4, 4, 128, 128, 8_000, rows=16, accumulate=1, peak=3e-3),
-    # A published small model for Bangla, with a batch for a processor, where a model as large takes few steps
+    # A published small model for Bangla, with a small batch: a CPU makes few steps with so large a model
     Size(
         "bangla",
         "Bangla, as published",
@@ -103,13 +104,13 @@ SIZES = (
         whole_table=True,
     ),
     Size("gpu", "one small GPU, an hour", 8, 8, 512, 512, 16_000, rows=16, accumulate=2, peak=1e-3),
-    # The published sizes, and nanoGPT's rate and batch of about half a million tokens
+    # The published size, with nanoGPT's learning rate and its batch of about half a million tokens
     Size("gpt2", "one large GPU, days", 12, 12, 768, 1_024, 50_257, rows=16, accumulate=32, peak=6e-4),
 )
 
 
 def size_named(name: str) -> Size:
-    """Raises KeyError with the names there are."""
+    """Return the size with this name. Raise KeyError with the existing names if there is none."""
     for size in SIZES:
         if size.name == name:
             return size

@@ -1,12 +1,12 @@
-"""A small model in GPT-2's own format, so that notebook 10 works without the published weights and without a network.
+"""Trains a small model in GPT-2's format, so that notebook 10 works without the published weights and a network.
 
 `python -m tools.training.stories_gpt2` trains a `GPT2LMHeadModel` and a byte-level BPE tokenizer on the course's
 English stories and saves both as Hugging Face does (safetensors), with a model card, beside the notebook. The recipe is
 notebook 09's: windows that begin where a story begins, values and outputs that start near the identity, a larger token
 table, AdamW, a short warm-up and half a cosine.
 
-The token <|endoftext|> stands where the corpus has a line break: between two stories. Nothing is lost by that, so the
-corpus's exact probability is the floor of this model's loss too.
+The token <|endoftext|> replaces the corpus's line break between two stories. No information is lost, so the corpus's
+exact probability is the floor of this model's loss too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
 END = "<|endoftext|>"
 CONTEXT = 128  # tokens; the longest story has about 70
-TRAIN_SEED, VALIDATION_SEED = 1, 2  # as in the files that the notebooks read
+TRAIN_SEED, VALIDATION_SEED = 1, 2  # the seeds of the files that the notebooks read
 IGNORED = -100  # a target that does not count
 
 app = typer.Typer(add_completion=False)
@@ -46,9 +46,9 @@ app = typer.Typer(add_completion=False)
 
 
 def learn_tokenizer(stories: Sequence[str], vocab_size: int = 2_000) -> GPT2Tokenizer:
-    """Byte-level BPE learned from the stories; every byte is in the alphabet, so any text comes back as it was.
+    """Train byte-level BPE on the stories. Every byte is in the alphabet, so decoding restores any text.
 
-    vocab_size is an upper limit: the stories have few words, and merging ends when each of them is one token.
+    `vocab_size` is an upper limit: the stories have few words, and merging ends when each word is one token.
     """
     learner = Tokenizer(models.BPE())
     learner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -66,33 +66,33 @@ def learn_tokenizer(stories: Sequence[str], vocab_size: int = 2_000) -> GPT2Toke
 
 
 class Windows:
-    """Pieces of text to learn from, each CONTEXT + 1 tokens: the inputs, and the targets one step on.
+    """Windows of training text, each CONTEXT + 1 tokens: the inputs, and the targets shifted by one.
 
-    Each begins with a story and goes on with the stories after it. Half of them have <|endoftext|> in front, which asks
-    for a new story; a quarter begin with a story's first word, and a quarter with a sentence from its middle: people
-    will type such texts, and position 0 must not always hold <|endoftext|>.
+    Each begins in a story and continues with the stories after it. Half of them begin with <|endoftext|>, which starts
+    a new story, a quarter with a story's first word, and a quarter with a sentence from its middle: users type such
+    texts, and position 0 must not always hold <|endoftext|>.
     """
 
     def __init__(self, stories: Sequence[str], tokenizer: GPT2Tokenizer, generator: random.Random):
         self.stories, self.tokenizer, self.generator = stories, tokenizer, generator
         tokens: list[int] = [tokenizer.eos_token_id]
-        self.starts: list[int] = []  # of each story, behind the <|endoftext|> before it
+        self.starts: list[int] = []  # position of each story's first token
         for ids in tokenizer(list(stories)).input_ids:
             self.starts.append(len(tokens))
             tokens += [*ids, tokenizer.eos_token_id]
         self.tokens = torch.tensor(tokens)  # (N,)
         last = len(tokens) - CONTEXT - 1
-        self.usable = sum(start <= last for start in self.starts[1:])  # from here on a whole window is left
+        self.usable = sum(start <= last for start in self.starts[1:])  # stories with a whole window after their start
         if self.usable < 1:
             raise ValueError(f"{len(tokens)} tokens of stories are too few for windows of {CONTEXT + 1}")
 
     def batch(self, size: int) -> tuple[Tensor, Tensor]:
-        """Inputs and targets, both [size, CONTEXT]."""
+        """Return inputs and targets, both [size, CONTEXT]."""
         rows = torch.stack([self.window() for _ in range(size)])  # (B, T + 1)
         return rows[:, :-1], rows[:, 1:]
 
     def window(self) -> Tensor:
-        """One piece of text [CONTEXT + 1]."""
+        """Draw one window [CONTEXT + 1]."""
         number = self.generator.randrange(self.usable)
         start, way = self.starts[number], self.generator.random()
         if way < 0.5:
@@ -106,24 +106,24 @@ class Windows:
 
 
 def sentence_starts(story: str) -> list[int]:
-    """Where a sentence begins in the middle of a story."""
+    """Return the positions at which a story's second and later sentences begin."""
     return [match.end() for match in re.finditer(r"[.?!]\"? (?=[A-Z\"])", story)]
 
 
-# --- how good -------------------------------------------------------------------------------------------------------
+# --- validation -----------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class Validation:
-    """Stories that the model has not seen, one per row, and the best loss that any model can expect on them."""
+    """Stories that the model has not seen, one per row, and the lowest loss that any model can expect on them."""
 
     inputs: Tensor  # [stories, T]; each row begins with <|endoftext|>
-    targets: Tensor  # [stories, T]; IGNORED behind a story's end
+    targets: Tensor  # [stories, T]; IGNORED after a story's end
     floor: float  # nats per token
 
     @classmethod
     def of(cls, text: str, tokenizer: GPT2Tokenizer) -> Validation:
-        """text: whole stories, a line break behind each."""
+        """Build the rows from `text`: whole stories, each followed by a line break."""
         rows = tokenizer(text.splitlines()).input_ids
         width = max(map(len, rows)) + 1
         inputs = torch.full((len(rows), width), tokenizer.eos_token_id)
@@ -135,7 +135,7 @@ class Validation:
 
     @torch.no_grad()
     def loss(self, model: GPT2LMHeadModel) -> float:
-        """Mean loss over all tokens of all stories, <|endoftext|> at their ends included, in nats per token."""
+        """Return the mean loss in nats per token over all stories, including the <|endoftext|> at their ends."""
         was_training = model.training
         model.eval()
         total = 0.0
@@ -150,7 +150,7 @@ class Validation:
 
 
 def new_model(tokenizer: GPT2Tokenizer, layers: int, heads: int, width: int) -> GPT2LMHeadModel:
-    """An untrained GPT-2 of this size. No dropout: there are more stories than so small a model can learn by heart."""
+    """Return an untrained GPT-2 without dropout: it is too small to learn so many stories by heart."""
     end = tokenizer.eos_token_id
     model = GPT2LMHeadModel(
         GPT2Config(
@@ -166,7 +166,7 @@ def new_model(tokenizer: GPT2Tokenizer, layers: int, heads: int, width: int) -> 
             eos_token_id=end,
         )
     )
-    # Padding is named here and not in the configuration, where it makes calls warn that they have no attention mask
+    # Set the padding token here: in the configuration it makes calls warn about a missing attention mask
     model.generation_config = GenerationConfig(bos_token_id=end, eos_token_id=end, pad_token_id=end)
     start_as_copier(model)
     return model
@@ -174,10 +174,10 @@ def new_model(tokenizer: GPT2Tokenizer, layers: int, heads: int, width: int) -> 
 
 @torch.no_grad()
 def start_as_copier(model: GPT2LMHeadModel, gain: float = 0.3, spread: float = 3.0) -> None:
-    """Begin as notebook 09 does: add the identity to values and gain × identity to outputs, stretch the token table.
+    """Initialize as in notebook 09: add the identity to values, gain × identity to outputs, and scale the token table.
 
-    So attention starts by carrying along what it looks at (Trockman and Kolter 2023, mimetic initialisation), and names
-    are told apart from the first step on.
+    So attention starts by copying the tokens that it attends to (Trockman and Kolter 2023, mimetic initialisation), and
+    names differ from the first step on.
     """
     width = model.config.n_embd
     blocks: Any = model.transformer.h
@@ -188,7 +188,7 @@ def start_as_copier(model: GPT2LMHeadModel, gain: float = 0.3, spread: float = 3
 
 
 def learning_rate(step: int, steps: int, peak: float, warmup: int = 100) -> float:
-    """A linear warm-up, then half a cosine down to zero; step counts from 0."""
+    """Return the rate at `step` (from 0): a linear warm-up, then half a cosine down to zero."""
     if step < warmup:
         return peak * (step + 1) / warmup
     return peak * (1 + math.cos(math.pi * (step - warmup) / max(steps - warmup, 1))) / 2
@@ -197,7 +197,7 @@ def learning_rate(step: int, steps: int, peak: float, warmup: int = 100) -> floa
 def train(
     model: GPT2LMHeadModel, windows: Windows, validation: Validation, *, steps: int, batch_size: int, peak: float
 ) -> None:
-    """Change the model's parameters in place; the bar shows the loss against the floor, in nats per token."""
+    """Train the model in place. A bar shows the loss and the floor in nats per token."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=peak, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
     model.train()
     bar = tqdm(range(steps), desc="training", unit="step")
@@ -253,17 +253,17 @@ Not for use beyond teaching.
 
 
 def save(folder: Path, model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, **facts: object) -> int:
-    """Write the model, its tokenizer and its card into the folder; return how many bytes they take together."""
+    """Write the model, its tokenizer and its card into the folder; return their total size in bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    (folder / "model.safetensors").chmod(0o644)  # safetensors lets nobody but the owner read it
+    (folder / "model.safetensors").chmod(0o644)  # safetensors makes it readable by the owner only
     (folder / "README.md").write_text(card(model, **facts), encoding="utf-8", newline="\n")
     return sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
 
 
 def card(model: GPT2LMHeadModel, **facts: object) -> str:
-    """The model card; its sizes are read off the model."""
+    """Return the model card. Its sizes are read from the model."""
     config = model.config
     return CARD.format(
         layers=config.n_layer,
@@ -306,7 +306,7 @@ def main(
     started = time.process_time()
     windows = Windows(stories, tokenizer, random.Random(seed))
     train(model, windows, validation, steps=steps, batch_size=batch_size, peak=peak)
-    minutes = (time.process_time() - started) / 60  # of this program, whatever else the machine does
+    minutes = (time.process_time() - started) / 60  # CPU time, so that other programs do not count
     loss = validation.loss(model)
     size = save(
         out,

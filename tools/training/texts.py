@@ -1,7 +1,7 @@
-"""Texts to grow a GPT on: any file of yours, or the course's stories, whose exact floor is known.
+"""Texts to train a GPT on: any file, or the course's stories, for which the lowest possible loss is known exactly.
 
-A text becomes a file of token ids in the model's folder, read by memory map, so that it may be larger than memory. Its
-end is held back for validation.
+A text becomes a file of token ids in the model's folder. It is memory-mapped, so it may be larger than memory. Its end
+is held back for validation.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from transformer_exercises.stories import bangla, sample, true_nll
 
 from .stories_gpt2 import END, IGNORED, TRAIN_SEED, VALIDATION_SEED
 
-TOKENS = "tokens.bin"  # the text as ids, in the folder of the run while it lasts
-FEWEST = 5_000  # characters of a text of one's own
-PIECE = 1 << 20  # characters that are read and cut into tokens at once
-LEARNT_FROM = 50 << 20  # characters, at most, that the vocabulary is learnt from
-PROMPT = 8  # tokens that a sample goes on from
-HELD_BACK = 10  # one part in so many, at the end of the text
-VALIDATION_WINDOWS = 256  # at most: a look at the loss must stay cheap
+TOKENS = "tokens.bin"  # the text as ids, in the run's folder until the run is finished
+FEWEST = 5_000  # minimum number of characters of a user's text
+PIECE = 1 << 20  # characters read and tokenized at once
+LEARNT_FROM = 50 << 20  # maximum number of characters from which the vocabulary is learnt
+PROMPT = 8  # tokens of a sample's prompt
+HELD_BACK = 10  # one tenth of the text, at its end
+VALIDATION_WINDOWS = 256  # at most: measuring the loss must stay cheap
 STORIES, STORIES_VALIDATION = 10_000_000, 60_000  # characters
-BANGLA_VALIDATION = 12_000  # fewer, since a look must stay cheap in a model that a processor is too slow for
-# Words as GPT-2 cuts them, but with \p{M}: the vowel signs of Bangla are marks, and belong to their word
+BANGLA_VALIDATION = 12_000  # fewer, because measuring must stay cheap for a model that is large for a CPU
+# GPT-2's pattern for words plus \p{M}: the vowel signs of Bangla are marks and belong to their word
 WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
 
 
@@ -44,12 +44,15 @@ class BadText(ValueError):
 
 
 def pieces(path: Path) -> Iterator[str]:
-    """The text in pieces of about a million characters that end where a line ends; ends of lines become \\n."""
+    """Yield the text in pieces of about a million characters that end at a line's end, with \\n as newline.
+
+    Raise BadText if there is no such file or it is not text.
+    """
     if path.is_dir():
         raise BadText(f"{path} is a folder. Name one text file; several can be joined: cat {path}/*.txt > all.txt")
     if not path.is_file():
         raise BadText(f"There is no file {path}. Name a text file: make grow TEXT=my-texts.txt")
-    with path.open(encoding="utf-8-sig") as file:  # a byte order mark, as Windows writes it, is no text
+    with path.open(encoding="utf-8-sig") as file:  # skips the byte order mark that Windows writes
         while True:
             try:
                 piece = file.read(PIECE)
@@ -68,7 +71,7 @@ def pieces(path: Path) -> Iterator[str]:
 
 
 def measured(path: Path) -> tuple[int, str]:
-    """How many characters the text has, and a name for exactly this text; BadText if it cannot be used."""
+    """Return the number of characters and a hash of the text. Raise BadText if it cannot be used."""
     characters, name = 0, hashlib.sha256()
     for piece in pieces(path):
         characters += len(piece)
@@ -84,15 +87,15 @@ def measured(path: Path) -> tuple[int, str]:
 
 
 def vocabulary_for(characters: int, most: int) -> int:
-    """How many tokens for a text of this length: it grows as its root, since rare tokens would hardly be trained.
+    """Return a vocabulary size that grows with the square root of the length: rare tokens would hardly be trained.
 
-    From the 256 bytes and <|endoftext|>, with a few merges, up to `most`; 2,000 for a million characters.
+    It is at least 320 (the 256 bytes, <|endoftext|>, a few merges) and at most `most`; 2,000 for a million characters.
     """
     return max(320, min(most, 2 * math.isqrt(characters)))
 
 
 def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> PreTrainedTokenizerFast:
-    """Byte-level BPE; every byte is in the alphabet, so any text comes back as it was."""
+    """Train a byte-level BPE tokenizer. Every byte is in its alphabet, so decoding restores any text."""
     learner = Tokenizer(models.BPE())
     learner.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -108,14 +111,14 @@ def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> PreT
         show_progress=False,
     )
     learner.train_from_iterator(texts, trainer)
-    # Not GPT2Tokenizer, which cuts words in its own way when it is read again
+    # Not GPT2Tokenizer, which splits words by its own pattern when it is loaded
     return PreTrainedTokenizerFast(
         tokenizer_object=learner, model_max_length=context, bos_token=END, eos_token=END, unk_token=END
     )
 
 
 def first(texts: Iterator[str], characters: int) -> Iterator[str]:
-    """The beginning, so many characters or a few more."""
+    """Yield the first texts, until they have at least so many `characters`."""
     for text in texts:
         yield text
         characters -= len(text)
@@ -124,7 +127,7 @@ def first(texts: Iterator[str], characters: int) -> Iterator[str]:
 
 
 def encoded(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path) -> np.ndarray:
-    """The token ids [N] as a map of the file `path`, which is written first. <|endoftext|> in a text is that token."""
+    """Write the token ids to `path` and return them memory-mapped [N]. <|endoftext|> in a text becomes that token."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32
 
@@ -137,28 +140,28 @@ def encoded(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path
     return np.memmap(path, kind, mode="r")
 
 
-# --- what is learnt from ----------------------------------------------------------------------------------------------
+# --- training material ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Material:
-    """A text cut into tokens: windows to learn from, and rows that were held back."""
+    """A tokenized text: windows for training, and rows held back for validation."""
 
     title: str
-    name: str  # of exactly this text
+    name: str  # hash of the text
     tokenizer: PreTrainedTokenizerFast
-    tokens: np.ndarray  # [N] to learn from
-    starts: np.ndarray | None  # where windows begin; None: anywhere
-    inputs: Tensor  # [rows, T'] of validation
-    targets: Tensor  # [rows, T']; IGNORED where none counts
-    characters: float  # of the text for each token of validation
-    floor: float | None  # nats per token of validation that no model can beat; None: nobody knows it
-    prompt: tuple[int, ...]  # what samples go on from: a new story, or words that were held back
+    tokens: np.ndarray  # [N] for training
+    starts: np.ndarray | None  # possible starts of windows; None: anywhere
+    inputs: Tensor  # [rows, T'] for validation
+    targets: Tensor  # [rows, T']; IGNORED at positions that do not count
+    characters: float  # characters per validation token
+    floor: float | None  # lowest possible validation loss, nats per token; None: unknown
+    prompt: tuple[int, ...]  # start of samples: a new story, or held-back words
 
     def windows(self, rows: int, context: int, seed: int, number: int) -> tuple[Tensor, Tensor]:
-        """Inputs and targets [rows, context]: batch `number` of the run, which depends on seed and number alone.
+        """Return inputs and targets [rows, context] of batch `number`, which depends on seed and number alone.
 
-        So a run that is taken up again needs no memory of what it has read.
+        So a resumed run need not store which windows it has read.
         """
         dice = np.random.default_rng((seed, number))
         last = len(self.tokens) - context - 1
@@ -171,7 +174,10 @@ class Material:
 
 
 def own_text(path: Path, folder: Path, vocabulary: int, context: int) -> Material:
-    """A file of UTF-8 text. Every token of its last tenth is predicted once, in windows that follow each other."""
+    """Read a UTF-8 file. Validation predicts each token of its last tenth once, in consecutive windows (at most 256).
+
+    Raise BadText if the text is too short or cannot be read.
+    """
     characters, name = measured(path)
     tokenizer = learn_tokenizer(first(pieces(path), LEARNT_FROM), vocabulary_for(characters, vocabulary), context)
     tokens = encoded(pieces(path), tokenizer, folder / TOKENS)
@@ -201,7 +207,7 @@ def own_text(path: Path, folder: Path, vocabulary: int, context: int) -> Materia
 
 
 def begun(text: str) -> str:
-    """From the first whole line on, or the first whole word."""
+    """Return the text from its first whole line on, or else from its first whole word."""
     for gap in ("\n", " "):
         behind = text.partition(gap)[2].strip()
         if behind:
@@ -211,13 +217,13 @@ def begun(text: str) -> str:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Stories that a script writes, with their exact probability."""
+    """Generated stories whose exact probability is known."""
 
     title: str
     sample: Callable[[int, int], str]  # (characters, seed)
     true_nll: Callable[[str], float]
-    held_back: int  # characters of validation
-    words: bool  # whether the vocabulary grows until each word is one token, as there are few
+    held_back: int  # characters for validation
+    words: bool  # True: the words are few, so the vocabulary grows until each is one token
 
 
 CORPORA = {
@@ -241,10 +247,10 @@ CORPORA = {
 def stories(
     folder: Path, vocabulary: int, context: int, characters: int = STORIES, language: str = "english"
 ) -> Material:
-    """The course's stories, with <|endoftext|> in place of the line break behind each.
+    """Generate the course's stories, with <|endoftext|> instead of the line break after each.
 
-    Windows begin where a story begins, and validation has one story a row, so every token has all the context there is;
-    then the corpus's exact probability is the floor of the loss.
+    Windows begin where a story begins, and validation has one story per row, so every token has its full context. The
+    corpus's exact probability is then the floor of the loss. Raise BadText if a story is longer than `context`.
     """
     corpus = CORPORA[language]
     text = corpus.sample(characters, TRAIN_SEED)

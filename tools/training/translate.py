@@ -1,19 +1,19 @@
-"""The translator of notebook 11, trained for as long as you like on any file of sentence pairs.
+"""Trains notebook 11's translator on any file of sentence pairs, for as long as you like.
 
     python -m tools.training.translate                                 the course's own English–Igbo sentences
-    python -m tools.training.translate news-train.tsv --minutes 60     real ones
+    python -m tools.training.translate news-train.tsv --minutes 60     real sentences
     python -m tools.training.translate FOLDER --layout both            every *-train.tsv in it; both layouts
-    python -m tools.training.translate wikimedia.en-ig --source igbo --target english       as OPUS gives them out
+    python -m tools.training.translate wikimedia.en-ig --source igbo --target english       a pair of OPUS files
 
-A table is UTF-8 text, one pair of sentences a line, a tab between the two; the first line names the columns (english
-and igbo, or en and ibo, or say which: --source NAME --target NAME). For X-train.tsv, the files X-dev.tsv and X-test.tsv
-beside it, if there are any, choose the weights and give the score; otherwise pairs are held out at random. OPUS gives
-out two files, NAME.en and NAME.ig, whose lines belong together: name one of them, NAME, or the folder they lie in.
+A table is UTF-8 text with one pair of sentences per line and a tab between them. The first line names the columns
+(english and igbo, or en and ibo, or any with --source NAME --target NAME). For X-train.tsv, the files X-dev.tsv and
+X-test.tsv beside it, if they exist, are used to choose the weights and to score; otherwise pairs are held out at
+random. OPUS provides two files, NAME.en and NAME.ig, whose lines match: name one of them, NAME, or their folder.
 
-The folder --out keeps the model, both tokenizers and a curve of BLEU and chrF during training. A run that was killed
-goes on from there when it is called again. say.py, in the same folder, translates without this package.
+The folder --out gets the model, both tokenizers and a curve of BLEU and chrF during training. After a kill, the same
+command resumes the run. say.py, in the same folder, translates without this package.
 
-Model, schedule, loss, decoding and BLEU are those of the notebook: what its locked cells give, and the answers to its
+Model, schedule, loss, decoding and BLEU are the notebook's: its locked cells, and the reference answers to its
 exercises. A GPU is used if there is one.
 """
 
@@ -54,22 +54,21 @@ from . import keeping
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "11-translation"
 STORIES = ROOT / "solutions" / NOTEBOOK / "stories-parallel.tsv"
-LANGUAGES = {"english": ("en", "eng"), "igbo": ("ig", "ibo"), "bangla": ("bn", "ben")}  # how headers call them too
+LANGUAGES = {"english": ("en", "eng"), "igbo": ("ig", "ibo"), "bangla": ("bn", "ben")}  # other names in headers
 PAD, BOS, EOS = 0, 1, 2
-SPECIAL = ["<pad>", "<bos>", "<eos>"]  # in this order: their places are their ids
-ROOM = 256  # positions of the model
-CHECKED = 500  # pairs of the validation data, at most, for each look at the loss
+SPECIAL = ["<pad>", "<bos>", "<eos>"]  # in the order of their ids
+ROOM = 256  # maximum length, in tokens
+CHECKED = 500  # maximum number of validation pairs for each measurement of the loss
 FEWEST = 20  # pairs; fewer cannot be split
 LAYOUTS = ("fused", "looped")
 PRECISIONS = ("float32", "bfloat16")
-# For the course's stories, what a machine can do in minutes; on a GPU, sizes and warm-up of the published architecture
+# For the course's stories: on a CPU, sizes that train in minutes; on a GPU, the published sizes and warm-up
 USUAL = {
     "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "dropout": 0.1, "room": 1_024},
     "cuda": {"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "dropout": 0.1, "room": 16_384},
 }
-# Sentences of one's own are real, and few where a processor is to learn them: short tokens that come often, a model
-# kept from learning them by heart, and a rate at which it does not stop at writing the target language without a look
-# at the source (docs/translating.md)
+# For a user's sentences on a CPU, which are real and few: short and frequent tokens, more dropout against learning by
+# heart, and a rate at which the model does not get stuck at ignoring the source (docs/translating.md)
 OWN = {
     **{"layers": 3, "width": 192, "heads": 4, "warmup": 4_000, "dropout": 0.3},
     **{"vocab_size": 2_000, "joint": True, "average": 5},
@@ -86,16 +85,16 @@ console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 class BadData(ValueError):
-    """The sentence pairs cannot be used; the message says why and what to do."""
+    """The sentence pairs cannot be used. The message says why and what to do."""
 
 
 # --- sentence pairs ---------------------------------------------------------------------------------------------------
 
 
 def read_pairs(path: Path, source: str, target: str) -> list[Pair]:
-    """The pairs (source sentence, target sentence) of a tab-separated file whose first line names the columns.
+    """Return the pairs (source sentence, target sentence) of a tab-separated file whose first line names the columns.
 
-    Rows without one of the two sentences are left out. Raises BadData for what is no such file.
+    Skip rows that lack one of the two sentences. Raise BadData if the file has another form.
     """
     lines = [line.rstrip("\r") for line in read_text(path).split("\n")]
     if not any(line.strip() for line in lines):
@@ -116,13 +115,16 @@ def read_pairs(path: Path, source: str, target: str) -> list[Pair]:
 
 
 def read_two_files(stem: Path, source: str, target: str) -> list[Pair]:
-    """The pairs of two files whose lines belong together: STEM.en and STEM.ig, as OPUS gives them out (Moses)."""
+    """Return the pairs of two files with matching lines, such as STEM.en and STEM.ig (OPUS's Moses format).
+
+    Raise BadData if a file is missing or the lines do not match.
+    """
     sides = [(language, side(stem, language)) for language in (source, target)]
     for (language, found), other in zip(sides, (target, source), strict=True):
         if found is None:
             endings = " or ".join(f"{stem.name}.{code}" for code in codes(language))
             raise BadData(f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}.")
-    # Lines end at a newline and nowhere else: a sentence may hold other characters that Python takes for an end
+    # Split at newlines only: a sentence may contain other characters at which Python's splitlines splits
     lines = [read_text(path).removesuffix("\n").split("\n") for _, path in sides if path is not None]
     if len(lines[0]) != len(lines[1]):
         raise BadData(
@@ -137,18 +139,18 @@ def read_two_files(stem: Path, source: str, target: str) -> list[Pair]:
 
 
 def codes(language: str) -> tuple[str, ...]:
-    """How names of files and columns call a language."""
+    """Return the names of a language in file names and column headers."""
     return (language.casefold(), *LANGUAGES.get(language.casefold(), ()))
 
 
 def side(stem: Path, language: str) -> Path | None:
-    """The file of one language of a pair of files, or None."""
+    """Return the file of one language in a pair of files, or None."""
     found = (stem.with_name(f"{stem.name}.{code}") for code in codes(language))
     return next((path for path in found if path.is_file()), None)
 
 
 def stems(path: Path, source: str, target: str) -> list[Path]:
-    """The pairs of files that `path` means: all in a folder; or the pair, by its name without ending or by one file."""
+    """Return the pairs of files at `path`, as names without suffix. `path` is a folder, a common name, or one file."""
     if path.is_dir():
         endings = {f".{code}" for code in codes(source)}
         found = sorted({file.with_suffix("") for file in path.iterdir() if file.suffix.casefold() in endings})
@@ -172,18 +174,18 @@ def read_text(path: Path) -> str:
 
 
 def cells(line: str) -> list[str]:
-    """The cells of one line, each with single spaces and composed letters. Quotation marks may surround a cell."""
+    """Return the cells of one line, each tidied. Quotation marks may surround a cell."""
     found = next(csv.reader([line], delimiter="\t"), [])  # line by line: a stray quotation mark spoils one line only
     return [tidied(cell) for cell in found]
 
 
 def tidied(text: str) -> str:
-    """Single spaces, composed letters."""
+    """Return the text with single spaces and composed letters (NFC)."""
     return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
 def column(header: Sequence[str], language: str, path: Path, option: str) -> int:
-    """Where the language's column is."""
+    """Return the index of the language's column. Raise BadData if there is none."""
     names = [name.casefold() for name in header]
     for name in codes(language):
         if name in names:
@@ -197,16 +199,19 @@ def column(header: Sequence[str], language: str, path: Path, option: str) -> int
 
 @dataclass
 class Corpus:
-    """Pairs to learn from, to choose the weights by, and to be scored on; no sentence is in two of the three."""
+    """Pairs for training, validation and testing. No sentence is in two of the three."""
 
     train: list[Pair]
     validation: list[Pair]
     test: list[Pair]
-    remarks: list[str] = field(default_factory=list)  # what a reader of the score should know
+    remarks: list[str] = field(default_factory=list)  # notes for a reader of the score
 
     @classmethod
     def of(cls, path: Path, source: str, target: str, generator: random.Random) -> Corpus:
-        """All *-train.tsv of a folder, or one file, with *-dev.tsv and *-test.tsv beside them; or pairs of files."""
+        """Read all *-train.tsv of a folder, or one file, with *-dev.tsv and *-test.tsv beside them; or pairs of files.
+
+        Raise BadData if there are too few pairs or a file cannot be used.
+        """
         files = sorted(path.glob("*-train.tsv")) if path.is_dir() else [path]
         if two := [] if path.is_dir() and files else stems(path, source, target):
             files, train = [], [pair for stem in two for pair in read_two_files(stem, source, target)]
@@ -241,7 +246,7 @@ class Corpus:
 
 
 def siblings(files: Sequence[Path], part: str) -> list[Path]:
-    """X-dev.tsv or X-test.tsv for every X-train.tsv."""
+    """Return the existing X-dev.tsv or X-test.tsv for every X-train.tsv."""
     ending = "-train.tsv"
     found = [
         file.with_name(file.name.removesuffix(ending) + f"-{part}.tsv") for file in files if file.name.endswith(ending)
@@ -250,7 +255,7 @@ def siblings(files: Sequence[Path], part: str) -> list[Path]:
 
 
 def hold_out(pairs: Sequence[Pair], generator: random.Random) -> tuple[list[Pair], list[Pair]]:
-    """A tenth of the different pairs, 500 at most, and what is left without their sentences."""
+    """Draw a tenth of the different pairs, at most 500. Return the pairs without their sentences, and the drawn."""
     different = list(dict.fromkeys(pairs))
     if len(different) < FEWEST:
         raise BadData(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
@@ -259,7 +264,7 @@ def hold_out(pairs: Sequence[Pair], generator: random.Random) -> tuple[list[Pair
 
 
 def unseen(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
-    """The pairs neither of whose sentences is among the held ones."""
+    """Return the pairs that share no sentence with the held-out ones."""
     sources, targets = {pair[0] for pair in held}, {pair[1] for pair in held}
     return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
 
@@ -268,7 +273,7 @@ def unseen(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
 
 
 def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
-    """Byte-level BPE of one language; the ids of <pad>, <bos> and <eos> are 0, 1 and 2."""
+    """Train byte-level BPE. The ids of <pad>, <bos> and <eos> are 0, 1 and 2."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -292,18 +297,18 @@ class Tongues:
 
     @classmethod
     def learned(cls, pairs: Sequence[Pair], vocab_size: int, joint: bool = False) -> Tongues:
-        """joint: one vocabulary, learned from both languages, is both tokenizers."""
+        """Train the tokenizers. `joint`: one tokenizer, trained on both languages, serves as both."""
         if joint:
             both = learn_tokenizer([text for pair in pairs for text in pair], vocab_size)
             return cls(both, both)
         return cls(*(learn_tokenizer([pair[i] for pair in pairs], vocab_size) for i in (0, 1)))
 
     def read(self, texts: Sequence[str]) -> list[list[int]]:
-        """Source sentences as ids, cut to the model's room."""
+        """Return source sentences as ids, cut to the model's maximum length."""
         return [[*code.ids[: ROOM - 1], EOS] for code in self.source.encode_batch(list(texts))]
 
     def pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
-        """Pairs as ids, both sides cut to the model's room."""
+        """Return pairs as ids, both sides cut to the model's maximum length."""
         written = self.target.encode_batch([pair[1] for pair in pairs])
         return list(
             zip(
@@ -315,7 +320,7 @@ class Tongues:
 
 
 def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
-    """Ids [B, T], <pad> behind the shorter rows."""
+    """Return the ids [B, T], with <pad> after the shorter rows."""
     width = max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows], device=device)
 
@@ -324,8 +329,8 @@ def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
 class Batch:
     source: Tensor  # [B, S]
     inputs: Tensor  # [B, T]: <bos> first
-    targets: Tensor  # [B, T]: one step on, <eos> last
-    tokens: int  # of both languages, padding not counted
+    targets: Tensor  # [B, T]: shifted by one, <eos> last
+    tokens: int  # of both languages, without padding
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[list[int], list[int]]], device: str) -> Batch:
@@ -335,7 +340,10 @@ class Batch:
 
 
 def by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list]:
-    """All pairs once, in batches of similar lengths, so that little is padding; a batch fills `room` tokens at most."""
+    """Return all pairs once, in shuffled batches of similar lengths, to save padding.
+
+    One language takes at most `room` tokens of a batch, padding included.
+    """
     order = sorted(pairs, key=lambda pair: (len(pair[1]) + generator.random() * 4, len(pair[0])))
     batches: list[list] = []
     batch: list = []
@@ -352,12 +360,12 @@ def by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list
 
 
 class Stream:
-    """Batches without end, all pairs once in every round; knows its place, so that it can be taken up again."""
+    """An endless iterator of batches, with all pairs once per epoch. It can be resumed from its `place`."""
 
     def __init__(self, pairs: list, room: int, seed: int, device: str, place: tuple[int, int] = (0, 0)):
         self.pairs, self.room, self.seed, self.device = pairs, room, seed, device
         self.round, skipped = place
-        self.taken = 0  # batches of this round
+        self.taken = 0  # batches taken in this epoch
         self._open()
         for _ in range(skipped):
             self._advance()
@@ -389,19 +397,19 @@ class Stream:
 
 
 def notebook_parts() -> SimpleNamespace:
-    """Everything that notebook 11 defines: its locked cells, and the references as the answers to its exercises."""
+    """Return everything that notebook 11 defines: its locked cells, and the reference answers to its exercises."""
     asked = exercises(NOTEBOOK)
     return SimpleNamespace(**namespace_with(asked[0], "\n\n".join(exercise.source for exercise in asked)))
 
 
 class LoopedHeads(nn.Module):
-    """Attention as in the published implementation: each head has three small projections, and they take turns.
+    """Attention as in the published implementation: a loop over heads, each with three small projections.
 
-    Holds the weights of the given nn.MultiheadAttention (batch_first) and is called like it: query [B, T, C],
+    It copies the weights of the given nn.MultiheadAttention (batch_first) and is called like it: query [B, T, C],
     key and value [B, S, C], attn_mask [B * H, T, S] (boolean, True = blocked, or numbers to add) -> ([B, T, C], None).
     """
 
-    batch_first = False  # PyTorch's encoder layer looks here: it must not take the short cut past this module
+    batch_first = False  # read by PyTorch's encoder layer, whose fast path would bypass this module
 
     def __init__(self, fused: nn.MultiheadAttention):
         super().__init__()
@@ -429,7 +437,7 @@ class LoopedHeads(nn.Module):
 
 
 def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
-    """A linear layer that starts with these numbers (a copy of them)."""
+    """Return a linear layer with a copy of this weight and bias."""
     layer = nn.Linear(weight.shape[1], weight.shape[0], device=weight.device, dtype=weight.dtype)
     with torch.no_grad():
         layer.weight.copy_(weight)
@@ -438,7 +446,7 @@ def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
 
 
 def with_looped_heads(model: nn.Module) -> nn.Module:
-    """A copy of the model with the same weights, in which every nn.MultiheadAttention is a loop over heads."""
+    """Return a copy of the model in which every nn.MultiheadAttention is a loop over heads with the same weights."""
     model = copy.deepcopy(model)
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
@@ -448,7 +456,7 @@ def with_looped_heads(model: nn.Module) -> nn.Module:
 
 
 class Reader:
-    """A Translator that reads a source once and not again for every new token; called as the Translator itself."""
+    """A Translator that encodes a source once instead of for every new token. It is called like the Translator."""
 
     def __init__(self, model: Any):
         self.model = model
@@ -458,7 +466,7 @@ class Reader:
         if not self._read_before(source_ids):
             self.source = source_ids
             self.memory, self.mask = self.model.encode(source_ids)
-        rows = len(source_ids)  # beam search asks about several copies of one source
+        rows = len(source_ids)  # beam search passes several copies of one source
         return self.model.decode(target_ids, self.memory.expand(rows, -1, -1), self.mask.expand(rows, -1, -1, -1))
 
     def _read_before(self, source_ids: Tensor) -> bool:
@@ -473,7 +481,7 @@ class Reader:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How to train."""
+    """The settings of a training run."""
 
     minutes: float
     steps: int  # 0: as many as the minutes allow
@@ -485,13 +493,13 @@ class Recipe:
     warmup: int  # steps
     room: int  # tokens of one language in a batch, padding included
     vocab_size: int
-    joint: bool  # one vocabulary, and one table of embeddings for source, target and output
-    average: int  # weights of so many looks are averaged; 1: they are not
+    joint: bool  # one vocabulary, and one embedding table for source, target and output
+    average: int  # number of measurements whose weights are averaged; 1: no averaging
     seed: int
     device: str
     source: str  # languages
     target: str
-    precision: str  # in which matrix products are made; one of PRECISIONS
+    precision: str  # of matrix products; one of PRECISIONS
 
     def autocast(self) -> contextlib.AbstractContextManager:
         if self.precision == "float32":
@@ -501,20 +509,20 @@ class Recipe:
 
 @dataclass
 class Outcome:
-    """What one training came to."""
+    """The result of a training run."""
 
     parameters: int
     steps: int
     tokens: int
     seconds: float
     validation: float  # nats per target token
-    speed: float = 0.0  # tokens per second, measured beside the other layout; 0: not measured
+    speed: float = 0.0  # tokens per second, measured in turns with the other layout; 0: not measured
     bleu: float = 0.0
-    sacrebleu: float | None = None  # None: it is not installed
+    sacrebleu: float | None = None  # None: sacrebleu is not installed
 
 
 def sizes(tongues: Tongues, recipe: Recipe) -> dict[str, Any]:
-    """What a Translator is called with, but for the id of padding and the class of its blocks."""
+    """Return a Translator's arguments, except the padding id and the class of its blocks."""
     return {
         "source_vocab": tongues.source.get_vocab_size(),
         "target_vocab": tongues.target.get_vocab_size(),
@@ -530,13 +538,13 @@ def sizes(tongues: Tongues, recipe: Recipe) -> dict[str, Any]:
 def new_model(parts: SimpleNamespace, tongues: Tongues, recipe: Recipe, layout: str) -> nn.Module:
     torch.manual_seed(recipe.seed)
     model = parts.Translator(**sizes(tongues, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
-    if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output has the target's table already
+    if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output already shares the target's table
         model.source_embedding = model.target_embedding
     return (with_looped_heads(model) if layout == "looped" else model).to(recipe.device)
 
 
 class Trainer:
-    """A model, its optimiser and one step of training."""
+    """A model with its optimizer, trained step by step."""
 
     def __init__(self, parts: SimpleNamespace, model: nn.Module, recipe: Recipe):
         self.parts, self.model, self.recipe = parts, model, recipe
@@ -544,7 +552,7 @@ class Trainer:
         self.taken = 0
 
     def step(self, batch: Batch, cooling: float = 1.0) -> Tensor:
-        """One update; cooling multiplies the schedule's rate. Returns the loss, in nats per target token."""
+        """Make one update; `cooling` scales the schedule's rate. Return the loss in nats per target token."""
         self.taken += 1
         rate = self.parts.noam_rate(self.taken, self.recipe.width, self.recipe.warmup)
         for group in self.optimizer.param_groups:
@@ -561,7 +569,7 @@ class Trainer:
 
 @torch.no_grad()
 def validation_loss(model: nn.Module, batches: Sequence[Batch], recipe: Recipe) -> float:
-    """Cross-entropy, without smoothing, in nats per target token."""
+    """Return the cross-entropy without smoothing, in nats per target token."""
     model.eval()
     total = count = 0.0
     for batch in batches:
@@ -575,16 +583,16 @@ def validation_loss(model: nn.Module, batches: Sequence[Batch], recipe: Recipe) 
 
 @dataclass
 class Progress:
-    """How far a training is: all that it takes to go on as if nothing had happened."""
+    """The progress of a training run: all that is needed to resume it exactly."""
 
     best: float
     weights: dict[str, Tensor]  # those with the lowest validation loss
     tokens: int = 0
     seconds: float = 0.0
-    done: float = 0.0  # the share of the time that is over
-    checked: float = 0.0  # the share at the last look
-    recent: list[float] = field(default_factory=list)  # losses since the last look
-    lately: list[dict[str, Tensor]] = field(default_factory=list)  # weights at the last looks, if they are averaged
+    done: float = 0.0  # share of the run that is done
+    checked: float = 0.0  # the share at the last measurement
+    recent: list[float] = field(default_factory=list)  # losses since the last measurement
+    lately: list[dict[str, Tensor]] = field(default_factory=list)  # weights at the last measurements, if averaged
     points: list[keeping.Point] = field(default_factory=list)
 
 
@@ -600,11 +608,11 @@ def train(
     run: str = "",
     judge: Callable[[nn.Module], tuple[float | None, float | None]] = lambda model: (None, None),
 ) -> Outcome:
-    """Train for the recipe's minutes, translating not counted; the weights with the lowest validation loss are kept.
+    """Train for the recipe's minutes, without translating; keep the weights with the lowest validation loss.
 
-    In the last fifth of the time the rate is cooled down to zero: that is worth more than the same time at full rate.
-    Each look (twenty in all) adds a point to the curve, with what `judge` says of the model. With a folder, it also
-    leaves there how far the training is; a training of the same `run` begins where that ends.
+    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate. Each of
+    twenty measurements adds a point to the curve, with the scores from `judge`. With a folder, each also saves the
+    state there, and a later training of the same `run` resumes from it.
     """
     trainer = Trainer(parts, model.train(), recipe)
     now = Progress(math.inf, copy.deepcopy(model.state_dict()))
@@ -623,7 +631,7 @@ def train(
             if twentieths(now.done) > twentieths(now.checked):
                 paused = time.perf_counter()
                 scores = judge(model)
-                started += time.perf_counter() - paused  # translating is not training
+                started += time.perf_counter() - paused  # translating does not count
                 point = look(trainer, held, now, scores)
                 model.train()
                 bar.set_postfix_str(f"loss {point.training:.2f}, validation {point.validation:.2f}")
@@ -636,16 +644,16 @@ def train(
 
 
 def twentieths(share: float) -> int:
-    """How many twentieths of the whole are over; 3 / 60 is one, though not quite as binary fractions."""
+    """Return how many twentieths of the whole are done. The summand makes 3 / 60 count as one."""
     return math.floor(20 * share + 1e-9)
 
 
 def look(
     trainer: Trainer, held: Sequence[Batch], now: Progress, scores: tuple[float | None, float | None]
 ) -> keeping.Point:
-    """Measure the model, add a point to the curve, and keep the weights if they are the best so far.
+    """Measure the model, add a point to the curve and return it; keep the weights if they are the best so far.
 
-    Where weights are averaged, the mean over the last looks is a candidate, too.
+    With averaging, the mean of the weights at the last measurements is a candidate too.
     """
     model = trainer.model
     validation = validation_loss(model, held, trainer.recipe)
@@ -667,12 +675,12 @@ def look(
 
 
 def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of each weight (Vaswani et al. 2017, section 6.1, average the last checkpoints so)."""
+    """Return the mean of each weight, as Vaswani et al. 2017, section 6.1, average the last checkpoints."""
     return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
 
 
 def state_of(run: str, trainer: Trainer, batches: Stream, now: Progress) -> dict[str, Any]:
-    """Numbers, texts and tensors from which `taken_up` makes the same again."""
+    """Return the state (numbers, texts and tensors) from which `taken_up` resumes."""
     return {
         "run": run,
         "model": trainer.model.state_dict(),
@@ -689,7 +697,10 @@ def state_of(run: str, trainer: Trainer, batches: Stream, now: Progress) -> dict
 def taken_up(
     kept: dict[str, Any], run: str, folder: Path, trainer: Trainer, batches: Stream
 ) -> tuple[Stream, Progress]:
-    """Set model, optimiser and sources of randomness as they were; the batches and the progress from there on."""
+    """Restore model, optimizer and random states; return the batches and the progress from there on.
+
+    Raise BadData if the state belongs to another run.
+    """
     if kept["run"] != run:
         raise BadData(
             f"{folder} holds the unfinished training of other data or with other settings. "
@@ -709,10 +720,10 @@ def taken_up(
 
 
 def race(parts: SimpleNamespace, tongues: Tongues, batches: Stream, recipe: Recipe, rounds: int) -> dict[str, float]:
-    """Tokens per second of training in both layouts: the same weights, the same batches, in turns.
+    """Measure the tokens per second of training in both layouts, in turns, with the same weights and batches.
 
-    Each layout takes each batch four times, and its quickest step counts: what makes a step slower than that is other
-    programs on the machine, or the start. The race is run before the training and does not touch its model.
+    Each layout takes each batch four times, and its fastest step counts: slower ones are due to other programs or the
+    warm-up. The race runs before the training and does not touch its model.
     """
     racers = {layout: Trainer(parts, new_model(parts, tongues, recipe, layout).train(), recipe) for layout in LAYOUTS}
     tokens, spent = 0, dict.fromkeys(LAYOUTS, 0.0)
@@ -733,7 +744,7 @@ def race(parts: SimpleNamespace, tongues: Tongues, batches: Stream, recipe: Reci
 def translate(
     parts: SimpleNamespace, model: nn.Module, tongues: Tongues, texts: Sequence[str], recipe: Recipe, beam: int
 ) -> list[str]:
-    """The model's translations. beam 1: greedy, in batches of similar length; more: beam search, one by one."""
+    """Return the model's translations. `beam` 1: greedy, in batches of similar length; more: one by one."""
     model.eval()
     rows = tongues.read(texts)
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
@@ -752,7 +763,7 @@ def translate(
 
 
 def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float | None]:
-    """BLEU of the course (words and punctuation marks) and sacrebleu's with its own tokens, or None without it."""
+    """Return the course's BLEU (on words and punctuation) and sacrebleu's (on its tokens), None without sacrebleu."""
     split_words = reference("split_words")
     ours = parts.bleu([split_words(text) for text in hypotheses], [split_words(text) for text in references])
     if importlib.util.find_spec("sacrebleu") is None:
@@ -779,7 +790,7 @@ PUBLISHED = {
 
 
 def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Recipe) -> Table:
-    """This run beside the published one; a dash stands for what was not measured or not published."""
+    """Return a table of this run beside the published one. A dash means not measured or not published."""
     table = Table(title="This run and the published Igbo–English run")
     table.add_column("")
     for layout in outcomes:
@@ -814,7 +825,7 @@ def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Re
 
 
 def difference(corpus: Corpus, stories: bool) -> str:
-    """Why the two columns of scores are not to be compared."""
+    """Return a note on why the two runs' scores cannot be compared."""
     published = PUBLISHED_PAIRS * 3 // 4
     times = published / len(corpus.train)
     amount = f"{times:.0f} times as many as" if times >= 1.5 else "about as many as" if times > 0.7 else "fewer than"
@@ -833,7 +844,10 @@ def difference(corpus: Corpus, stories: bool) -> str:
 def judge_of(
     parts: SimpleNamespace, tongues: Tongues, pairs: Sequence[Pair], recipe: Recipe
 ) -> Callable[[nn.Module], tuple[float | None, float | None]]:
-    """What sacrebleu says of a model's greedy translations of these pairs: BLEU and chrF; None without sacrebleu."""
+    """Return a function that scores a model's greedy translations of these pairs by sacrebleu.
+
+    It returns BLEU and chrF, or (None, None) without sacrebleu.
+    """
 
     def judge(model: nn.Module) -> tuple[float | None, float | None]:
         if importlib.util.find_spec("sacrebleu") is None:
@@ -848,7 +862,7 @@ def judge_of(
 
 
 def about(corpus: Corpus, recipe: Recipe, tongues: Tongues, outcome: Outcome) -> dict[str, Any]:
-    """What model.json says: the sizes, from which say.py builds the model, and what it is and has reached."""
+    """Return the content of model.json: the sizes, from which say.py builds the model, its settings and its loss."""
     return {
         "sizes": sizes(tongues, recipe),
         "source": recipe.source,
@@ -871,7 +885,10 @@ def run(
     out: Path,
     judged: int,
 ) -> dict[str, Outcome]:
-    """Train, translate and score in each of the layouts; keep the models; print a few translations."""
+    """Train, translate and score in each layout; save the models; print some translations. Return the results.
+
+    Raise Written if a folder holds other files, BadData if the pairs cannot be used.
+    """
     folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
     for folder in folders.values():
         refuse_foreign(folder, keeping.OURS, "translator of ours")
@@ -907,7 +924,7 @@ def run(
         name = hashlib.sha256(repr((recipe, layout, judged, train_ids, corpus.validation)).encode()).hexdigest()
         outcome = train(parts, model, batches, held, recipe, f"{layout} heads", folder=folder, run=name, judge=judge)
         described = about(corpus, recipe, tongues, outcome)
-        # A table that is tied is in the file under each of its names: whoever reads it need not know of the tying
+        # Save a tied table under each of its names, so that loading does not depend on the tying
         weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         keeping.keep_model(folder, weights, described, tongues.source, tongues.target)
         keeping.finished(folder)

@@ -1,1 +1,1 @@
-"""The course as a website to read: `make site`. See build.py."""
+"""Builds the course as a website: `make site`. See build.py."""

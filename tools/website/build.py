@@ -1,7 +1,7 @@
 """Builds the website from the released notebooks: python -m tools.website.build [--repository owner/name]
 
-Runs in an environment of its own (requirements.txt beside this file), which `make site` makes. What it writes,
-`build/website/html`, is whole: it can be opened from the folder, put on any server, or handed out.
+It runs in its own environment (requirements.txt beside this file), which `make site` creates. Its result,
+`build/website/html`, is complete: it can be opened from the folder, put on any server, or given to students.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from . import elsewhere, sources
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-MARK = ".made-by-website-build"  # what lies beside it may be removed
+MARK = ".made-by-website-build"  # a folder that contains this file may be cleared
 
 
 def build(goal: Path, address: elsewhere.Address | None) -> Path:
-    """Build into the folder `goal`. Returns the folder with the pages. Raises Written if `goal` is somebody's."""
+    """Build into the folder `goal` and return the folder with the pages.
+
+    Raise Written if `goal` has other files, NotReady if Sphinx fails or the site would contain an answer.
+    """
     refuse_foreign(goal, [MARK], "website that this built")
     written, pages, doctrees = (goal / name for name in ("sources", "html", "doctrees"))
     for folder in (written, pages, doctrees):
@@ -32,13 +35,13 @@ def build(goal: Path, address: elsewhere.Address | None) -> Path:
     written.mkdir(parents=True)
     (goal / MARK).touch()
     sources.write(ROOT, written, address)
-    # -W: a warning is an error; --keep-going: but all of them are said.
+    # -W: a warning is an error; --keep-going: all of them are printed.
     options = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE), "-d", str(doctrees)]
     if sphinx([*options, str(written), str(pages)]):
         raise NotReady("Sphinx found something wrong: see above.")
     (pages / ".buildinfo").unlink(missing_ok=True)
-    (pages / ".nojekyll").touch()  # GitHub Pages leaves out folders such as _static otherwise
-    shutil.rmtree(pages / "_sources", ignore_errors=True)  # empty, by conf.py
+    (pages / ".nojekyll").touch()  # otherwise GitHub Pages skips folders such as _static
+    shutil.rmtree(pages / "_sources", ignore_errors=True)  # empty, because of conf.py
     shutil.copytree(ROOT / "course" / "start", pages / "_static" / "start")
     sources.write_downloads(ROOT, pages / "download")
     if address:

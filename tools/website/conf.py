@@ -1,4 +1,4 @@
-"""Sphinx's settings for the website. The pages' sources are written by sources.py."""
+"""Sphinx's settings for the website. sources.py writes the pages' sources."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from autograder.spec.course import course
 project = course().title
 author = "The authors of this course"
 project_copyright = "2026, the authors of this course"
-language = "en"  # with en_GB, Sphinx 9 lacks plurals of its own, and the search stops at them
+language = "en"  # with en_GB, Sphinx 9 lacks plural rules, and the search fails
 
 extensions = ["myst_nb"]
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_dmath_double_inline = True
-# What Jupyter shows as it is written, and MyST would take for a command of its own.
+# Jupyter shows this syntax unchanged; MyST would interpret it.
 myst_disable_syntax = ["myst_role", "myst_target", "myst_line_comment", "myst_block_break"]
 nb_execution_mode = "off"
 nb_merge_streams = True
-nb_ipywidgets_js = {}  # would come from another host; sources.py leaves controls out
+nb_ipywidgets_js = {}  # would be loaded from another host; sources.py omits controls
 myst_update_mathjax = False
 
 html_theme = "sphinx_book_theme"
@@ -32,15 +32,15 @@ html_title = course().title
 html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False
-html_scaled_image_link = False  # figures have more pixels than they are wide: not each is a stop for the keyboard
+html_scaled_image_link = False  # all figures are scaled down: no keyboard stop at each of them
 html_static_path = ["static"]
 html_favicon = "static/icon.svg"
 html_css_files = ["course.css"]
-html_context = {"default_mode": "auto"}  # light or dark as the reader's system is; the button changes it
+html_context = {"default_mode": "auto"}  # light or dark like the reader's system; a button changes it
 html_math_renderer = "mathml"
 html_permalinks_icon = "#"
 html_theme_options = {
-    "use_download_button": False,  # a notebook alone misses what lies beside it: pages link to a zip
+    "use_download_button": False,  # a notebook alone lacks the files beside it: pages link to a zip
     "navbar_persistent": [],  # the search field is in the sidebar
     "home_page_in_toc": True,
     "show_toc_level": 2,
@@ -48,13 +48,15 @@ html_theme_options = {
     "extra_footer": "Text and figures are under CC BY 4.0, code is under the MIT licence.",
 }
 
-LONG = 30  # signs of LaTeX: a formula within a line that may be wider than a phone's screen
+LONG = 30  # characters of LaTeX above which an inline formula may be wider than a phone's screen
 
 
 def inline_formula(self: nodes.NodeVisitor, node: nodes.math) -> None:
     made = mathml(node.astext())
     if len(node.astext()) > LONG:
-        made = f'<span class="long-formula" tabindex="0">{made}</span>'  # on a narrow screen the keyboard can scroll it
+        made = (
+            f'<span class="long-formula" tabindex="0">{made}</span>'  # lets the keyboard scroll it on a narrow screen
+        )
     self.body.append(made)  # type: ignore[attr-defined]
     raise nodes.SkipNode
 
@@ -65,7 +67,7 @@ def formula(self: nodes.NodeVisitor, node: nodes.math_block) -> None:
 
 
 def describe(app: Sphinx, doctree: nodes.document) -> None:
-    """Give each figure its text alternative, and show the same words to whoever asks for them."""
+    """Give each figure its text alternative, and show the same text in a fold. Raise ValueError if one has none."""
     figures = json.loads(Path(app.srcdir, "figures.json").read_text("utf-8"))
     for image in list(doctree.findall(nodes.image)):
         alt = figures.get(Path(image["uri"]).stem)

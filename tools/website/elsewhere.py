@@ -1,8 +1,8 @@
-"""Opening a notebook on Colab or Binder: what each needs, from the branch on which the built site is published.
+"""Writes the files with which Colab and Binder open the notebooks, into the branch that publishes the built site.
 
-The site is published as a branch of a repository on GitHub. It carries what students get in `course/`; `.binder/` says
-to Binder with which versions; and `colab/` holds, for Colab, which opens a notebook alone, each notebook with a first
-cell that fetches what lies beside it. Where that repository is, the one who builds says: no address is written here.
+The site is published as a branch of a GitHub repository. `course/` holds the students' files, and `.binder/` tells
+Binder the versions. Colab opens a notebook alone, so `colab/` holds each notebook with a first cell that fetches the
+files beside it. The repository is named when the site is built: no address is written here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from autograder import handout
 from autograder.files import files
 from autograder.spec.course import notebooks
 
-# Colab has these in versions of its own; to change them under a running kernel, it would have to be restarted.
+# Colab has its own versions of these; changing them would need a restart of the kernel.
 COLABS = {"torch", "numpy", "matplotlib", "tqdm", "ipywidgets"}
 FETCH = '''# @title On Colab, run this cell first: it fetches what lies beside this notebook
 # In a function: this cell must define nothing that an answer could lean on.
@@ -73,7 +73,7 @@ fetch_what_lies_beside(
 
 @dataclass(frozen=True)
 class Address:
-    """Where the built site is published: a repository on GitHub as owner/name, and its branch."""
+    """The GitHub repository (owner/name) and the branch on which the built site is published."""
 
     repository: str
     branch: str = "gh-pages"
@@ -92,12 +92,12 @@ class Address:
         return f"https://mybinder.org/v2/gh/{self.repository}/{quote(self.branch, safe='')}?labpath={path}"
 
     def raw(self, name: str) -> str:
-        """Where the files beside a notebook are fetched from."""
+        """Return the URL of the folder with the files beside a notebook."""
         return f"https://raw.githubusercontent.com/{self.repository}/{self.branch}/course/{name}/"
 
 
 def write(root: Path, site: Path, address: Address) -> None:
-    """Put beside the built pages what Colab and Binder take from there. Raises NotReady if it holds an answer."""
+    """Write the files for Colab and Binder beside the built pages. Raise NotReady if one contains an answer."""
     for key, path in handout.contents(root).items():
         if wrong := list(handout.leaks(path)):
             raise handout.NotReady(f"{key} is not for students: {wrong[0]}")
@@ -114,8 +114,8 @@ def write(root: Path, site: Path, address: Address) -> None:
         nbformat.write(for_colab(root / "course" / name, address.raw(name), versions), site / "colab" / f"{name}.ipynb")
 
 
-# Binder starts what follows in the folder of the repository: the course's settings, and the extension that gives
-# figures their description, are found from there.
+# Binder runs this script in the repository's folder. It makes Jupyter find the course's settings and the extension
+# that describes figures.
 START = """#!/bin/bash
 export JUPYTER_CONFIG_PATH="$PWD/course/.jupyter"
 export JUPYTER_PATH="$PWD/course/.jupyter${JUPYTER_PATH:+:$JUPYTER_PATH}"
@@ -124,14 +124,14 @@ exec "$@"
 
 
 def pins(root: Path) -> dict[str, str]:
-    """Return the lock's versions of what students install."""
+    """Return the locked versions of the packages that students install."""
     wanted = set(re.findall(r"^([\w-]+)$", (root / "requirements.txt").read_text("utf-8"), re.MULTILINE))
     locked = dict(re.findall(r"^([\w.-]+)==(\S+)$", (root / "constraints.txt").read_text("utf-8"), re.MULTILINE))
     return {name: locked[name] for name in sorted(wanted)}
 
 
 def for_colab(folder: Path, source: str, versions: dict[str, str]) -> NotebookNode:
-    """The notebook in `folder` with a first cell that fetches from `source` what lies beside it."""
+    """Return the notebook in `folder` with a first cell that fetches the files beside it from `source`."""
     notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
     code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     needed = {name: (version, name not in COLABS) for name, version in versions.items() if _imports(code, name)}
@@ -154,6 +154,6 @@ def _digest(path: Path) -> str:
 
 
 def _table(values: dict[str, object]) -> str:
-    """A dictionary as Python would be written by hand: an entry to a line."""
+    """Return a dictionary as Python source, with one entry per line."""
     lines = "".join(f"        {json.dumps(key)}: {value!r},\n" for key, value in values.items())
     return f"{{\n{lines}    }}"

@@ -1,7 +1,7 @@
-"""What the website's pages are made of: released notebooks, with figures where a given cell draws them.
+"""Writes the sources of the website's pages: released notebooks, with the figures of given cells.
 
-Text and code come from course/, so no solution and no hidden test is in them. The outputs of a cell come from
-solutions/ if students get the very same cell; a cell that is asked for, and its test, have none. Nothing is run here.
+Text and code come from course/, so they contain no solution and no hidden test. A cell's outputs come from solutions/
+if students get exactly the same cell; answer cells and their tests have none. No notebook is run.
 """
 
 from __future__ import annotations
@@ -25,18 +25,16 @@ from autograder.spec.course import course, notebooks
 
 from . import elsewhere
 
-READY = (
-    "ready"  # the cell that looks around, by autograder.nbgrader_plugin.release.student_version, which needs nbgrader
-)
-TITLE = re.compile(r"# @title (.+)\n")  # Colab's way to name a folded cell
+READY = "ready"  # grade_id of the environment check; importing it from nbgrader_plugin.release would need nbgrader
+TITLE = re.compile(r"# @title (.+)\n")  # Colab's title of a folded cell
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CONTROL = "Here the notebook has a control to try: a field, a slider or a list. It needs Python, so open the notebook."
-KINDS = ("text/html", "text/markdown", "image/png", "image/svg+xml", "text/plain")  # what a page can show
-ALTS = "figures.json"  # for conf.py: what each figure shows, by the hash of its file
+KINDS = ("text/html", "text/markdown", "image/png", "image/svg+xml", "text/plain")  # that a page can show
+ALTS = "figures.json"  # for conf.py: each figure's description, by the hash of its file
 
 
 def write(root: Path, goal: Path, address: elsewhere.Address | None) -> None:
-    """Write the sources of all pages into the empty folder `goal`; `root` is the checkout."""
+    """Write the sources of all pages into the empty folder `goal`. `root` is the checkout."""
     figures: dict[str, str] = {}
     for name in notebooks():
         page = page_of(_read(root / "course", name), _read(root / "solutions", name))
@@ -53,7 +51,7 @@ def _read(folder: Path, name: str) -> NotebookNode:
 
 
 def page_of(released: NotebookNode, solved: NotebookNode) -> NotebookNode:
-    """The released notebook without the cell that looks around, with the outputs of cells that are given."""
+    """Return the released notebook without the environment check, with the outputs of given cells."""
     given = {cell.id: cell for cell in solved.cells if cell.cell_type == "code"}
     cells = []
     for cell in released.cells:
@@ -72,7 +70,7 @@ def page_of(released: NotebookNode, solved: NotebookNode) -> NotebookNode:
 
 
 def _looks(cell: NotebookNode, about: dict[str, Any]) -> NotebookNode:
-    """Metadata that the page needs: what is folded, under which name, and what is an exercise's."""
+    """Return the metadata that the page needs: folded cells with their titles, and answer cells."""
     tags = []
     kept: dict[str, Any] = {}
     if cell.metadata.get("jupyter", {}).get("source_hidden"):
@@ -86,7 +84,7 @@ def _looks(cell: NotebookNode, about: dict[str, Any]) -> NotebookNode:
 
 
 def _shown(outputs: list[NotebookNode]) -> Iterator[NotebookNode]:
-    """Outputs as a page can show them: no progress bars, and a sentence in place of what needs a kernel."""
+    """Yield the outputs that a page can show: no progress bars, and a sentence instead of interactive controls."""
     for output in outputs:
         if output.output_type == "stream":
             yield output
@@ -99,7 +97,7 @@ def _shown(outputs: list[NotebookNode]) -> Iterator[NotebookNode]:
 
 
 def described(page: NotebookNode) -> Iterator[tuple[str, str]]:
-    """The hash of each figure's file, by which myst-nb names it, and the figure in words."""
+    """Yield the hash of each figure's file, by which myst-nb names it, and the figure's description."""
     for cell in page.cells:
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}):
@@ -108,7 +106,7 @@ def described(page: NotebookNode) -> Iterator[tuple[str, str]]:
 
 
 def _ways_in(name: str, address: elsewhere.Address | None) -> str:
-    """A line of links under a page's title: the notebook to download, or to open elsewhere."""
+    """Return the line of links under a page's title: download, Colab and Binder."""
     links = [("Download", f"download/{name}.zip", "the notebook with all that it needs beside it")]
     if address:
         links.append(("Open in Colab", address.colab(name), "needs an account there"))
@@ -118,7 +116,7 @@ def _ways_in(name: str, address: elsewhere.Address | None) -> str:
 
 
 def _start(root: Path, address: elsewhere.Address | None) -> str:
-    """The start page: what the course is, and a card for each notebook."""
+    """Return the start page: an introduction to the course, and a card for each notebook."""
     chapters = handout.chapters(root)
     hours = round(sum(chapter.minutes for chapter in chapters) / 60)
     cards = "\n".join(
@@ -157,7 +155,7 @@ def _inline(markdown: str) -> str:
 
 
 def write_downloads(root: Path, goal: Path) -> None:
-    """A zip of each notebook with its data, the environment and the licences; raises NotReady if it holds an answer."""
+    """Write a zip of each notebook with its data, environment and licences. Raise NotReady if it contains an answer."""
     goal.mkdir(parents=True)
     found = handout.contents(root)
     for name in notebooks():
