@@ -1,8 +1,8 @@
-"""Ways around the exercises' bans, and right answers that only look like one. The claims about them: `test_bans.py`.
+"""Ways to circumvent the exercises' bans, and right answers that only look like one. `test_bans.py` tests both.
 
-Each way around is a whole answer. `FOUND` are ways to find a banned function without writing its name, `RUN` ways to
-have it run as something else; both are made for every exercise. `OWN` are those that one exercise alone invites. With
-each stands a word that the remark must have: what was used.
+Each way is a whole answer. `FOUND` are ways to find a banned function without writing its name, `RUN` ways to run it
+as something else; both are made for every exercise. `OWN` are ways for a single exercise. Each has a word that the
+remark must contain, which names the function that was used.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 
 class Banned(NamedTuple):
-    module: str  # where torch has the banned function
+    module: str  # torch module of the banned function
     function: str
-    source: str  # an answer that calls it by the name of `_f`
-    word: str  # what a remark calls it
+    source: str  # an answer that calls it as `_f`
+    word: str  # its name in a remark
 
 
 class Way(NamedTuple):
@@ -147,7 +147,7 @@ RUN = {
         "        return _g(*a)\n    finally:\n        list(map(sys.setprofile, [noted]))"
     ),
 }
-HIDDEN = {  # what the remark says where the function itself cannot be seen
+HIDDEN = {  # word of the remark if the function itself cannot be seen
     "in a thread": "threads",
     "in a pool": "threads",
     "while noting is off": "the profiler's end",
@@ -542,7 +542,7 @@ WAYS = {name: _ways_of_all(name) | own for name, own in OWN.items()}
 
 # --- right answers that only look like one ----------------------------------------------------------------------------
 
-# Right numbers without gradients: not full marks, but no ban either.
+# Right numbers without gradients: this does not get full marks, but breaks no ban.
 BY_HAND_IN_NUMPY = """
 import numpy as np
 

@@ -1,10 +1,9 @@
-"""Which sentences of a notebook state a number that nothing in the notebook holds them to.
+"""Finds sentences of a notebook that state a number which no assertion in the notebook checks.
 
-    python tests/claims.py          # prints them all; `claims.toml` says of each cell why, and how many it has
+    python tests/claims.py          # prints them all; `claims.toml` gives the reason and the count for each cell
 
-A number is held if an assertion of the notebook has it, or keeps what it measures within bounds around it. Numbers in
-code, formulas, boxes of exercises, questions, titles, years and references to sections are no statements about a
-result.
+A number is checked if an assertion of the notebook contains it, or has bounds around it. Numbers in code, formulas,
+boxes of exercises, questions, titles, years and references to sections are not statements about a result.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ REFERENCE = re.compile(
     r"|\d+\(\d+\)",
     re.IGNORECASE,
 )
-# Questions set up cases of their own. So does practice (Check yourself); test_practice.py holds it to its numbers.
+# Questions make up their own numbers, and so does practice (Check yourself), which test_practice_questions.py checks.
 OTHERS = re.compile(r"#+ (?:Exercise|Question|Check yourself|Written)|#+ .*(?:Glossary|Further reading)")
-GLOSSARY = "| term | meaning |"  # a table whose last column is sections
-WIDE = 2.0  # bounds that are farther apart than this factor hold nothing
+GLOSSARY = "| term | meaning |"  # a table whose last column has section numbers
+WIDE = 2.0  # bounds farther apart than this factor check nothing
 
 
 def sentences(source: str) -> Iterator[str]:
-    """The sentences of a text, without code, formulas, summaries of hints, addresses."""
+    """Yield the sentences of a text, without code, formulas, summaries of hints and addresses."""
     for pattern in (r"```.*?```", r"\$\$.*?\$\$"):
         source = re.sub(pattern, " ", source, flags=re.DOTALL)
     for pattern in (r"`[^`]*`", r"\$[^$]*\$", r"<summary>.*?</summary>", r"(?<=\])\([^)]*\)"):
@@ -49,7 +48,7 @@ def numbers(sentence: str) -> list[float]:
 
 
 def _constants(node: ast.AST) -> list[float]:
-    """Numbers in an expression, those that are written as sums or products computed."""
+    """Return the numbers in an expression, including those in its strings."""
     found = []
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, (int, float)) and not isinstance(part.value, bool):
@@ -60,7 +59,7 @@ def _constants(node: ast.AST) -> list[float]:
 
 
 def what_is_held(cells: list) -> tuple[set[float], list[tuple[float, float]]]:
-    """What a notebook's assertions hold: single numbers, and ranges."""
+    """Return the single numbers and the ranges that a notebook's assertions check."""
     single: set[float] = set()
     ranges: list[tuple[float, float]] = []
     for cell in cells:
@@ -80,7 +79,7 @@ def what_is_held(cells: list) -> tuple[set[float], list[tuple[float, float]]]:
 
 
 def open_sentences(name: str) -> Iterator[tuple[str, str]]:
-    """The sentences of a solution that state a number nothing holds: the cell's id and the sentence."""
+    """Yield the cell's id and the sentence for each sentence of a solution with an unchecked number."""
     cells = read("solutions", name).cells
     single, ranges = what_is_held(cells)
     for cell in cells[1:]:
@@ -100,7 +99,7 @@ def holds(number: float, single: set[float], ranges: list[tuple[float, float]]) 
 
 
 def exceptions() -> dict[str, dict[str, tuple[str, int]]]:
-    """By notebook and cell: why nothing holds its numbers, and how many sentences of it there are."""
+    """Return, by notebook and cell, the reason why its numbers are not checked and the number of such sentences."""
     return tomllib.loads(KEPT.read_text("utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""A course somewhere else, with classrooms in it: what the tests of whole classes have in common."""
+"""Copies of the course with classrooms in them, for tests that mark whole classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FULL = sum(declared.points for declared in in_notebook(NAME))
 
 
 def notebook(answers: dict[str, str] = BEST, *, comment: str = "") -> NotebookNode:
-    """A submission without the course's experiments: students may delete ungraded cells, and marking is quicker."""
+    """Return a submission without ungraded cells: students may delete them, and marking is faster."""
     filled = filled_in(read("course", NAME), answers)
     filled.cells = [cell for cell in filled.cells if grade_id(cell)]
     if comment:
@@ -33,7 +33,7 @@ def notebook(answers: dict[str, str] = BEST, *, comment: str = "") -> NotebookNo
 
 
 def copy_of_the_course(root: Path, settings: str = "") -> Path:
-    """The packages, one assignment, and the configuration with some more settings."""
+    """Copy the packages, one assignment, and the configuration with additional settings to `root`; return it."""
     root.mkdir(parents=True)
     for package in ("autograder", "transformer_exercises"):
         shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -58,7 +58,7 @@ def put(
 
 
 def start(root: Path, classroom: Path, *command: str, **options: Any) -> subprocess.Popen:
-    """A command of nbgrader's ("nbgrader", …) or of ours ("autograder", …) in the course."""
+    """Start a command, ("nbgrader", …) or ("autograder", …), in the course; return the process."""
     module = {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[command[0]]
     environment = os.environ | {"COURSE_CLASSROOM": str(classroom), "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | options
@@ -75,7 +75,7 @@ def run(root: Path, classroom: Path, *command: str, status: int | None = 0) -> s
 
 
 def gradebook(classroom: Path) -> dict[str, Any]:
-    """All that the gradebook says of the assignment, without the keys that it makes up."""
+    """Return all that the gradebook holds of the assignment, without its generated keys."""
     with Gradebook(f"sqlite:///{classroom}/gradebook.db", "transformers") as book:
         found: dict[str, Any] = {"students": sorted(student.id for student in book.students)}
         for submission in book.assignment_submissions(NAME):
@@ -92,7 +92,7 @@ def gradebook(classroom: Path) -> dict[str, Any]:
 
 
 def files(classroom: Path, *folders: str) -> dict[str, bytes]:
-    """Every file below these folders."""
+    """Return the content of every file below these folders, by its path."""
     return {
         path.relative_to(classroom).as_posix(): path.read_bytes()
         for folder in folders
@@ -102,12 +102,12 @@ def files(classroom: Path, *folders: str) -> dict[str, bytes]:
 
 
 def processes_of(classroom: Path) -> list[str]:
-    """The command lines of all processes that were started for this classroom."""
+    """Return the command lines of all processes that were started for this classroom."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
             if f"COURSE_CLASSROOM={classroom}\0".encode() in (place / "environ").read_bytes():
                 found.append((place / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:  # gone, or not ours
+        except OSError:  # the process has ended, or is another user's
             continue
     return found

@@ -1,4 +1,4 @@
-"""What several tests share."""
+"""Fixtures and hooks that several test modules share."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sandbox.session import SandboxError, Template
 from autograder.spec.course import course
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # small tensors: a second thread only costs,
-torch.set_num_threads(1)  # and another order of adding up would change last digits
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # for small tensors a second thread only costs time,
+torch.set_num_threads(1)  # and another order of summation would change the last digits
 os.environ.update(OFFLINE | WITHOUT_BOOK)  # for the notebooks that nbval and tests run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,10 +28,10 @@ NOTEBOOKS = sorted(path.parent.name for path in ROOT.glob("solutions/*/*.ipynb")
 
 
 APART = ("test_release.py", "test_exercises.py", "test_mutants.py", "test_pasted_answers.py", "test_notebooks.py")
-# What takes long as one begins first: at the end, when a worker has nothing left, tests that go anywhere fill the other
+# Slow files that run as a whole start first; the tests that can run on any worker fill the gaps at the end
 LONGEST = (
-    *("test_guides.py", "test_hub.py", "test_nbgrader.py", "test_grade.py", "test_published_gpt2.py", "test_site.py"),
-    *("test_formgrader.py", "test_handed_in.py", "test_marking.py", "test_costs.py", "test_corpus.py"),
+    *("test_guides.py", "test_hub.py", "test_nbgrader_commands.py", "test_grade.py", "test_published_gpt2.py", "test_site.py"),
+    *("test_formgrader.py", "test_student_folder.py", "test_marking.py", "test_mistake_costs.py", "test_stories.py"),
 )
 
 
@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def everything(request: pytest.FixtureRequest) -> bool:
-    """Whether every version of a mistake is asked, or one of each."""
+    """Return True if every version of a mistake is tested (--all), False if one of each is."""
     return request.config.getoption("--all")
 
 
@@ -53,7 +53,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="module")
 def undisturbed():
-    """What other tests have left is not walked over by Python's collector while the processor's time is measured."""
+    """Keep Python's garbage collector from scanning other tests' objects while CPU time is measured."""
     gc.collect()
     gc.freeze()
     yield
@@ -62,9 +62,9 @@ def undisturbed():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup`, tests of one file stay together, as those that share a template process must.
+    """Keep the tests of a file on one worker with `--dist loadgroup`, because they share a template process.
 
-    The tests of the files named above need nothing of each other: they go wherever a worker is free.
+    The tests of the files in APART share nothing: they go to any free worker.
     """
     order = {name: place for place, name in enumerate(LONGEST)} | {
         name: len(LONGEST) + 1 + place for place, name in enumerate(APART)
@@ -77,14 +77,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def gradients_stay_on():
-    """Some catalogued mistakes switch gradients off for good; here they do so for their own test only."""
+    """Switch gradients on again after each test: some catalogued mistakes switch them off for good."""
     with torch.enable_grad():
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def alembic_is_found():
-    """nbgrader calls it as a program when it makes a gradebook; nbgrader_config.py sees to the same. Here, once."""
+    """Put alembic on PATH, because nbgrader runs it to create a gradebook, and cache its version."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
         patch.setattr(nbgrader.api, "get_alembic_version", functools.cache(nbgrader.api.get_alembic_version))
@@ -98,7 +98,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session", params=NOTEBOOKS)
 def solution(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
-    """Each solution notebook in turn; its name is in metadata.name."""
+    """Return each solution notebook in turn; its name is in metadata.name."""
     return read("solutions", request.param)
 
 
@@ -109,7 +109,7 @@ def release(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
 
 @pytest.fixture(scope="session")
 def template():
-    """One for all files: it starts anew if a test ends it."""
+    """Yield one template process for the whole session. It restarts if a test ends it."""
     running = Template(preload=course().preload)
     yield running
     running.close()
@@ -127,7 +127,7 @@ def skip_without_cage(template: Template) -> None:
 
 @pytest.fixture(scope="module")
 def short() -> nbformat.NotebookNode:
-    """Notebook 05 without its experiments: the setup and the graded cells. Marking it takes a second."""
+    """Return notebook 05 without its experiments: only the setup and the graded cells. Marking it takes a second."""
     notebook = read("course", "05-attention")
     notebook.cells = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id")]
     return notebook
@@ -140,7 +140,7 @@ def read(folder: str, name: str) -> nbformat.NotebookNode:
 
 
 def with_hidden_tests(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """A release, or a mended submission, whose test cells are complete, as the gradebook makes them for the marker."""
+    """Add the hidden tests to a release or a repaired submission, as the gradebook does. Return the same notebook."""
     solved = read("solutions", notebook.metadata["name"])
     hidden = {grade_id(cell): HIDDEN.findall(cell.source) for cell in solved.cells}
     for cell in notebook.cells:

@@ -1,7 +1,7 @@
-"""What a stranger may hand in, drawn at random: damaged notebooks, sources that are glued together, markup, forged replies.
+"""Hypothesis strategies for hostile or damaged submissions: notebooks, Python sources, markup, formulas and outputs.
 
-Strategies of Hypothesis. What is drawn begins with something real, a released notebook with right answers, and is then
-broken in ways that were met, or that a reader has to expect.
+An example starts as something real, such as a released notebook with right answers, and is then damaged in ways that
+have occurred or that a parser must expect.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.sample_class import filled_in
 from autograder.spec.course import exercises, questions
 
-# The same examples in every run of the tests; `make fuzz` draws new ones, and keeps those that failed.
+# The tests draw the same examples in every run; `make fuzz` draws new ones, and keeps those that failed.
 ALL = list(HealthCheck)
 settings.register_profile("claims", derandomize=True, database=None, deadline=None, suppress_health_check=ALL)
 settings.register_profile("fuzz", deadline=None, suppress_health_check=ALL, print_blob=True)
@@ -35,11 +35,11 @@ if settings.get_current_profile_name() != "fuzz":
 NAMES = ("05-attention", "06-masking", "02-tokenisation", "11-translation")
 
 
-# --- what it may cost -------------------------------------------------------------------------------------------------
+# --- limits -----------------------------------------------------------------------------------------------------------
 
 
 class TooMuch(AssertionError):
-    """More time or memory than is allowed for what was given."""
+    """The code used more time or memory than its input allows."""
 
 
 PEAK = re.compile(r"VmHWM:\s*(\d+) kB")
@@ -52,7 +52,10 @@ def _peak() -> int:
 
 @contextlib.contextmanager
 def bounded(size: int, seconds: float = 1.0, each: float = 50e-6, memory: int = 2**28, bytes_each: int = 2_000):
-    """Raises `TooMuch` for more processor time or memory than these, and so much for each byte of what is read."""
+    """Raise `TooMuch` if the block uses more CPU time or memory than fixed limits plus an allowance for each byte.
+
+    `seconds` and `memory` (bytes) are fixed; `each` (seconds) and `bytes_each` are multiplied by `size` (bytes).
+    """
     most, room = seconds + each * size, memory + bytes_each * size
 
     def late(*_: Any) -> None:
@@ -62,7 +65,7 @@ def bounded(size: int, seconds: float = 1.0, each: float = 50e-6, memory: int = 
         Path("/proc/self/clear_refs").write_text("5")
     before, started = _peak(), time.process_time()
     earlier = signal.signal(signal.SIGVTALRM, late)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 2 * most)  # what never ends is stopped
+    signal.setitimer(signal.ITIMER_VIRTUAL, 2 * most)  # stops an endless loop
     try:
         yield
     finally:
@@ -98,7 +101,7 @@ UNITS = [
 
 
 def mutated(draw: st.DrawFn, text: str, pieces: st.SearchStrategy[str], most: int = 5) -> str:
-    """A text with pieces put in, parts taken out, said twice, or swapped."""
+    """Return the text with pieces inserted or replaced, and parts removed, doubled or cut off."""
     for _ in range(draw(st.integers(1, most))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.integers(0, 40)))
@@ -128,7 +131,7 @@ def some_sources() -> list[str]:
 
 @st.composite
 def sources(draw: st.DrawFn) -> str:
-    """Something like Python: real answers with mistakes of typing, tokens that are glued together, one unit many times."""
+    """Draw text like Python: answers with typing mistakes, joined tokens, a unit repeated or nested many times."""
     glued = st.lists(st.sampled_from(TOKENS), max_size=30).map("".join)
     match draw(st.sampled_from(["answer", "answer", "glued", "glued", "repeated", "nested", "anything"])):
         case "answer":
@@ -146,13 +149,13 @@ def sources(draw: st.DrawFn) -> str:
             return draw(st.text(max_size=200))
 
 
-# What, wherever it stands, changes nothing of what other cells mean.
+# Tokens that do not change the meaning of other cells, wherever they are.
 HARMLESS = [t for t in TOKENS if not re.search(r"softmax|torch|self|ls|os|import|sys|True|while|del|!", t)]
 
 
 @st.composite
 def harmless_sources(draw: st.DrawFn) -> str:
-    """What may stand in a notebook without changing, by what it means, what other cells do."""
+    """Draw a source that does not change the meaning of a notebook's other cells."""
     if draw(st.booleans()):
         return "".join(draw(st.lists(st.sampled_from(HARMLESS), max_size=25)))
     unit = draw(st.sampled_from([u for u in UNITS if "!" not in u])).replace("f", "zq").replace("x", "zq")
@@ -204,18 +207,18 @@ def released(name: str) -> Any:
 
 @dataclass
 class Damaged:
-    """A notebook as a file, and which of its answers were left alone."""
+    """A damaged notebook file, and the cells that were damaged."""
 
     name: str
     content: bytes
-    whole: bool = True  # whether it is still a notebook in which cells are where they were
+    whole: bool = True  # True while it is a notebook whose cells are in place
     touched: set[str] = field(default_factory=set)  # grade ids
     done: list[str] = field(default_factory=list)
 
 
 @st.composite
 def notebooks(draw: st.DrawFn) -> Damaged:
-    """A released notebook with right answers, damaged in one to six places."""
+    """Draw a released notebook with right answers, damaged in one to six places."""
     name = draw(st.sampled_from(NAMES))
     data = json.loads(_written(name))
     damaged = Damaged(name, b"")
@@ -243,7 +246,7 @@ def _damage_whole(draw: st.DrawFn, data: dict, damaged: Damaged) -> None:
             data[key] = draw(ODD)
         case "out":
             data.pop(key, None)
-        case _:  # as version 3 wrote it
+        case _:  # the form of notebook format 3
             data["nbformat"] = draw(st.integers(1, 5))
             data["worksheets"] = [{"cells": data.get("cells", [])}, draw(ODD)]
             damaged.whole = False
@@ -285,7 +288,7 @@ def _damage_cell(draw: st.DrawFn, cells: list, damaged: Damaged) -> None:
 
 
 def _names(cell: dict) -> set[str]:
-    """Whose cell it is, by its metadata or by what it looks like."""
+    """Return a set with the cell's grade_id, or an empty set."""
     metadata = cell.get("metadata")
     graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = graded.get("grade_id") if isinstance(graded, dict) else None
@@ -315,7 +318,7 @@ def _damage_bytes(draw: st.DrawFn, text: bytes) -> bytes:
 
 
 def recipe(name: str) -> Iterator[tuple[str, str]]:
-    """The released cells that have an identity, with their sources."""
+    """Yield the grade_id and source of each released cell that has a grade_id."""
     return ((wanted, cell.source) for cell in released(name).cells if (wanted := grade_id(cell)))
 
 
@@ -338,7 +341,7 @@ MARKUP = [
 
 @st.composite
 def markup(draw: st.DrawFn) -> str:
-    """Something like Markdown, HTML and formulas in one."""
+    """Draw a mixture of Markdown, HTML and formulas."""
     glued = st.lists(st.sampled_from(MARKUP), max_size=40).map("".join)
     match draw(st.sampled_from(["glued", "glued", "course", "repeated", "nested", "anything"])):
         case "glued":
@@ -359,7 +362,7 @@ def markup(draw: st.DrawFn) -> str:
 
 @st.composite
 def formulas(draw: st.DrawFn) -> str:
-    """Something like LaTeX, without dollar signs."""
+    """Draw text like LaTeX, without dollar signs around it."""
     parts = [part for part in MARKUP if part.startswith("\\") or part in "{}^_&'<>[]()"] + list("ax1+ ,.") + ["\\" + w for w in (
         *("alpha sum int lim sqrt frac over atop choose binom overset underset mathrm operatorname hat bar vec").split(),
         *("begin{matrix} end{matrix} begin{cases} end{cases} begin{array}{cc} end{array} hspace{1em} kern quad ,").split(),

@@ -1,7 +1,7 @@
-"""Mutants of the references that keep all their marks, and why each of them deserves to.
+"""Mutants of the references that keep full marks, with the reason why each deserves them.
 
-A description is the line as it is and, behind the arrow, as it becomes. A test holds the list to what is true: whatever
-else keeps its marks is a hole in the checks, and what loses them now is struck out here.
+A description is the original line and, after the arrow, the mutated one. `test_mutants.py` keeps the list true: any
+other mutant with full marks is a gap in the checks, and a listed mutant that loses marks must be removed here.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Fuzzing for as long as one likes: the properties of `test_fuzz` and `test_wire_fuzz`, with new examples each round.
+"""Fuzzes the properties of the modules in MODULES for as long as you like, with new examples each round.
 
 make fuzz MINUTES=60, or python tests/fuzz.py --minutes 60 [NAME …]
 
-Every property has the same share of the time. What is found is printed with the smallest example that shows it, and
-kept in `.hypothesis`, from where the next run tries it first. With `--guided`, Atheris (pip install atheris) chooses
-the examples by the code that they reach. The last lines are a table; the exit status is 1 if anything was found.
+Every property gets the same share of the time. A failure is printed with the smallest example that shows it, and saved
+in `.hypothesis`; the next run tries it first. With `--guided`, Atheris (pip install atheris) chooses the examples by
+the code that they reach. The last lines are a table; the exit status is 1 if anything was found.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LOOKED_INTO = [
     "latex2mathml",
     "nbconvert",
 ]
-MEMORY = 12 * 2**30  # bytes of address space: what takes more ends in an error, not in the machine's
+MEMORY = 12 * 2**30  # bytes of address space: a larger example raises MemoryError and does not exhaust the machine
 SHOWN = 3_000  # characters of an example
 
 settings.register_profile("fuzz", deadline=None, print_blob=True)
@@ -46,14 +46,14 @@ settings.load_profile("fuzz")  # before the properties are imported
 
 @dataclass
 class Property:
-    """A test that Hypothesis gives examples, and what came of it."""
+    """A Hypothesis test and its results."""
 
     name: str
     test: Callable[[], None]
     examples: int = 0
     rounds: int = 0
     seconds: float = 0.0
-    found: dict[str, str] = field(default_factory=dict)  # by where: the report
+    found: dict[str, str] = field(default_factory=dict)  # reports of failures, by error and place
 
 
 def properties(names: list[str]) -> list[Property]:
@@ -69,7 +69,7 @@ def properties(names: list[str]) -> list[Property]:
 
 
 def _count(one: Property) -> None:
-    """Count the examples that it gets."""
+    """Wrap the property's test so that its examples are counted."""
     inner: Callable[..., None] = one.test.hypothesis.inner_test  # type: ignore[attr-defined]
 
     def counted(*args: Any, **kwargs: Any) -> None:
@@ -81,7 +81,7 @@ def _count(one: Property) -> None:
 
 @contextlib.contextmanager
 def _timed(one: Property) -> Iterator[None]:
-    """By the clock: what notebooks' own processes take, nobody sees until they have ended."""
+    """Add the wall-clock time of the block: the CPU time of notebooks' processes is unknown until they end."""
     started = time.monotonic()
     try:
         yield
@@ -96,7 +96,7 @@ def one_round(one: Property) -> None:
             one.test()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # of several, Hypothesis raises a group
+        except BaseException as error:  # for several failures, Hypothesis raises a group
             for single in _singles(error):
                 _report(one, single)
 
@@ -121,14 +121,14 @@ def _report(one: Property, error: BaseException) -> None:
 
 
 def run(chosen: list[Property], seconds: float) -> None:
-    """Rounds, of whichever property has had the least time, until the time is up."""
+    """Run rounds until the time is up, each of the property that has had the least time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         one_round(min(chosen, key=lambda one: one.seconds))
 
 
 def guided(chosen: list[Property], seconds: float) -> None:
-    """The same, each in a process of its own, with Atheris in the place of chance."""
+    """Run each property in its own process, with examples that Atheris chooses."""
     for one in chosen:
         corpus = ROOT / ".hypothesis" / "guided" / one.name
         corpus.mkdir(parents=True, exist_ok=True)
@@ -146,7 +146,7 @@ def guided(chosen: list[Property], seconds: float) -> None:
 
 
 def inside(name: str, options: list[str]) -> None:
-    """One property, driven by Atheris; does not come back."""
+    """Run one property with Atheris. Does not return."""
     import atheris  # type: ignore[import-not-found]
 
     with atheris.instrument_imports(include=LOOKED_INTO):
@@ -174,14 +174,14 @@ def main() -> int:
     parser.add_argument("--guided", action="store_true", help="let Atheris choose the examples")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    logging.disable(logging.CRITICAL)  # what is passed over is said there, thousands of times
+    logging.disable(logging.CRITICAL)  # skipped cells would be logged thousands of times
     warnings.simplefilter("ignore")
     chosen = properties(options.names)
     if not chosen:
         sys.exit("There is no property of this name.")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the table is printed whoever ends it
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the table is printed after SIGTERM too
     gc.collect()
-    gc.freeze()  # torch and all that is imported is no litter: to look through it takes longer than most examples
+    gc.freeze()  # scanning torch and other imports takes longer than most examples
     with contextlib.suppress(KeyboardInterrupt):
         (guided if options.guided else run)(chosen, 60 * options.minutes)
     print(table(chosen), flush=True)

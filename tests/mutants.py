@@ -1,7 +1,7 @@
-"""Small wrong programs made from a right one: a comparison turned, a constant moved by one, a statement left out.
+"""Makes small wrong programs from a right one: a reversed comparison, a constant changed by one, a missing statement.
 
-They ask of the checks what the catalogue cannot: whether a mistake that nobody thought of loses marks too. Each mutant
-differs from the reference in one place. Texts in messages stay as they are: no check reads more than a name in them.
+They test the checks beyond the catalogue: a mistake that nobody thought of must lose marks too. Each mutant differs
+from the reference in one place. Messages are not mutated, because no check reads more than a name in them.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _ONE_WAY = (
     "int float",
 )
 SWAPPED = {a: b for pair in _BOTH_WAYS for a, b in (pair.split(), pair.split()[::-1])} | dict(map(str.split, _ONE_WAY))
-MODULES = frozenset({"torch", "nn", "F", "math"})  # `torch.exp(x)` is no method of an x
+MODULES = frozenset({"torch", "nn", "F", "math"})  # `torch.exp(x)` is not a method call on a value
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A wrong program. Its description names the line of code that changed, so it survives edits of other lines."""
+    """A wrong program. Its description contains the changed line, so edits of other lines leave it valid."""
 
     description: str
-    line: int  # in the source it was made from
+    line: int  # in the original source
     source: str
 
 
 def mutants(source: str) -> list[Mutant]:
-    """Every mutant of a right answer, in the order of its code, without twins and without the answer itself."""
+    """Return the mutants of a right answer in code order, without duplicates and without the answer itself."""
     tree = ast.parse(source)
     _drop_docstrings(tree)
     right = ast.unparse(tree)
@@ -78,7 +78,7 @@ def _drop_docstrings(tree: ast.Module) -> None:
 
 
 def _difference(right: str, wrong: str) -> str:
-    """`old line => new line`; several lines are parted by `;`, and nothing at all is an ellipsis."""
+    """Return `old line => new line`. Several lines are joined by `;`, and no line is an ellipsis."""
     old, new = ([line.strip() for line in text.splitlines()] for text in (right, wrong))
     while old and new and old[0] == new[0]:
         del old[0], new[0]
@@ -88,7 +88,7 @@ def _difference(right: str, wrong: str) -> str:
 
 
 def _changed(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """The program with one place changed, for each place and each change of it; the tree is as before afterwards."""
+    """Yield the line and the program for each change of each place. Restore the tree afterwards."""
     function, line = None, 1
     for holder, key, node in _places(tree):
         if isinstance(node, ast.FunctionDef):
@@ -102,7 +102,7 @@ def _changed(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _put(holder: Any, key: Any, many: int, nodes: list) -> None:
-    """Nodes in the place of `many` others."""
+    """Replace `many` nodes at `key` by these nodes."""
     if isinstance(holder, list):
         holder[key : key + many] = nodes
     else:
@@ -111,7 +111,7 @@ def _put(holder: Any, key: Any, many: int, nodes: list) -> None:
 
 
 def _places(node: ast.AST) -> Iterator[tuple[Any, Any, ast.AST]]:
-    """(what holds it, where, node) for every node that may change, from the top down."""
+    """Yield (holder, key, node) for every node that may change, from the top down."""
     for name, value in ast.iter_fields(node):
         inside = (
             [(value, i, item) for i, item in enumerate(value)] if isinstance(value, list) else [(node, name, value)]
@@ -119,15 +119,15 @@ def _places(node: ast.AST) -> Iterator[tuple[Any, Any, ast.AST]]:
         for holder, key, child in inside:
             if isinstance(child, ast.AST):
                 yield holder, key, child
-                if not isinstance(child, (ast.Raise, ast.JoinedStr)):  # what a message says is free
+                if not isinstance(child, (ast.Raise, ast.JoinedStr)):  # a message's text is free
                     yield from _places(child)
 
 
-# --- what may take the place of a node --------------------------------------------------------------------------------
+# --- replacements of a node -------------------------------------------------------------------------------------------
 
 
 def _replacements(node: ast.AST, function: ast.FunctionDef | None) -> Iterator[ast.AST | list]:
-    """Nodes, or lists of statements."""
+    """Yield replacements of a node: nodes, or lists of statements."""
     match node:
         case ast.expr():
             yield from _expressions(node)
@@ -140,7 +140,7 @@ def _replacements(node: ast.AST, function: ast.FunctionDef | None) -> Iterator[a
 
 
 def _with(node: ast.AST, **changes: Any) -> Any:
-    """A copy of a node that differs in these fields; what lies below is shared, and nobody changes it meanwhile."""
+    """Return a copy of a node with these fields changed. Child nodes are shared, since they do not change."""
     new = copy.copy(node)
     for name, value in changes.items():
         setattr(new, name, value)
@@ -191,7 +191,7 @@ def _other_values(value: Any) -> list:
 
 
 def _bounds(bound: ast.expr | None, otherwise: int) -> list[ast.expr]:
-    """Other bounds of a slice; numbers move by themselves."""
+    """Return other bounds for a slice, or none for a number, which is mutated as a constant."""
     match bound:
         case None:
             return [ast.Constant(otherwise)]
@@ -215,7 +215,7 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
                 yield _with(node, args=[*node.args[:-1], _moved(node.args[-1], by)])
         case ast.Attribute(value=ast.Name(id=name)) if name in MODULES:
             pass
-        case ast.Attribute():  # what the method would have done is left out
+        case ast.Attribute():  # drop the method call
             yield node.func.value
 
 
@@ -233,7 +233,7 @@ def _statements(node: ast.stmt, function: ast.FunctionDef | None) -> Iterator[as
         case ast.Assign():
             names = {target.id for target in node.targets if isinstance(target, ast.Name)}
             again = names & {inner.id for inner in ast.walk(node.value) if isinstance(inner, ast.Name)}
-            if again or not names:  # else the name is missing further down, which is no subtle mistake
+            if again or not names:  # otherwise the name would be undefined below, which is an obvious mistake
                 yield ast.Pass()
         case ast.If():
             yield from (_with(node, test=ast.Constant(value)) for value in (True, False))

@@ -1,4 +1,4 @@
-"""Submissions for the tests: the release of notebook 05 with answers filled in, marked as nbgrader would have it."""
+"""Submissions of notebook 05 for the tests: fills answers into the release and marks it as nbgrader does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ LIMITS = Limits(cell=4, question=2, grace=1, notebook=120, memory=6 * 2**30)
 
 
 def mark(template, short, answers, extra=None, limits=LIMITS):
-    """Marks by exercise. `extra` are cells {name of a solution cell: source} put before that cell."""
+    """Mark answers; return the notebook and the verdicts by exercise.
+
+    `extra` are cells {name of a solution cell: source} inserted before that cell.
+    """
     submitted = filled_in(short, answers)
     for name, source in (extra or {}).items():
         [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == name]
@@ -38,7 +41,7 @@ def earned(verdicts):
 
 
 def mark_in(notebook, name):
-    """The number that nbgrader reads in a test cell."""
+    """Return the number that nbgrader reads from an exercise's test cell."""
     [cell] = [cell for cell in notebook.cells if grade_id(cell) == f"test_{name}"]
     results = [output for output in cell.outputs if output.output_type == "execute_result"]
     assert len(results) == 1

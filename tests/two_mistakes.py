@@ -1,4 +1,4 @@
-"""Answers with two catalogued mistakes at once: edits of one reference, one after the other, drawn at random."""
+"""Draws answers with two catalogued mistakes at once: two random edits of the same reference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Two:
 
 @dataclass(frozen=True)
 class _Edits:
-    """One catalogued version of the reference: edits of its text, or a slip (by its place among the slip's own)."""
+    """A catalogued version of the reference: edits of its text, or a slip, by its index among the slip's versions."""
 
     name: str
     edits: tuple[tuple[str, str], ...] = ()
@@ -34,7 +34,7 @@ class _Edits:
 
 
 def drawn(exercise: Exercise, count: int, seed: int = 0) -> Iterator[Two]:
-    """Up to `count` such answers, each of which loses marks and answers like no single catalogued version."""
+    """Yield up to `count` answers that lose marks and answer like no single catalogued version."""
     chance = random.Random(f"{exercise.name} {seed}")
     versions = list(_versions(exercise))
     found = 0
@@ -61,7 +61,7 @@ def _versions(exercise: Exercise) -> Iterator[_Edits]:
 
 
 def _both(exercise: Exercise, one: _Edits, other: _Edits) -> str | None:
-    """The reference with both, if they touch different places of it: then their order does not matter."""
+    """Return the reference with both edits, or None if their order matters or one cannot be applied."""
     if one.slip >= 0 and other.slip >= 0:
         return None
     if other.slip < 0 <= one.slip:
@@ -90,7 +90,7 @@ def _applied(exercise: Exercise, source: str, version: _Edits) -> str | None:
 
 
 def _is_new(exercise: Exercise, source: str) -> bool:
-    """Whether it loses marks, and no single catalogued version that passes what it passes fails as it does."""
+    """Return True if the source loses marks and no catalogued version that passes the same checks fails like it."""
     try:
         answers = answers_of(exercise, source)
     except SyntaxError:
@@ -110,7 +110,7 @@ def marked(exercise: Exercise, two: Two) -> Verdict:
 
 
 def outcome(exercise: Exercise, two: Two, verdict: Verdict) -> str:
-    """`both`, `one`, `none` or `wrong`: a name of neither; a symptom that shows itself is no name."""
+    """Return "both", "one" or "none" for the mistakes named, "wrong" if another one was. Symptoms do not count."""
     named = {one.mistake for one in verdict.diagnoses if one.sentence == exercise.sentences.get(one.mistake)}
     if named - two.names:
         return "wrong"

@@ -1,4 +1,4 @@
-"""The attention explorer: what it refuses, what it says in words, and that nothing in it comes from elsewhere."""
+"""Tests of the attention explorer: rejected input, its text alternative, and that it loads nothing from other hosts."""
 
 from __future__ import annotations
 

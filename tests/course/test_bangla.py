@@ -1,4 +1,4 @@
-"""The Bangla stories whose verbs agree, and what notebook 09 shows of the published configuration that read them."""
+"""Tests of the Bangla stories, whose verbs agree with their subjects, and of notebook 09's results on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The book that notebooks 01 and 02 read: fetched once, checked, kept in a cache; without it they say so and go on."""
+"""Tests of the book for notebooks 01 and 02: downloaded once, checked and cached; without it they go on and say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every number that a notebook states about a result is held by an assertion in it; what is not is listed by name."""
+"""Tests that an assertion checks every number that a notebook states about a result; exceptions are listed by name."""
 
 from __future__ import annotations
 

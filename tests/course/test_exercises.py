@@ -1,4 +1,4 @@
-"""The checks are sharp: every catalogued mistake loses marks and is named, every right answer gets all of them."""
+"""Tests of the checks: every catalogued mistake loses marks and is named, and every right answer gets full marks."""
 
 from __future__ import annotations
 

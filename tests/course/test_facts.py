@@ -1,4 +1,4 @@
-"""Facts that the notebooks state: proved offline, from packages that the tests install and from configurations."""
+"""Tests facts that the notebooks state, offline, with the installed packages and with published configurations."""
 
 from __future__ import annotations
 

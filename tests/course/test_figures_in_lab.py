@@ -1,4 +1,4 @@
-"""What is met where a notebook shows a figure, in JupyterLab and in feedback: its description, and all its pixels."""
+"""Tests that a notebook's figures have their description and all their pixels, in JupyterLab and in feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make grow`: a GPT on any text, taken up again to the letter after a kill; and the experiment on sizes and data."""
+"""Tests of `make grow`, which trains a GPT on any text and resumes exactly, and of the scaling experiment."""
 
 from __future__ import annotations
 

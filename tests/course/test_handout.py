@@ -1,4 +1,4 @@
-"""What students get: a start page in step with the notebooks, and a zip in which no solution can be found."""
+"""Tests of the students' files: the start page matches the notebooks, and the zip contains no solution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small models that notebooks 07 and 08 look inside: they are the notebooks' own, and as good as the text says."""
+"""Tests of the small models that notebooks 07 and 08 inspect: they match the notebooks' code and the text's numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What notebook 08 teaches as today's parts is what the libraries have: PyTorch's and Llama's own layers agree."""
+"""Tests that the modern building blocks of notebook 08 equal PyTorch's and Llama's own layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks are sharp without the catalogue: small wrong programs that nobody wrote down lose marks too."""
+"""Tests of the checks without the catalogue: small generated mistakes lose marks too."""
 
 from __future__ import annotations
 

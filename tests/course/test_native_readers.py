@@ -1,4 +1,4 @@
-"""Native readers are asked about what the course shows: every pattern, every form of a word, every sample."""
+"""Tests that native readers get every pattern, every form of a word and every sample that the course shows."""
 
 from __future__ import annotations
 

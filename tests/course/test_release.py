@@ -1,4 +1,4 @@
-"""course/ is what solutions/ generates, and runs as a student gets it: alone, without this package."""
+"""Tests that course/ is what solutions/ generates, and runs as students get it: alone, without this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training that is stopped goes on later, to the numbers that it would have had; another one begins anew."""
+"""Tests that a stopped training resumes with exactly the same numbers, and that a different training starts anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The corpus of stories: its probabilities are exact, its languages agree, and the assignments hold what it writes."""
+"""Tests of the stories: their probabilities are exact, their languages agree, and the notebooks have the same text."""
 
 from __future__ import annotations
 

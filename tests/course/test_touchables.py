@@ -1,4 +1,4 @@
-"""The pictures to touch: what they refuse, what stands where no script runs, and what they do in a browser."""
+"""Tests of the interactive pictures: rejected input, the fallback without scripts, and their behaviour in a browser."""
 
 from __future__ import annotations
 

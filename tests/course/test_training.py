@@ -1,4 +1,4 @@
-"""The scripts that train longer than a notebook can: they work, say what they reached, and refuse bad data."""
+"""Tests of the long training scripts: they run, report their results, and refuse bad data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebook 11 in both directions: its texts, maps and floors follow SOURCE and TARGET, and the floors are right."""
+"""Tests of notebook 11 in both directions: texts, maps and floors follow SOURCE and TARGET; the floors are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One set of versions: the lock holds them, and every other list agrees with it."""
+"""Tests that the lock pins all versions and that every other list of versions agrees with it."""
 
 from __future__ import annotations
 

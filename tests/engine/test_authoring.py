@@ -1,4 +1,4 @@
-"""Authors' runs of notebooks wait for a kernel's reply, and not for a signal that may be lost."""
+"""Tests that authors' runs of notebooks wait for a kernel's reply, and not for a signal that may be lost."""
 
 import asyncio
 from queue import Empty

@@ -1,4 +1,4 @@
-"""Bans hold by what is computed: ways around them earn nothing and are named; to mention a banned word is no use."""
+"""Tests of bans: circumventions earn nothing and are named, and mentioning a banned name costs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notebook can and cannot do: every way out that we know of is tried, and whatever a bomb takes is given back."""
+"""Tests of the sandbox: every known way out is tried, and the resources of a bomb are released."""
 
 from __future__ import annotations
 

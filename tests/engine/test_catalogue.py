@@ -1,4 +1,4 @@
-"""The dialect in which wrong and right answers are written down reads as it says it does, and says what it cannot read."""
+"""Tests of the notation for wrong and right answers: it is read as documented, and errors in it are reported."""
 
 from __future__ import annotations
 

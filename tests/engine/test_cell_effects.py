@@ -1,4 +1,4 @@
-"""A given cell is run again if the student's work depends on what it changed, and only then."""
+"""Tests that a given cell is run again if the student's work depends on its effects, and only then."""
 
 from __future__ import annotations
 

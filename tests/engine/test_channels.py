@@ -1,8 +1,8 @@
-"""Two caged notebooks at the same time: whatever one does, the other learns nothing of it.
+"""Tests that two sandboxed notebooks that run at the same time cannot communicate.
 
-Each channel is a pair of expressions: what one notebook does to say yes, and how the other hears it. Times (of processors,
-disks and caches), system-wide counters and futexes on shared pages are left out: against those stands only that nothing
-worth telling is in a cage while somebody could listen (see `grading/apart.py` and SECURITY.md).
+Each channel is a pair of expressions: one notebook's signal, and the other's way to receive it. Timing (of CPUs, disks
+and caches), system-wide counters and futexes on shared pages are left out: the only protection from those is that a
+sandbox never holds a secret while another notebook could listen (see `marking/isolated_rerun.py` and SECURITY.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cheats, each a real notebook: none gains a mark over the same answers without it, and none learns what it should not."""
+"""Tests that no cheat, each a real notebook, gains a mark over the same answers without it or learns a secret."""
 
 from __future__ import annotations
 

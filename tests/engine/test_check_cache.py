@@ -1,4 +1,4 @@
-"""What was judged once is not judged again, and nothing else is taken for it."""
+"""Tests that a judged answer is not judged again, and that no other answer gets its result."""
 
 from __future__ import annotations
 

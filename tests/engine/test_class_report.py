@@ -1,4 +1,4 @@
-"""The class report: what it says of a class is so, on the page, in the terminal and in the export."""
+"""Tests that the class report is correct, as a page, in the terminal and as an export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong everywhere goes wrong as its name says, in functions and classes, and each version is made once."""
+"""Tests that each common mistake does what its name says, in functions and classes, and has no duplicate versions."""
 
 from __future__ import annotations
 

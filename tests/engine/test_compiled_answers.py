@@ -1,4 +1,4 @@
-"""Code is compiled for the judge as a notebook would compile it, without the judge's own `from __future__`."""
+"""Tests that the judge compiles code as a notebook does, without its own `from __future__` imports."""
 
 from __future__ import annotations
 

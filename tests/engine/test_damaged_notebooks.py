@@ -1,6 +1,6 @@
-"""Whatever a stranger hands in: no error but the announced ones, bounded cost, and everybody else keeps their mark.
+"""Tests that any submission raises only the documented errors, at bounded cost, and costs no other student a mark.
 
-A few examples here, always the same ones; `make fuzz` draws new ones for as long as one likes.
+The tests use a few fixed examples; `make fuzz` draws new ones for as long as you like.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Of two mistakes that stop at the same checks, the one with the student's own error message is named."""
+"""Tests that of two mistakes that fail at the same checks, the one with the student's own error message is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks leave in the forms that nbgrader, Canvas and Moodle read, and nobody is lost on the way."""
+"""Tests that marks are exported in the formats of nbgrader, Canvas and Moodle, without losing a student."""
 
 from __future__ import annotations
 

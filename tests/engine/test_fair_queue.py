@@ -1,4 +1,4 @@
-"""The queue of `autograder watch` alone, with a clock of its own: submissions in, order out."""
+"""Tests of the queue of `autograder watch` alone, with a simulated clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a page costs what an instructor allows, whatever a notebook holds; mark and rubric are always there."""
+"""Tests that a feedback page stays within the instructor's limits for any notebook, and always has mark and rubric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feedback pages: what stands at the top, how the notebook is shown, and that nothing of a student's runs or loads."""
+"""Tests of feedback pages: their summary, their view of the notebook, and that no student content runs or loads."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What students hand in runs nothing and asks for nothing in Formgrader's pages, and Formgrader itself works as before.
+"""Tests that submissions run and load nothing in Formgrader's pages, and that Formgrader itself works as before.
 
-A server as an instructor starts it, on a gradebook with a student who tried everything; a real browser looks at it.
+They start a server as an instructor does, on a gradebook with a hostile student, and open it in a real browser.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`autograder grade` leaves a classroom as nbgrader would, whatever happens to it on the way."""
+"""Tests that `autograder grade` leaves a classroom as nbgrader would, even after interruptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports go one way: the contracts stand in pyproject.toml, and here they are held to the code."""
+"""Tests that the code keeps the import contracts in pyproject.toml, so that imports go one way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Working versions of other exercises: what they are good for, and that nobody gets hold of one that still matters."""
+"""Tests of the rerun with working versions of other exercises, which no student can read while they still count."""
 
 from __future__ import annotations
 

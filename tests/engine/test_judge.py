@@ -1,4 +1,4 @@
-"""The judge reads plain data and nothing else, and follows the rules about the source."""
+"""Tests that the judge reads only plain data and follows the rules about the source."""
 
 from __future__ import annotations
 

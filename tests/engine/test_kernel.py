@@ -1,4 +1,4 @@
-"""Stock nbclient drives a caged kernel through the provisioner: no patch, no port, and the same cage."""
+"""Tests that stock nbclient runs a sandboxed kernel through the provisioner: no patch, no port, the same sandbox."""
 
 from __future__ import annotations
 

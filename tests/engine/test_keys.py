@@ -1,4 +1,4 @@
-"""Keys change with everything that decides what a mistake answers, and with nothing else."""
+"""Tests that keys change with everything that affects the answers of a mistake, and with nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of what the checks catch, for all exercises or for a few."""
+"""Tests of the table of caught mistakes, for all exercises or for a few."""
 
 from __future__ import annotations
 

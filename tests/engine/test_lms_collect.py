@@ -1,4 +1,4 @@
-"""What Canvas and Moodle let one download becomes submissions: nobody's is lost, and nothing gets out of its folder."""
+"""Tests that downloads from Canvas and Moodle become submissions: none is lost, and none writes outside its folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person has marked keeps its mark when a notebook is marked again, and asks for another look if it changed."""
+"""Tests that a manual mark survives marking again, and that a changed answer asks for another review."""
 
 from __future__ import annotations
 

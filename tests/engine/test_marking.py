@@ -1,4 +1,4 @@
-"""Whole notebooks, marked from outside: the same marks as in process, and no fault costs more than its own cell."""
+"""Tests of marking whole notebooks from outside: marks equal those in process, and a fault costs only its own cell."""
 
 from __future__ import annotations
 

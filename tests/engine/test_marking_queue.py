@@ -1,4 +1,4 @@
-"""Formgrader's clerk: one after the other, known to everybody who asks, and never without an answer."""
+"""Tests of Formgrader's marking queue: one after another, visible to all requests, and always with an answer."""
 
 from __future__ import annotations
 

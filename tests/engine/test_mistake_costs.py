@@ -1,4 +1,4 @@
-"""What a mistake costs: what a teacher would take off, never the other way round, and nothing for an empty answer."""
+"""Tests that mistakes cost what a teacher would take off: a worse one never earns more, an empty answer nothing."""
 
 from __future__ import annotations
 

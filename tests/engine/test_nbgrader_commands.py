@@ -1,4 +1,4 @@
-"""The plain nbgrader commands, in a copy of the repository somewhere else, with a class full of trouble."""
+"""Tests of the plain nbgrader commands in a copy of the repository, with a class of problematic submissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that somebody wrote is lost: each command that writes over files is tried on files with something in them."""
+"""Tests that no command loses a user's edits: each one that overwrites files is run on edited files."""
 
 from __future__ import annotations
 

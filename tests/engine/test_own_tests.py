@@ -1,4 +1,4 @@
-"""An instructor's own test cells run as nbgrader runs them; a cell marks an exercise of the course where it says so."""
+"""Tests that nbgrader runs an instructor's own test cells, and that a cell marks a course exercise if it says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two mistakes in one answer are both named, and nothing is named that is in it neither."""
+"""Tests that two mistakes in one answer are both named, and that no other mistake is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells that Python refuses, and cells made to cost the reader: each costs itself and nothing else."""
+"""Tests that a cell that Python refuses, or that is costly to parse, affects only itself."""
 
 from __future__ import annotations
 

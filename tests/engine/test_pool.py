@@ -1,4 +1,4 @@
-"""The pools: what is put in comes out, once, whatever happens to the processes in between."""
+"""Tests of the pools: every task gives one result, even if processes die."""
 
 from __future__ import annotations
 

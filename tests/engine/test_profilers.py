@@ -1,4 +1,4 @@
-"""Marking goes on under a profiler, a debugger or coverage; where it cannot, it says so and marks nothing."""
+"""Tests that marking works under a profiler, a debugger or coverage, or says that it cannot and marks nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Submissions come back damaged; each becomes a notebook that can be marked, or a reason why not."""
+"""Tests that each damaged submission becomes a notebook that can be marked, or a reason why not."""
 
 from __future__ import annotations
 

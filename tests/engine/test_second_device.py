@@ -1,6 +1,6 @@
-"""What is right on a GPU passes the question about devices, and what is wrong there does not. No GPU is needed.
+"""Tests of the check for devices: answers that are right on a GPU pass, and wrong ones fail. No GPU is needed.
 
-The comments say what CUDA does. An error there is an error here, and a result that comes back on the CPU is wrong.
+The comments say what CUDA does. What is an error on CUDA is an error here, and a result returned on the CPU is wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is kept of the catalogued mistakes' answers: always whole, never of another state, never computed twice."""
+"""Tests of the stored answers of catalogued mistakes: always complete, never outdated, never computed twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sketch of an answer depends on: its numbers, their shape and type, and not how they lie in memory."""
+"""Tests that a sketch of an answer depends on its numbers, shape and type, and not on its memory layout."""
 
 from __future__ import annotations
 

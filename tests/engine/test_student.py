@@ -1,4 +1,4 @@
-"""What checks may use of a student: the judge's class keeps the promise, and checks ask for nothing else."""
+"""Tests that the judge's class provides the interface that checks may use, and that checks use nothing else."""
 
 from __future__ import annotations
 

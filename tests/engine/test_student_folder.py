@@ -1,4 +1,4 @@
-"""What students put into their folders that is no homework: nothing is followed, and nobody goes without a mark."""
+"""Tests of unexpected files in students' folders: no link is followed, and every student gets a mark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What students meet first: a cell that looks around, tests that are folded, and errors that speak plainly."""
+"""Tests of the students' notebooks: the environment check, folded tests, and plain error messages."""
 
 from __future__ import annotations
 

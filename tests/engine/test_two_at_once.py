@@ -1,4 +1,4 @@
-"""Two nbgrader processes that start at the same moment, on a gradebook that is not there yet."""
+"""Tests of two nbgrader processes that start at the same time, on a gradebook that does not exist yet."""
 
 from __future__ import annotations
 

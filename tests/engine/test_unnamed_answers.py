@@ -1,4 +1,4 @@
-"""Wrong answers that nothing catalogued explains are grouped by what they do, and one entry names a whole group."""
+"""Tests that uncatalogued wrong answers are grouped by behaviour, and that one entry names a whole group."""
 
 from __future__ import annotations
 

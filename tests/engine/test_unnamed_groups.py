@@ -1,4 +1,4 @@
-"""Tests that share something costly run in one process, as the groups of conftest.py promise."""
+"""Tests that tests with a costly shared resource run in one process, as the groups of conftest.py promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the warm template rehearses before it forks the first notebook: it leaves nothing behind."""
+"""Tests that the rehearsal of the warm template, before it forks the first notebook, leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autograder watch` in a copy of the course somewhere else: what arrives is marked, and feedback is out at once."""
+"""Tests of `autograder watch` in a copy of the course: it marks submissions as they arrive, with feedback at once."""
 
 from __future__ import annotations
 

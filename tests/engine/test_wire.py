@@ -1,4 +1,4 @@
-"""Any plain value survives the wire, and bytes that anyone sent raise the errors that are announced, and no others."""
+"""Tests that plain values survive the wire protocol, and that any bytes raise only the documented errors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What students meet, driven in a real browser: JupyterLab's first minute, answers right and wrong, a feedback page.
+"""Tests the students' first steps in a real browser: JupyterLab, right and wrong answers, a feedback page.
 
-Needs a Chromium on the machine (`apt install chromium`), and is skipped where there is none.
-Screenshots are kept in `classroom/screenshots`, to be looked at.
+They need Chromium (`apt install chromium`) and are skipped without it. Screenshots are saved in
+`classroom/screenshots`, to be looked at.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The guides: each of their commands exists as it is written, the cheap ones are run; links lead somewhere."""
+"""Tests of the guides: all their commands exist, the cheap ones run, and the links have targets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`make hub`: a classroom on this machine, and who cannot read what in it. One hub for all of these tests.
+"""Tests of `make hub`: a classroom on this machine, and users' rights to each other's files. All tests share one hub.
 
-Needs root, Chromium, and the hub's packages (`.venv/bin/pip install -r tools/hub/requirements.txt`, then
-`python tools/hub/classroom.py --install`); is skipped where one is missing. Screenshots are kept in
+They need root, Chromium, and the hub's packages (`.venv/bin/pip install -r tools/hub/requirements.txt`, then
+`python tools/hub/classroom.py --install`), and are skipped if one is missing. Screenshots are saved in
 `classroom/screenshots`, to be looked at.
 """
 

@@ -1,4 +1,4 @@
-"""What an instructor meets in formgrader and on the command line: names, an exchange, feedback for everybody."""
+"""Tests an instructor's work in Formgrader and on the command line: names, an exchange, feedback for all students."""
 
 from __future__ import annotations
 

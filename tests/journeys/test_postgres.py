@@ -1,4 +1,4 @@
-"""A gradebook in PostgreSQL: a real server, started for these tests, which several nbgrader processes mark into."""
+"""Tests of a gradebook in PostgreSQL: several nbgrader processes mark into a real server, started for these tests."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The website: nothing in it that marks, nothing from other hosts, and everything that a reader is promised.
+"""Tests of the website: no marking code, nothing from other hosts, and all that is promised.
 
-What the pages are made of is tested everywhere. What is built needs the website's environment. Where it is missing, it
-is made here as `make site` makes it, in half a minute; where that fails, as without a network, these tests are skipped.
+The pages' sources are tested everywhere. The built pages need the website's environment. If it is missing, it is
+created as `make site` does, in half a minute; if that fails, as without a network, these tests are skipped.
 """
 
 from __future__ import annotations
