@@ -1,14 +1,14 @@
-"""nbgrader's configuration for this course. Every nbgrader command, run from this folder, does the right thing with it.
+"""nbgrader's configuration for this course. All nbgrader commands that run in this folder use it.
 
-Written once in `solutions/`, released to `course/`, and a term's working data in `classroom/` (which git ignores).
+Notebooks are written in `solutions/` and released to `course/`. `classroom/`, which git ignores, holds a term's data.
 """
 
 import sys
 from pathlib import Path
 
-COURSE = "transformer_exercises"  # the package of exercises; read without running this file
+COURSE = "transformer_exercises"  # the package of exercises; must be a literal, because this file is parsed, not run
 ROOT = Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOT))  # so that a copy of the repository marks with its own package, installed or not
+sys.path.insert(0, str(ROOT))  # a copy of the repository uses its own package, installed or not
 
 from autograder.nbgrader_plugin.configuration import configure  # noqa: E402
 

@@ -1,6 +1,6 @@
-"""What a solution needs to run as a test: `pytest --nbval-lax solutions/05-attention`.
+"""Sets up solutions to run as tests: `pytest --nbval-lax solutions/05-attention`.
 
-The packages of environment.yml are enough: `autograder` is taken from this checkout and need not be installed.
+The packages of environment.yml are enough: `autograder` is imported from this checkout and need not be installed.
 Notebooks run offline, without the book and with the small GPT-2, unless --online is given.
 """
 
@@ -23,8 +23,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell the kernels, which are processes of their own, where the package is and what to do without."""
+    """Set the environment of the kernels, which are separate processes: the package's path and the offline settings."""
     if not config.getoption("--online"):
         os.environ.update(OFFLINE | WITHOUT_BOOK)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # another order of adding up would change last digits
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # another order of summation would change the last digits

@@ -54,9 +54,7 @@ LONG = 30  # characters of LaTeX above which an inline formula may be wider than
 def inline_formula(self: nodes.NodeVisitor, node: nodes.math) -> None:
     made = mathml(node.astext())
     if len(node.astext()) > LONG:
-        made = (
-            f'<span class="long-formula" tabindex="0">{made}</span>'  # lets the keyboard scroll it on a narrow screen
-        )
+        made = f'<span class="long-formula" tabindex="0">{made}</span>'  # lets the keyboard scroll on narrow screens
     self.body.append(made)  # type: ignore[attr-defined]
     raise nodes.SkipNode
 
