@@ -1,4 +1,4 @@
-"""The command line: `grade`, `watch`, `demo`, `report`, `try`, `mistakes`, `kill-table`, `signatures` and others."""
+"""Defines the commands of `autograder`: `grade`, `watch`, `demo`, `report`, `try`, `mistakes` and others."""
 
 from __future__ import annotations
 

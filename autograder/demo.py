@@ -25,7 +25,7 @@ from .spec.course import root as course_root
 
 CLASSROOM = "classroom/demo"
 RELEASE = f"{CLASSROOM}/course"
-MARK = "made-by-demo.json"  # the manifest of what the demo released and handed in
+MARK = "made-by-demo.json"  # manifest of the released and submitted files
 WRITTEN = ("course", "submitted")  # a person may have edited these; the others hold results
 MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db", "gradebook.db.turn", MARK)
 

@@ -23,7 +23,7 @@ Manifest = Mapping[str, list[str]]  # hashes by a file's relative path
 
 
 class Written(Exception):
-    """A command would overwrite a user's edits. The message names them and says what to do."""
+    """Raised when a command would overwrite a user's edits. The message names them and says what to do."""
 
 
 # --- detecting edits --------------------------------------------------------------------------------------------------

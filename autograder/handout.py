@@ -57,7 +57,7 @@ class Chapter:
 
 
 class NotReady(Exception):
-    """The files cannot be given to students yet. The message says what to do."""
+    """Raised when the files cannot be given to students yet. The message says what to do."""
 
 
 def chapters(root: Path) -> list[Chapter]:

@@ -22,7 +22,7 @@ c.CourseDirectory.course_id = "{package}"
 
 
 class NotEmpty(Exception):
-    """The folder is not empty. The message names it."""
+    """Raised when the folder is not empty. The message names it."""
 
 
 def lay_out(folder: Path) -> None:

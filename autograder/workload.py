@@ -46,7 +46,7 @@ class Notebook:
 
 
 class Unannounced(Exception):
-    """A notebook lacks its minutes or a matching box. The message says where."""
+    """Raised when a notebook lacks its minutes or a matching box. The message says where."""
 
 
 def minutes_of(opening: str) -> int | None:

@@ -540,7 +540,7 @@ def softmax(scores, dim=-1):
 WAYS = {name: _ways_of_all(name) | own for name, own in OWN.items()}
 
 
-# --- right answers that only look like one ----------------------------------------------------------------------------
+# --- right answers that look like circumventions ----------------------------------------------------------------------
 
 # Right numbers without gradients: this does not get full marks, but breaks no ban.
 BY_HAND_IN_NUMPY = """

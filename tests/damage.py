@@ -39,7 +39,7 @@ NAMES = ("05-attention", "06-masking", "02-tokenisation", "11-translation")
 
 
 class TooMuch(AssertionError):
-    """The code used more time or memory than its input allows."""
+    """Raised when code uses more time or memory than its input allows."""
 
 
 PEAK = re.compile(r"VmHWM:\s*(\d+) kB")

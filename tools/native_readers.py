@@ -23,7 +23,7 @@ from transformer_exercises.stories import LANGUAGES, bangla, derivations
 from transformer_exercises.stories.engine import SLOT, Derivation, Say
 
 SEED = 7
-ENOUGH = 4_000  # after so many stories without anything new, even the rarest forms have been seen
+ENOUGH = 4_000  # after so many stories without news, even the rarest forms have been seen
 TOP = ("number", "language", "english", "to check", "right?", "how I would say it")
 
 

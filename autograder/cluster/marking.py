@@ -78,7 +78,7 @@ def make_ready(converter: BaseConverter) -> None:
 
 
 class NotConverted(Exception):
-    """nbgrader could not convert a notebook; the text is its log."""
+    """Raised when nbgrader cannot convert a notebook; the text is its log."""
 
 
 def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> list[Path]:

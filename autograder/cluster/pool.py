@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class Died(Exception):
-    """The process that worked on a task died, twice."""
+    """Raised when two processes that worked on a task have died."""
 
 
 def cores() -> int:

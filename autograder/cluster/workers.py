@@ -44,7 +44,7 @@ class Failed(Exception):
 
 
 class Stopped(BaseException):
-    """The watcher stopped the work. Not an Exception, so that no handler in the interrupted code catches it."""
+    """Raised when the watcher stops the work. Not an Exception, so that no handler in interrupted code catches it."""
 
 
 class Seat:

@@ -63,7 +63,7 @@ WELCOME = """> **On this hub**, notebooks come and go by the menu *Nbgrader → 
 
 
 class Unfit(Exception):
-    """The hub cannot run here. The message says why and what to do."""
+    """Raised when the hub cannot run here. The message says why and what to do."""
 
 
 # --- the machine ------------------------------------------------------------------------------------------------------

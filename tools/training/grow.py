@@ -58,7 +58,7 @@ console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 class Unusable(RuntimeError):
-    """The run cannot start or continue. The message says why and what to do."""
+    """Raised when the run cannot start or continue. The message says why and what to do."""
 
 
 # --- training ---------------------------------------------------------------------------------------------------------

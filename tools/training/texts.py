@@ -37,7 +37,7 @@ WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}
 
 
 class BadText(ValueError):
-    """The text cannot be used; the message says why and what to do."""
+    """Raised when the text cannot be used. The message says why and what to do."""
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

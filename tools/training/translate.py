@@ -85,7 +85,7 @@ console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 class BadData(ValueError):
-    """The sentence pairs cannot be used. The message says why and what to do."""
+    """Raised when the sentence pairs cannot be used. The message says why and what to do."""
 
 
 # --- sentence pairs ---------------------------------------------------------------------------------------------------
