@@ -246,11 +246,11 @@ def visible() -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def hidden(private: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the `private` folders that lie inside visible ones and hold none of those."""
-    wishes = [*map(os.path.realpath, private)]
-    tops = [top for top, _ in visible()]
-    inside = [wish for wish in wishes if any(wish.startswith(top + "/") for top in tops)]
-    return tuple(wish for wish in inside if not any(f"{top}/".startswith(f"{wish}/") for top in tops))
+    """Return where `private` folders would be seen: an environment may be shown at a link and where that leads."""
+    shown = visible()
+    real = [*map(os.path.realpath, private)]
+    masks = [top + path[len(source) :] for path in real for top, source in shown if path.startswith(source + "/")]
+    return tuple(mask for mask in masks if not any(f"{top}/".startswith(f"{mask}/") for top, _ in shown))
 
 
 def submitted_files(folder: str) -> Iterator[str]:

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
-from importlib.metadata import entry_points
+from collections.abc import Iterator
+from importlib.metadata import Distribution, entry_points
 from pathlib import Path
 
+from ..spec.course import GROUP, SETTINGS, NoCourse, home
+
 ENGINE = Path(__file__).resolve().parents[1]
-GROUP = "autograder.courses"
-SETTINGS = "nbgrader_config.py"  # a folder that holds it beside a package is a checkout: all of it is private
+SHARED = frozenset({"..", "__pycache__"})  # first parts of an installed file's path that belong to no one package
 
 
 @functools.cache
-def packages() -> tuple[Path, ...]:
-    """Return the folders of the engine and of every installed course."""
-    names = (point.value.partition(":")[0].partition(".")[0] for point in entry_points(group=GROUP))
-    folders = [str(ENGINE)]
-    for name in dict.fromkeys(names):
-        spec = importlib.util.find_spec(name)
-        folders += (spec.submodule_search_locations or ()) if spec else ()
-    return tuple(dict.fromkeys(Path(folder).resolve() for folder in folders))
+def packages() -> tuple[str, ...]:
+    """Return the folders of the engine, and of every course that is installed or named."""
+    folders = [ENGINE]
+    with contextlib.suppress(NoCourse):
+        folders.append(home())  # that may be importable without being installed
+    for point in entry_points(group=GROUP):
+        spec = importlib.util.find_spec(point.value.partition(":")[0].partition(".")[0])
+        folders += map(Path, (spec.submodule_search_locations or ()) if spec else ())
+        folders += _installed_with(point.dist) if point.dist else ()
+    return tuple(dict.fromkeys(str(folder.resolve()) for folder in folders))
 
 
-def private_folders() -> list[str]:
+def _installed_with(course: Distribution) -> Iterator[Path]:
+    """Yield the folders that came with a course: its package, others beside it, and the list of its files."""
+    tops = dict.fromkeys(file.parts[0] for file in course.files or () if len(file.parts) > 1)
+    return (Path(str(course.locate_file(top))) for top in tops if top not in SHARED)
+
+
+def private_folders() -> tuple[str, ...]:
     """Return these packages' folders, and the checkouts in which they lie."""
-    checkouts = [folder.parent for folder in packages() if (folder.parent / SETTINGS).exists()]
-    return list(map(str, dict.fromkeys([*packages(), *checkouts])))
+    checkouts = [str(folder) for package in packages() if ((folder := Path(package).parent) / SETTINGS).exists()]
+    return tuple(dict.fromkeys([*packages(), *checkouts]))

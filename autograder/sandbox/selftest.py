@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import environment
-from .cage import visible
+from .cage import hidden, visible
 from .filters import landlock_version
 from .limits import CellResult, Limits, SandboxError
 from .private import packages
@@ -136,7 +136,7 @@ def _tried_out(run: Run) -> list[str]:
             "attempts": ATTEMPTS,
             "token": token,
             "secret": str(secret),
-            "packages": list(map(str, packages())),
+            "packages": [*packages(), *hidden(packages())],
             "home": str(home),
             "names_at_home": [name for name in _names(home) if not _leads_to_python(home / name)],
             "grader": os.getpid(),

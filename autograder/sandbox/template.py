@@ -144,7 +144,7 @@ def _set_environment(home: str, temporary: str) -> None:
     os.environ.clear()
     os.environ.update(variables)
     tempfile.tempdir = None
-    own = {str(environment.PACKAGE_ROOT), sys.path[0]}
+    own = {*environment.CHECKOUT, sys.path[0]}
     sys.path[:] = ["", *(entry for entry in sys.path if entry not in own)]
     sys.argv[:] = [""]
     time.tzset()

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, skip_without_cage
 
-from autograder.sandbox import monitor
+from autograder.sandbox import cage, monitor
 from autograder.sandbox.selftest import ATTEMPTS
 from autograder.sandbox.session import Limits, SandboxError, Session, Template
 
@@ -596,6 +596,14 @@ def test_an_environment_may_be_a_link_in_the_home_folder(template, tmp_path):
     home = environment() | {"HOME": str(tmp_path)}
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, env=home, cwd="/")
     assert "all are closed" in done.stdout, done.stderr
+
+
+def test_what_is_private_is_hidden_wherever_it_is_shown(monkeypatch):
+    shown = (("/home/somebody/.venv", "/opt/env"), ("/opt/env", "/opt/env"), ("/usr/lib", "/usr/lib"))
+    monkeypatch.setattr(cage, "visible", lambda: shown)
+    course = "lib/site-packages/a_course"
+    found = cage.hidden.__wrapped__((f"/opt/env/{course}", "/srv/elsewhere", "/opt"))
+    assert found == (f"/home/somebody/.venv/{course}", f"/opt/env/{course}")
 
 
 @pytest.mark.slow
