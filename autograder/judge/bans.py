@@ -16,7 +16,7 @@ import secrets
 from collections.abc import Iterator
 
 from ..spec.exercise import Ban
-from ..untrusted.call_tracing import CALLED, GAVE, HIDDEN, KINDS, LEFT, RAN
+from ..untrusted.uses import CALLED, GAVE, HIDDEN, KINDS, LEFT, RAN
 from ..untrusted.wire import Packet
 from .student import Student
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import torch
-from torch import nn
-
+from ..spec.course import asks_for_tensors
 from .parsing import parse_cell, remembering
 from .source_rules import defined_by, defined_in, needed_by
 
@@ -40,10 +39,17 @@ add_patch set_xticks set_yticks set_xticklabels set_yticklabels set_title set_xl
 suptitle supxlabel supylabel colorbar savefig tick_params
 """
 HARMLESS, CHANGING, DRAWING = (frozenset(names.split()) for names in (_HARMLESS, _CHANGING, _DRAWING))
-# A method of these names computes something new. A name that nn.Module has too (`to`, `float`) may change the module.
-_COMPUTING = (frozenset(dir(str)) | frozenset(dir(torch.Tensor)) | {"items", "keys", "values", "get"}) - frozenset(
-    dir(nn.Module)
-)
+_COMPUTING = frozenset(dir(str)) | {"items", "keys", "values", "get"}
+
+
+@functools.cache
+def _computing() -> frozenset[str]:
+    """Return names of methods that compute something new. One that nn.Module has too (`to`, `float`) may change it."""
+    if not asks_for_tensors():
+        return _COMPUTING
+    import torch
+
+    return (_COMPUTING | frozenset(dir(torch.Tensor))) - frozenset(dir(torch.nn.Module))
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class Effects:
 
     def __init__(self, sources: Iterable[str]) -> None:
         cells = [cell for source in sources if (cell := _read(source)) is not None]
+        self._computing = _computing()
         self._imported = {name for cell in cells for name in cell.imports}
         self._functions: dict[str, list[Function]] = {}
         self._methods: set[str] = set()
@@ -129,8 +136,10 @@ class Effects:
                 return indirect | (everything if _changing(attr) else set())
             case ast.Attribute(attr=attr) as path:
                 own = attr not in self._methods
-                receiver = set() if own and attr in _COMPUTING and not _changing(attr) else {_base(path)}
-                takes = own and (attr in _COMPUTING or attr in DRAWING or attr in CHANGING) and not attr.endswith("_")
+                receiver = set() if own and attr in self._computing and not _changing(attr) else {_base(path)}
+                takes = (
+                    own and (attr in self._computing or attr in DRAWING or attr in CHANGING) and not attr.endswith("_")
+                )
                 return indirect | receiver | (set() if takes else everything)
             case ast.Call(func=ast.Attribute() as path) if _base(path) in self._imported:
                 return indirect  # nn.Linear(4, 2)(x)
@@ -184,7 +193,7 @@ class Effects:
             case ast.Call(func=ast.Name(id=name), args=arguments) if name in HARMLESS or name in self._functions:
                 return {part for argument in arguments for part in self._parts(argument)}
             case ast.Call(func=ast.Attribute(attr=attr) as path) if _base(path) not in self._imported:
-                new = attr in _COMPUTING and attr not in self._methods and attr not in ("items", "values", "get")
+                new = attr in self._computing and attr not in self._methods and attr not in ("items", "values", "get")
                 return set() if new else {_base(path)}
         return set()
 

@@ -6,11 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import torch
-
 from ..spec.course import names_in, question_or_exercise, working_versions
 from ..spec.exercise import UNANSWERED, Ban, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
-from ..untrusted.wire import Opaque, Ref
+from ..untrusted.wire import Opaque, Ref, is_tensor
 from .bans import Used, banned, watching
 from .check_cache import memory
 from .diagnosis import mistake_costs
@@ -141,7 +139,7 @@ def gave_a_value(record: dict[str, list[Any]]) -> bool:
 
 
 def _is_seen(value: Any, depth: int = 0) -> bool:
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         return value.device.type != "meta"
     if isinstance(value, dict):
         value = list(value.values())

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import sys
+from collections.abc import Iterator
 from typing import Any
-
-import torch
 
 from ..spec.course import blank_namespace, compiled, working_versions
 from ..spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from ..spec.inputs import fresh
-from ..untrusted.call_tracing import AnotherProfiler
+from ..spec.seeds import fresh
+from ..untrusted.uses import AnotherProfiler
 from .student import Student, in_process
 
 log = logging.getLogger(__name__)
 
 
-@torch.enable_grad()  # an answer that leaves gradients off in this process must not affect the next check
+@contextlib.contextmanager
+def _gradients_on() -> Iterator[None]:
+    """Switch gradients on: an answer that leaves them off in this process must not affect the next check."""
+    with sys.modules["torch"].enable_grad() if "torch" in sys.modules else contextlib.nullcontext():
+        yield
+
+
+@_gradients_on()
 def ask(exercise: Exercise, check: Check, student: Student) -> None:
     """Run a check and record the answers in `student.record`. Raises `Wrong` if the check fails."""
     student.begin(check.title)
@@ -40,7 +48,7 @@ def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
     for other, text in working_versions(exercise.notebook).items():
         if other != exercise.name:
             exec(compiled(text, "<working version>"), namespace)
-    with torch.enable_grad():
+    with _gradients_on():
         exec(compiled(source, f"<{exercise.name}>"), namespace)
     return namespace
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from ..spec.exercise import Problem, Unanswered, ValuesDiffer, Wrong
 from ..untrusted.responder import Responder
-from ..untrusted.wire import Packet, Ref, WireError, decode, encode
+from ..untrusted.wire import Packet, Ref, WireError, decode, encode, is_tensor
 from . import canonical
+
+if TYPE_CHECKING:
+    import torch
 
 Ask = Callable[[Packet], Packet]
 
@@ -248,7 +249,9 @@ def agree(mine: Any, theirs: Any, depth: int = 0) -> bool:
     """
     if depth > 20 or type(mine) is not type(theirs):
         return False
-    if isinstance(mine, torch.Tensor):
+    if is_tensor(mine):
+        import torch
+
         if mine.shape != theirs.shape or mine.dtype != theirs.dtype or mine.device != theirs.device:
             return False
         if mine.device.type == "meta" or not mine.is_floating_point():

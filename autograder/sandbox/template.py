@@ -26,8 +26,8 @@ from . import cage, environment
 
 # Modules that notebooks of every course need. Those of one course are named on the command line.
 PRELOADED = (
-    *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "torch"),
-    *("torch.utils._python_dispatch", "torch._subclasses.schema_check_mode", "autograder.untrusted.shell"),
+    *("IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline"),
+    "autograder.untrusted.shell",
 )
 
 
@@ -36,16 +36,25 @@ def warm_up(more: list[str]) -> None:
     for name in (*PRELOADED, *more):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    import torch
-
-    torch.set_num_threads(1)
-    torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
-    from matplotlib_inline.backend_inline import configure_inline_support
-
+    if "torch" in sys.modules:  # a course's notebooks use it
+        _warm_up_torch()
     from ..untrusted.warm_up import rehearse
 
     rehearse()
-    vars(configure_inline_support).pop("current_backend", None)  # else the notebook's shell would not set PNG figures
+    if (inline := sys.modules.get("matplotlib_inline.backend_inline")) is not None:
+        # Else the notebook's shell would not set PNG figures.
+        vars(inline.configure_inline_support).pop("current_backend", None)
+
+
+def _warm_up_torch() -> None:
+    import torch
+    import torch._subclasses.schema_check_mode
+    import torch.utils._python_dispatch
+
+    from ..untrusted import call_tracing, tensor_calls  # noqa: F401  # in the cage, our files are out of reach
+
+    torch.set_num_threads(1)
+    torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
 
 
 def main() -> None:

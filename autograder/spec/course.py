@@ -44,6 +44,9 @@ class Course:
     commonest: tuple[tuple[str, str], ...] = ()  # (exercise, mistake), for the table of what mistakes cost
 
 
+NOTHING = Course(title="", package="", notebooks=(), topics=(), imports="", preload=())  # for assignments of no course
+
+
 class NoCourse(Exception):
     """No course can be found or loaded. The message says which course was looked for, and what to do."""
 
@@ -55,7 +58,8 @@ class NoCourse(Exception):
 def course() -> Course:
     """Return the course that the nearest nbgrader_config.py names in COURSE, else the only one that is installed.
 
-    Raises NoCourse if there is none, if there are several, or if the one that is meant cannot be loaded.
+    Where no course is named or installed, none has exercises: nbgrader's ordinary assignments are marked so. Raises
+    NoCourse if there are several, or if the one that is meant cannot be loaded.
     """
     installed = {point.name: point for point in entry_points(group=GROUP)}
     settings = _settings()
@@ -64,7 +68,9 @@ def course() -> Course:
     if len(installed) == 1:
         [point] = installed.values()
         return _loaded(point, f"the entry point {point.name!r} of the group {GROUP}")
-    known = f"These are installed: {', '.join(sorted(installed))}." if installed else "No course is installed."
+    if not installed:
+        return NOTHING
+    known = f"These are installed: {', '.join(sorted(installed))}."
     raise NoCourse(f'No course is named: write COURSE = "its name" into {settings or SETTINGS}. {known}')
 
 
@@ -96,13 +102,26 @@ def _loaded(point: EntryPoint, where: str) -> Course:
 
 
 def root() -> Path:
-    """Return the folder of the nearest nbgrader_config.py, else the one that contains the course's notebooks."""
-    settings = _settings()
-    return settings.parent if settings else sources().parent
+    """Return the folder of the nearest nbgrader_config.py, else the one with the course's notebooks, else this one."""
+    if settings := _settings():
+        return settings.parent
+    try:
+        return sources().parent
+    except NoCourse:
+        return Path.cwd()
 
 
 def package() -> ModuleType:
+    """Return the course's package. Raises NoCourse where there is no course."""
+    if course() is NOTHING:
+        settings = _settings() or SETTINGS
+        raise NoCourse(f'No course is installed: install its wheel, or write COURSE = "its package" into {settings}.')
     return importlib.import_module(course().package)
+
+
+def asks_for_tensors() -> bool:
+    """Whether the course's notebooks use PyTorch: nothing else makes the engine import it."""
+    return "torch" in course().preload
 
 
 def home() -> Path:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import itertools
 import math
 import textwrap
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,20 +15,13 @@ from torch import nn
 
 from .compare import kind, same_gradients
 from .exercise import Problem, Wrong
+from .seeds import next_seed
 from .student import Kept, Student
-
-_seeds = itertools.count()
-
-
-def fresh(topic: str) -> None:
-    """Restart the seeds for a check: the same topic gives the same inputs each time, in every process."""
-    global _seeds
-    _seeds = itertools.count(1000 * (zlib.crc32(topic.encode()) % 1_000_000))
 
 
 def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     """Return normally distributed numbers that depend only on the topic, the calls since `fresh`, and the arguments."""
-    generator = torch.Generator().manual_seed(next(_seeds))
+    generator = torch.Generator().manual_seed(next_seed())
     return torch.randn(*shape, generator=generator, dtype=torch.float64).mul(scale).to(dtype)
 
 

@@ -25,9 +25,10 @@ from torch.autograd import ProfilerConfig, ProfilerState
 from torch.autograd import _disable_profiler_legacy as stop_noting
 from torch.autograd import _enable_profiler_legacy as start_noting
 
+from .uses import CALLED, GAVE, HIDDEN, LEFT, RAN, AnotherProfiler
+
 Result = TypeVar("Result")
 
-KINDS = RAN, CALLED, GAVE, LEFT, HIDDEN = "ran", "called", "gave", "left", "hidden"
 MOST = 10_000  # records of one call
 MOST_KNOWN = 16_384  # code objects whose origin is cached
 _FIRST, _LAST = "the watch begins", "the watch ends"  # operations that mark the ends of an uninterrupted record
@@ -61,10 +62,6 @@ _CALLED = {
     torch.autograd._enable_record_function: "the profiler's end",
 }
 _OF_A_SOCKET = {f"socket.{name}" for name in ("send", "sendall", "sendmsg", "recv", "recv_into", "recvmsg")}
-
-
-class AnotherProfiler(Exception):
-    """Another profiler is on and cannot be suspended. The message names it and the remedy."""
 
 
 def watched(work: Callable[[], Result], functions: bool = True) -> tuple[Result, list[str]]:
@@ -117,21 +114,6 @@ def _refuse_others(profiler: Any) -> None:
             f"({type(profiler).__module__}.{type(profiler).__qualname__}) could not be put on again afterwards: end "
             "that, and mark again, with cProfile if it is to be profiled."
         )
-
-
-def end_profilers() -> None:
-    """End all profilers and tracers of this thread for good, so that none left on observes or slows a fork."""
-    sys.settrace(None)
-    sys.setprofile(None)
-    if sys.version_info >= (3, 12):
-        for tool in range(6):
-            for event in vars(sys.monitoring.events).values():
-                if isinstance(event, int) and event.bit_count() == 1:
-                    sys.monitoring.register_callback(tool, event, None)
-    with contextlib.suppress(RuntimeError):
-        torch.autograd._disable_profiler()
-    with contextlib.suppress(RuntimeError):
-        stop_noting()
 
 
 _OF_THE_CPU = ProfilerConfig(

@@ -2,6 +2,7 @@
 
 It runs beside untrusted code, so it holds nothing worth stealing: no checks, no references, no keys. It executes
 requests (call this, build that, read those parameters) and replies with plain data, which is judged elsewhere.
+`tensor_calls` does what concerns tensors, for courses that have any.
 """
 
 from __future__ import annotations
@@ -12,28 +13,20 @@ import dis
 import functools
 import io
 import linecache
+import os
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from types import CodeType, TracebackType
+from collections.abc import Iterator
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 import numpy as np
-import torch
-from torch import nn
-from torch.overrides import TorchFunctionMode
-from torch.utils._device import _device_constructors
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from .call_tracing import watched
-from .second_device import DeviceError, brought_back, elsewhere
 from .wire import Packet, Ref, Seed, decode, encode
 
 MAX_TEXT = 160  # characters of an error message that cross the wire
-# The CPU's generator draws from the lower 32 bits and keeps all of them: this seed draws as 0 does and is not 0, so
-# code that seeds it again, with any number, is detected.
-SEED = 0x5EED << 32
+HERE = os.path.dirname(__file__)
 RAISE = bytes([dis.opmap["RAISE_VARARGS"]])
 
 
@@ -43,6 +36,7 @@ class Responder:
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.namespace = namespace
         self.kept: dict[int, Any] = {}
+        self.tensors = _tensor_calls()
         random.seed(0)  # an answer that draws from here, and not from the generator that it is given, gives the same
         np.random.seed(0)  # results in every process, though different ones at each call
 
@@ -55,6 +49,8 @@ class Responder:
         watch = request.pop("watch", None)
         if watch is None:
             return self._answer(request)
+        from .call_tracing import watched
+
         # The encoding is watched too: the result may be the student's own subclass of tensor.
         reply, used = watched(lambda: self._answer(request), functions=watch == "functions")
         reply.tree["dict"].append(["used", "\n".join(used)])
@@ -67,10 +63,9 @@ class Responder:
                 reply = operation(**{key: value for key, value in request.items() if key != "do"})
             except _Stop as stop:
                 reply = {"problem": stop.problem}
-            except DeviceError as error:
-                reply = {"problem": {"kind": "device", "text": str(error)}}
             except BaseException as error:  # the student's SystemExit and KeyboardInterrupt too
-                reply = {"problem": _describe(error)}
+                device = self.tensors is not None and isinstance(error, self.tensors.DeviceError)
+                reply = {"problem": {"kind": "device", "text": str(error)} if device else _describe(error)}
             return encode(reply)
 
     # --- requests -----------------------------------------------------------------------------------------------------
@@ -81,42 +76,15 @@ class Responder:
         Options: keep, upstream, strict_device, trace, training, after, and device="elsewhere". The last puts the
         arguments on a second device; the value is brought back, and "kept" says whether all its tensors were there.
         """
-        function = self._find(target)
-        owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
-        if isinstance(owner, nn.Module) and "training" in options:
-            owner.train(options["training"])
-        args, kwargs = self._resolve(args), self._resolve(kwargs)
-        tensors = [*_tensors(args), *_tensors(kwargs)]
-        upstream = options.get("upstream")
-        leaves = [t for t in tensors if upstream is not None and t.is_floating_point()]
-        for leaf in leaves:
-            leaf.requires_grad_(True)
-        torch.default_generator.manual_seed(SEED)  # torch.manual_seed also prepares every GPU back end: 2 ms a call
-        state = torch.get_rng_state()
-        operations: set[str] = set()
-        with contextlib.ExitStack() as modes:
-            if options.get("trace"):
-                modes.enter_context(_Operations(operations))
-            if options.get("strict_device"):
-                modes.enter_context(_NoDefaultDevice())
-            reply: dict[str, Any] = {}
-            if options.get("device") == "elsewhere":
-                _, there, named = modes.enter_context(elsewhere(owner, args, kwargs))
-                result, reply["kept"] = brought_back(function(*there, **named))
-            else:
-                result = function(*args, **kwargs)
-            if upstream is not None:
-                parameters = dict(owner.named_parameters()) if isinstance(owner, nn.Module) else {}
-                reply["gradients"] = _gradients(result, upstream, leaves, parameters)
-        reply["rng_moved"] = not torch.equal(state, torch.get_rng_state())
-        if options.get("trace"):
-            reply["operations"] = sorted(operations)
-        reply["inputs"] = [t.detach() for t in tensors] if upstream is None else []
+        function, args, kwargs = self._find(target), self._resolve(args), self._resolve(kwargs)
+        if self.tensors is not None:
+            reply = self.tensors.call(function, args, kwargs, **options)
+        else:
+            reply = {"rng_moved": False, "inputs": [], "value": function(*args, **kwargs)}
         if options.get("after"):
             reply["after"] = args
         if options.get("keep"):
-            result = self._keep(result)
-        reply["value"] = result
+            reply["value"] = self._keep(reply["value"])
         return reply
 
     def do_read(self, name: str) -> dict:
@@ -129,32 +97,19 @@ class Responder:
 
     def do_state(self, target: Ref) -> dict:
         """Return a module's parameters and buffers, which of them train, and the types of its direct children."""
-        module = self._module(target)
-        return {
-            "parameters": {name: value.detach() for name, value in module.named_parameters()},
-            "buffers": {name: value.detach() for name, value in module.named_buffers()},
-            "trainable": [name for name, value in module.named_parameters() if value.requires_grad],
-            "children": {name: type(child).__name__ for name, child in module.named_children()},
-        }
+        return self._with_module(target).state(self._find(target))
 
     def do_load(self, target: Ref, state: dict) -> dict:
         """Copy values into the parameters of these names; the others stay as they are."""
-        own = dict(self._module(target).named_parameters())
-        with torch.no_grad():
-            for name, value in state.items():
-                if name in own and own[name].shape == value.shape:
-                    own[name].copy_(value)
-        return {"value": sorted(set(state) & set(own))}
+        return {"value": self._with_module(target).load(self._find(target), state)}
 
     def do_move(self, target: Ref, to: str) -> dict:
         """Change a module's dtype ("float64") or device ("meta")."""
-        module = self._module(target)
-        module.to(getattr(torch, to) if hasattr(torch, to) else torch.device(to))
-        return {"value": None}
+        return {"value": self._with_module(target).move(self._find(target), to)}
 
     def do_define(self, name: str, source: str) -> dict:
         """Define a probe, a function of the judge's that is passed to the student's code, in its own namespace."""
-        scope: dict[str, Any] = {"torch": torch, "nn": nn, "__name__": "probe"}
+        scope: dict[str, Any] = {**(self.tensors.PROBES if self.tensors else {}), "__name__": "probe"}
         exec(_compiled(source, "<probe>"), scope)
         return {"value": self._keep(scope[name])}
 
@@ -181,17 +136,18 @@ class Responder:
             raise _Stop({"kind": "missing", "name": target})
         return self.namespace[target]
 
-    def _module(self, target: Ref) -> nn.Module:
+    def _with_module(self, target: Ref) -> ModuleType:
+        """What does something with an `nn.Module`, which the target must be."""
         module = self._find(target)
-        if not isinstance(module, nn.Module):
+        if self.tensors is None or not self.tensors.is_module(module):
             raise _Stop({"kind": "not a module", "type": type(module).__name__})
-        return module
+        return self.tensors
 
     def _resolve(self, value: Any) -> Any:
         if isinstance(value, Ref):
             return self.kept[value.key]
-        if isinstance(value, Seed):
-            return torch.Generator().manual_seed(value.seed)
+        if isinstance(value, Seed) and self.tensors is not None:
+            return self.tensors.generator(value.seed)
         if isinstance(value, (list, tuple)):
             return type(value)(self._resolve(item) for item in value)
         if isinstance(value, dict):
@@ -205,65 +161,22 @@ def _compiled(source: str, name: str) -> CodeType:
     return compile(source, name, "exec", dont_inherit=True)
 
 
+def _tensor_calls() -> ModuleType | None:
+    """What knows tensors, where PyTorch was imported before the cage was closed: later our files are out of reach."""
+    if "torch" not in sys.modules:
+        return None
+    try:
+        from . import tensor_calls
+    except ImportError:  # it was the notebook that imported PyTorch, of a course that asks for no tensors
+        return None
+    return tensor_calls
+
+
 class _Stop(Exception):
     """Ends a request and gives the problem for its reply."""
 
     def __init__(self, problem: dict) -> None:
         self.problem = problem
-
-
-class _Operations(TorchDispatchMode):
-    """Records which of torch's basic operations run, by whatever name they are called."""
-
-    def __init__(self, seen: set[str]) -> None:
-        super().__init__()
-        self.seen = seen
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.add(func.overloadpacket.__name__)
-        return func(*args, **(kwargs or {}))
-
-
-class _NoDefaultDevice(TorchFunctionMode):
-    """Puts every new tensor for which no device was named on the meta device, as if the inputs lived on a GPU.
-
-    Tensors with no dimension are left alone: they mix with any device.
-    """
-
-    def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        result = func(*args, **kwargs)
-        if func in _device_constructors() and kwargs.get("device") is None and result.dim():
-            return result.to("meta")
-        return result
-
-
-def _gradients(result: Any, upstream: list, leaves: list[torch.Tensor], parameters: dict) -> dict:
-    """Return gradients of sum(output * upstream) for every input leaf and parameter; None where none arrives."""
-    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-    total = 0.0
-    for output, weight in zip(outputs, upstream, strict=False):
-        if weight is not None and isinstance(output, torch.Tensor) and output.requires_grad:
-            total = total + (output * weight).sum()
-    wanted = [*leaves, *parameters.values()]
-    if not isinstance(total, torch.Tensor) or not wanted:
-        grads: list[torch.Tensor | None] = [None] * len(wanted)
-    else:
-        grads = list(torch.autograd.grad(total, wanted, allow_unused=True))
-    return {
-        "inputs": grads[: len(leaves)],
-        "parameters": dict(zip(parameters, grads[len(leaves) :], strict=True)),
-    }
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
 
 
 def _describe(error: BaseException) -> dict:
@@ -278,9 +191,7 @@ def _describe(error: BaseException) -> dict:
     trace = error.__traceback__
     while trace is not None:
         filename = trace.tb_frame.f_code.co_filename
-        theirs = "site-packages" not in filename and not filename.startswith(
-            ("<probe", "<working", "<frozen", __file__)
-        )
+        theirs = "site-packages" not in filename and not filename.startswith(("<probe", "<working", "<frozen", HERE))
         theirs = theirs and "/lib/python" not in filename
         if theirs and (line := linecache.getline(filename, trace.tb_lineno).strip()):
             problem["line"] = line[:MAX_TEXT]

@@ -5,6 +5,7 @@ Everything here runs beside untrusted code. Outputs are sent at once, so that th
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import socket
@@ -17,13 +18,12 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.pylabtools import activate_matplotlib
-from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets import Any as AnyTrait
 from traitlets import Type
 from traitlets.config import Config
 
-from .call_tracing import end_profilers
 from .responder import Responder
+from .uses import end_profilers
 from .wire import Channel, WireError, encode
 
 FLUSH_AT = 8_192  # characters of text buffered before they are sent
@@ -233,9 +233,8 @@ def _fork_responder(shell: Shell, control: socket.socket, questions: socket.sock
         questions.close()
         return
     try:
-        import torch
-
-        torch.set_num_threads(1)  # a pool of threads does not survive a fork
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(1)  # a pool of threads does not survive a fork
         end_profilers()  # a cell may have left some on
         control.close()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -273,8 +272,11 @@ def make_shell(outputs: Outputs, scratch: str) -> Shell:
 
 def make_ready(shell: InteractiveShell) -> None:
     """Show figures at the end of their cell, as PNG, and seed random numbers for this child."""
-    activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
-    configure_inline_support(shell, os.environ["MPLBACKEND"])
+    if importlib.util.find_spec("matplotlib") is not None:
+        from matplotlib_inline.backend_inline import configure_inline_support
+
+        activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
+        configure_inline_support(shell, os.environ["MPLBACKEND"])
     _reseed()
 
 
@@ -283,8 +285,8 @@ def _reseed() -> None:
     import random
 
     import numpy as np
-    import torch
 
     np.random.seed()
     random.seed()
-    torch.seed()
+    if "torch" in sys.modules:
+        sys.modules["torch"].seed()

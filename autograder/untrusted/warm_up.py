@@ -11,14 +11,15 @@ import sys
 import tempfile
 from typing import Any
 
-import torch
-from matplotlib_inline.config import InlineBackend, InlineBackendConfig
-
 from .responder import Responder
 from .shell import Outputs, Shell, make_shell, run_cell
 from .wire import Ref, encode
 
 ANSWER = """
+def counted(words):
+    return {word: words.count(word) for word in words}
+"""
+TENSORS = """
 import torch
 from torch import nn
 
@@ -58,13 +59,16 @@ def rehearse() -> None:
         outputs = Outputs(_Nobody(), 2**20)  # type: ignore[arg-type]  # only `send` is used
         shell = make_shell(outputs, scratch)
         try:
-            run_cell(shell, outputs, ANSWER)
+            for answer in (ANSWER, TENSORS) if "torch" in sys.modules else (ANSWER,):
+                run_cell(shell, outputs, answer)
             _ask(dict(shell.user_ns))
         finally:
             atexit.unregister(shell.atexit_operations)
             shell.restore_sys_module_state()
-            for made in (Shell, InlineBackend, InlineBackendConfig):
-                made.clear_instance()
+            Shell.clear_instance()
+            if (inline := sys.modules.get("matplotlib_inline.config")) is not None:
+                inline.InlineBackend.clear_instance()
+                inline.InlineBackendConfig.clear_instance()
             sys.modules["__main__"] = main
             sys.stdout, sys.stderr = streams[:2]
             vars(sys).update(__stdout__=streams[2], __stderr__=streams[3])
@@ -73,7 +77,6 @@ def rehearse() -> None:
 
 
 def _ask(namespace: dict[str, Any]) -> None:
-    x = torch.linspace(-1, 1, 24).reshape(2, 3, 4)
     responder = Responder(namespace)
 
     def asked(do: str, **request: Any) -> None:
@@ -82,16 +85,22 @@ def _ask(namespace: dict[str, Any]) -> None:
     def called(target: Any, *args: Any, **options: Any) -> None:
         asked("call", target=target, args=list(args), kwargs={}, **options)
 
-    asked("has", name="rehearsed")
+    asked("has", name="counted")
+    called("counted", ["a", "b", "a"], after=True)
+    asked("define", name="probe", source="def probe(x):\n    return x + 1")
+    if "torch" not in sys.modules:
+        return
+    import torch
+
+    x = torch.linspace(-1, 1, 24).reshape(2, 3, 4)
     called("rehearsed", x, watch="functions")
     called("rehearsed", x.double(), upstream=[x.double()], after=True)
     called("Rehearsal", 4, keep=True)
-    module = Ref(0)
+    module = Ref(1)  # after the probe
     for device in ({}, {"device": "elsewhere"}):
         called("rehearsed", x, **device)
         called(module, x, training=True, **device)
     called(module, x, upstream=[torch.ones(2, 3, 3)], trace=True)
     called("rehearsed", x, module)
     asked("state", target=module)
-    asked("define", name="probe", source="def probe(x):\n    return x + 1")
     asked("move", target=module, to="float64")

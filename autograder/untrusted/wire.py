@@ -2,7 +2,7 @@
 
 A message is a JSON header and a list of blobs. `encode` turns a value into such a tree, `decode` turns it back;
 anything that is not plain data becomes an `Opaque`, which carries only the name of its type. Both sides use this
-module, so it imports nothing of the grader.
+module, so it imports nothing of the grader. PyTorch is imported when the first tensor comes, and never if none does.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ import math
 import re
 import socket
 import struct
+import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-import torch
 
-DTYPES = {
-    str(dtype).removeprefix("torch."): dtype
-    for dtype in (
-        *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
-        *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
-    )
-}
+if TYPE_CHECKING:
+    import torch
+
+DTYPES = frozenset(  # PyTorch's own names
+    ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"]
+)
 _WHOLE = re.compile(r"-?[0-9]+")
 MAX_FRAME = 64 * 2**20  # bytes; larger messages are refused before they are read
 MAX_DEPTH = 16  # nesting of lists; protects both sides from deep recursion
@@ -69,6 +68,12 @@ class Packet:
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
+def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
+    """Whether a value is a tensor. Where nobody has imported PyTorch, none is."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
 def encode(value: Any) -> Packet:
     packet = Packet(None)
     packet.tree = _encode(value, packet, 0)
@@ -84,7 +89,7 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
         return value if abs(value) < 2**53 else {"int": str(value)}
     if type(value) is float:
         return value if math.isfinite(value) else {"float": repr(value)}
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         return _encode_tensor(value, packet)
     if isinstance(value, Ref):
         return {"ref": value.key}
@@ -107,6 +112,8 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
 
 
 def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
+    import torch
+
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in DTYPES or tensor.layout is not torch.strided or tensor.is_nested:
         return {"opaque": f"a {name} tensor"}
@@ -165,9 +172,13 @@ def _decode(tree: Any, blobs: list[bytes], depth: int) -> Any:
 
 def _decode_tensor(tree: dict, blobs: list[bytes]) -> torch.Tensor:
     name, shape = tree["tensor"], tree.get("shape")
-    dtype = DTYPES.get(name) if isinstance(name, str) else None
-    if dtype is None or not _is_shape(shape):
+    if not isinstance(name, str) or name not in DTYPES or not _is_shape(shape):
         raise WireError("not an encoded tensor")
+    try:
+        import torch
+    except ImportError as error:
+        raise WireError("a tensor, where PyTorch is not installed") from error
+    dtype = getattr(torch, name)
     if tree.get("device") == "meta":
         result = torch.empty(shape, dtype=dtype, device="meta")
     else:
@@ -215,7 +226,7 @@ def _hashable(value: Any) -> Any:
         hash(value)
     except TypeError as error:
         raise WireError("a key or set member that cannot be one") from error
-    return Opaque("tensor") if isinstance(value, torch.Tensor) else value
+    return Opaque("tensor") if is_tensor(value) else value
 
 
 # --- frames -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from autograder.cli import app
 from autograder.spec.course import exercise
-from autograder.untrusted.call_tracing import AnotherProfiler
+from autograder.untrusted.uses import AnotherProfiler
 
 SOFTMAX = exercise("softmax")
 BANNED, WORD = WAYS["softmax"]["another name"]

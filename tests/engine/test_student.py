@@ -12,7 +12,8 @@ from autograder.judge.student import Student, in_process
 from autograder.spec import student as promised
 from autograder.spec.course import home
 from autograder.spec.exercise import Problem, Wrong
-from autograder.spec.inputs import fresh, note_rounded, outline, refused, some_mask
+from autograder.spec.inputs import note_rounded, outline, refused, some_mask
+from autograder.spec.seeds import fresh
 
 PROMISED = {name: member for name, member in vars(promised.Student).items() if not name.startswith("_")}
 

@@ -6,18 +6,20 @@ import functools
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from ...spec.course import exercise
 from ...spec.exercise import Exercise
+from ...untrusted.wire import is_tensor
 from ..run_check import answering
 from ..student import agree
 from . import mistake_costs, pair_cache, signature_store
 from .pairs import Answered, Errors, errors
 from .signatures import answer_to
 from .sketch import Sketch, sketch, verdict
+
+if TYPE_CHECKING:
+    import torch
 
 MAX_DIAGNOSES = 3  # students would not read more
 
@@ -235,7 +237,7 @@ def _worked(record: dict[str, list]) -> bool:
         value.device.type != "meta"
         and value.numel() > 1
         and bool((value != value.reshape(-1)[0]).any())
-        and not any(torch.equal(value.double(), given.double()) for given in _tensors(answer.get("inputs")))
+        and not any(value.double().equal(given.double()) for given in _tensors(answer.get("inputs")))
         for value, answer in values
     )
 
@@ -243,7 +245,7 @@ def _worked(record: dict[str, list]) -> bool:
 def _tensors(value: Any) -> list[torch.Tensor]:
     """Return the tensors in a value, at its top level."""
     found = value if isinstance(value, (list, tuple)) else [value]
-    return [one for one in found if isinstance(one, torch.Tensor)]
+    return [one for one in found if is_tensor(one)]
 
 
 @functools.lru_cache(maxsize=256)

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 import filelock
 from tqdm.auto import tqdm
 
+from ...spec.course import asks_for_tensors
 from . import keys, signatures
 from .signatures import Signatures
 
@@ -161,9 +162,10 @@ def main() -> None:
     """Run a worker: answer requests from standard input until it ends."""
     import logging
 
-    import torch
+    if asks_for_tensors():
+        import torch
 
-    torch.set_num_threads(1)
+        torch.set_num_threads(1)
     logging.disable(logging.CRITICAL)  # strange answers are marked in the signatures
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # the output of catalogued programs must not mix with the answers

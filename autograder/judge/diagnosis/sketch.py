@@ -15,14 +15,16 @@ from __future__ import annotations
 import functools
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from ...untrusted.wire import Ref
+from ...untrusted.wire import Ref, is_tensor
 from .. import canonical
 from ..student import TOLERANCE, type_of_error
+
+if TYPE_CHECKING:
+    import torch
 
 PROJECTIONS = 4
 BLOCK = 1 << 14  # numbers projected at a time
@@ -99,7 +101,7 @@ class _Drawing:
         self.say(type(value).__name__)
         if depth > 40:
             return
-        if isinstance(value, torch.Tensor):
+        if is_tensor(value):
             self._add_tensor(value)
         elif isinstance(value, dict):
             if value.get("kind") == "raised":  # only the type of an error counts
@@ -140,8 +142,8 @@ class _Drawing:
             self.said.append(tensor.detach().numpy().tobytes())  # whatever its strides
             return
         self.say(str(tensor.was_differentiable))  # type: ignore[attr-defined]  # decoding sets it
-        double = tensor.dtype == torch.float64
-        numbers = tensor.detach().to(torch.float64 if double else torch.float32)
+        double = tensor.dtype.itemsize == 8
+        numbers = tensor.detach().double() if double else tensor.detach().float()
         self.numbers[f"{self._given}{'double' if double else 'single'}"].append(numbers.reshape(-1).numpy())
 
     def finite(self, kind: str) -> np.ndarray:

@@ -1,0 +1,146 @@
+"""Do what the judge asks of tensors and modules: gradients, random numbers, devices, parameters.
+
+It runs beside the student's code, imported for courses whose notebooks use PyTorch, and knows nothing but torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._device import _device_constructors
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .second_device import DeviceError, brought_back, elsewhere
+
+__all__ = ["PROBES", "DeviceError", "call", "generator", "is_module", "load", "move", "state"]
+
+PROBES = {"torch": torch, "nn": nn}  # names that probes find
+# The CPU's generator draws from the lower 32 bits and keeps all of them: this seed draws as 0 does and is not 0, so
+# code that seeds it again, with any number, is detected.
+SEED = 0x5EED << 32
+
+
+def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any]:
+    """Return a call's value and what else can be said of it; the options are those of `Responder.do_call`."""
+    owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
+    if isinstance(owner, nn.Module) and "training" in options:
+        owner.train(options["training"])
+    tensors = [*_tensors(args), *_tensors(kwargs)]
+    upstream = options.get("upstream")
+    leaves = [t for t in tensors if upstream is not None and t.is_floating_point()]
+    for leaf in leaves:
+        leaf.requires_grad_(True)
+    torch.default_generator.manual_seed(SEED)  # torch.manual_seed also prepares every GPU back end: 2 ms a call
+    before = torch.get_rng_state()
+    operations: set[str] = set()
+    with contextlib.ExitStack() as modes:
+        if options.get("trace"):
+            modes.enter_context(_Operations(operations))
+        if options.get("strict_device"):
+            modes.enter_context(_NoDefaultDevice())
+        reply: dict[str, Any] = {}
+        if options.get("device") == "elsewhere":
+            _, there, named = modes.enter_context(elsewhere(owner, args, kwargs))
+            reply["value"], reply["kept"] = brought_back(function(*there, **named))
+        else:
+            reply["value"] = function(*args, **kwargs)
+        if upstream is not None:
+            parameters = dict(owner.named_parameters()) if isinstance(owner, nn.Module) else {}
+            reply["gradients"] = _gradients(reply["value"], upstream, leaves, parameters)
+    reply["rng_moved"] = not torch.equal(before, torch.get_rng_state())
+    if options.get("trace"):
+        reply["operations"] = sorted(operations)
+    reply["inputs"] = [t.detach() for t in tensors] if upstream is None else []
+    return reply
+
+
+def is_module(value: Any) -> bool:
+    return isinstance(value, nn.Module)
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def state(module: nn.Module) -> dict[str, Any]:
+    """Return a module's parameters and buffers, which of them train, and the types of its direct children."""
+    return {
+        "parameters": {name: value.detach() for name, value in module.named_parameters()},
+        "buffers": {name: value.detach() for name, value in module.named_buffers()},
+        "trainable": [name for name, value in module.named_parameters() if value.requires_grad],
+        "children": {name: type(child).__name__ for name, child in module.named_children()},
+    }
+
+
+def load(module: nn.Module, values: dict) -> list[str]:
+    """Copy values into the parameters of these names. Return the names that there are."""
+    own = dict(module.named_parameters())
+    with torch.no_grad():
+        for name, value in values.items():
+            if name in own and own[name].shape == value.shape:
+                own[name].copy_(value)
+    return sorted(set(values) & set(own))
+
+
+def move(module: nn.Module, to: str) -> None:
+    """Change a module's dtype ("float64") or device ("meta")."""
+    module.to(getattr(torch, to) if hasattr(torch, to) else torch.device(to))
+
+
+class _Operations(TorchDispatchMode):
+    """Records which of torch's basic operations run, by whatever name they are called."""
+
+    def __init__(self, seen: set[str]) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.add(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+class _NoDefaultDevice(TorchFunctionMode):
+    """Puts every new tensor for which no device was named on the meta device, as if the inputs lived on a GPU.
+
+    Tensors with no dimension are left alone: they mix with any device.
+    """
+
+    def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        if func in _device_constructors() and kwargs.get("device") is None and result.dim():
+            return result.to("meta")
+        return result
+
+
+def _gradients(result: Any, upstream: list, leaves: list[torch.Tensor], parameters: dict) -> dict:
+    """Return gradients of sum(output * upstream) for every input leaf and parameter; None where none arrives."""
+    outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+    total = 0.0
+    for output, weight in zip(outputs, upstream, strict=False):
+        if weight is not None and isinstance(output, torch.Tensor) and output.requires_grad:
+            total = total + (output * weight).sum()
+    wanted = [*leaves, *parameters.values()]
+    if not isinstance(total, torch.Tensor) or not wanted:
+        grads: list[torch.Tensor | None] = [None] * len(wanted)
+    else:
+        grads = list(torch.autograd.grad(total, wanted, allow_unused=True))
+    return {
+        "inputs": grads[: len(leaves)],
+        "parameters": dict(zip(parameters, grads[len(leaves) :], strict=True)),
+    }
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))

@@ -1,0 +1,28 @@
+"""Say what a record of uses consists of, and end whatever else looks on. `call_tracing` makes it, with PyTorch."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+KINDS = RAN, CALLED, GAVE, LEFT, HIDDEN = "ran", "called", "gave", "left", "hidden"
+
+
+class AnotherProfiler(Exception):
+    """Another profiler is on and cannot be suspended. The message names it and the remedy."""
+
+
+def end_profilers() -> None:
+    """End all profilers and tracers of this thread for good, so that none left on observes or slows a fork."""
+    sys.settrace(None)
+    sys.setprofile(None)
+    if sys.version_info >= (3, 12):
+        for tool in range(6):
+            for event in vars(sys.monitoring.events).values():
+                if isinstance(event, int) and event.bit_count() == 1:
+                    sys.monitoring.register_callback(tool, event, None)
+    if (torch := sys.modules.get("torch")) is None:
+        return
+    for stop in (torch.autograd._disable_profiler, torch.autograd._disable_profiler_legacy):
+        with contextlib.suppress(RuntimeError):
+            stop()
