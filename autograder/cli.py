@@ -19,7 +19,7 @@ from rich.table import Table
 from tqdm.auto import tqdm
 
 from . import __version__
-from .spec.course import course, exercise, exercises, notebook_path, notebooks, root, without_markers
+from .spec.course import NoCourse, course, exercise, exercises, notebook_path, notebooks, root, without_markers
 from .spec.exercise import Exercise
 
 ROOT = root()
@@ -195,7 +195,7 @@ def try_answer(
     from .judge.mark import mark
     from .judge.run_check import answering
     from .judge.verdict import plain
-    from .untrusted.call_tracing import AnotherProfiler
+    from .untrusted.uses import AnotherProfiler
 
     declared = _exercise(name)
     source = _answer_in(file, name)
@@ -437,5 +437,14 @@ def demo(
     console.print("[bold green]Every mark is what the sample class deserves.[/]")
 
 
+def run() -> None:
+    """Run a command. What needs a course and finds none is said in a sentence."""
+    try:
+        app()
+    except NoCourse as reason:
+        console.print(str(reason), style="bold red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)
+
+
 if __name__ == "__main__":
-    app()
+    run()

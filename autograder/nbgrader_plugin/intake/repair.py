@@ -88,6 +88,7 @@ def blank(release: NotebookNode, problem: str) -> NotebookNode:
     """Return a copy of the release with a problem in its metadata, for which it gets zero."""
     notebook = copy.deepcopy(release)
     notebook.metadata[KEY] = {"notes": [], "problem": _writable(problem)}
+    _give_ids(notebook)
     return notebook
 
 
@@ -222,7 +223,7 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> N
         for name, cell in wanted.items()
         if cell.cell_type == "code" and (cell.metadata.nbgrader.grade or _is_answer(cell))
     }
-    if not any(cell.grade_id in telling for cell in cells):
+    if not any(cell.grade_id in (telling or wanted) for cell in cells):
         raise Unreadable(
             "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
             "assignment, with the cells it came with."
@@ -234,7 +235,7 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> N
     _add_missing(result, release, notes)
     notebook = NotebookNode({part: copy.deepcopy(value) for part, value in release.items() if part != "cells"})
     notebook.cells = result
-    _unique_ids(result)
+    _give_ids(notebook)
     return notebook
 
 
@@ -396,9 +397,11 @@ def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[N
         notes.append(Note(Kind.MISSING, f"The cell “{name}” was missing and has been put back."))
 
 
-def _unique_ids(cells: Iterable[NotebookNode]) -> None:
+def _give_ids(notebook: NotebookNode) -> None:
+    """Give each cell an id of its own. A release in a format older than ids comes into the one that has them."""
+    notebook.nbformat_minor = max(notebook.nbformat_minor, 5)
     seen: set[str] = set()
-    for number, cell in enumerate(cells):
+    for number, cell in enumerate(notebook.cells):
         if cell.get("id") in seen or "id" not in cell:
             cell["id"] = next(new for n in itertools.count(number) if (new := f"cell-{n}") not in seen)
         seen.add(cell["id"])

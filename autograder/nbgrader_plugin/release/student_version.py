@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from ...spec.course import home
+from ...spec.course import home, notebooks
 from ..hidden_tests import refuse_unknown_names
 
 NAME = "ready"  # grade_id of the first cell
@@ -35,6 +35,8 @@ class Ready(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         folder = Path(resources["metadata"]["path"])
         refuse_unknown_names(nb.cells, f"{folder.name}/{resources['metadata']['name']}.ipynb")
+        if not notebooks():  # of no course: released as nbgrader releases it
+            return nb, resources
         files = [path for path in folder.iterdir() if path.suffix != ".ipynb" and path.name[0] not in "._"]
         imported = _imported(nb) - {path.stem for path in files}
         beside = sorted(path.name for path in files)

@@ -1,0 +1,67 @@
+"""Tests of how the engine finds the course that it marks, and of what it does without any."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+PROGRAM = """
+import importlib.metadata as metadata
+installed = [metadata.EntryPoint(name, f"{{name}}:COURSE", "autograder.courses") for name in {names!r}]
+metadata.entry_points = lambda **_: installed
+from autograder.spec import course
+try:
+    print({asked})
+except course.NoCourse as reason:
+    print("NoCourse:", reason)
+"""
+
+
+def found(folder, asked, *names, settings=""):
+    """What an expression gives in a folder where courses of these names are installed."""
+    if settings:
+        (folder / "nbgrader_config.py").write_text(settings)
+    program = PROGRAM.format(names=names, asked=asked)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_where_no_course_is_installed_nothing_is_an_exercise(tmp_path):
+    assert found(tmp_path, "len(course.names()), course.notebooks(), course.asks_for_tensors()") == "0 () False"
+    assert found(tmp_path, "course.root()") == str(tmp_path.resolve())
+
+
+def test_what_needs_a_course_says_how_to_get_one(tmp_path):
+    assert found(tmp_path, "course.home()").startswith("NoCourse: No course is installed")
+
+
+def test_the_only_installed_course_is_the_one(tmp_path):
+    assert found(tmp_path, "course.course().package", "transformer_exercises") == "transformer_exercises"
+
+
+def test_of_several_courses_the_configuration_names_one(tmp_path):
+    both = ("transformer_exercises", "another")
+    said = found(tmp_path, "course.course()", *both)
+    assert said.startswith('NoCourse: No course is named: write COURSE = "its name"')
+    assert "another, transformer_exercises" in said
+    named = found(tmp_path, "course.course().package", *both, settings='COURSE = "transformer_exercises"\n')
+    assert named == "transformer_exercises"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("autograder.cli", "autograder.nbgrader_plugin.preprocessors", "autograder.nbgrader_plugin.report.data"),
+        *("autograder.nbgrader_plugin.marking.notebook_marker", "autograder.judge.diagnosis.signature_store"),
+        *("autograder.sandbox.session", "autograder.sandbox.template", "autograder.untrusted.warm_up"),
+    ],
+)
+def test_pytorch_is_imported_for_tensors_only(tmp_path, module):
+    assert found(tmp_path, f"__import__('{module}') and 'torch' in __import__('sys').modules") == "False"
