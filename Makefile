@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench fuzz lab hub hub-clean dist students kill-table signatures notebooks corpus model translate \
+.PHONY: help demo test test-all check bench fuzz lab hub hub-clean dist students mistakes notebooks corpus model translate \
     say grow release site format lint clean empty-classroom
 
 help: ## say what can be made
@@ -87,14 +87,11 @@ dist: $(READY) ## build two wheels into dist/: the engine and the course
 students: $(READY) ## write students.zip: the notebooks with their data, the start page, the environment; no solutions
 	$(BIN)/python -m autograder.handout students.zip
 
-# Exercises or notebooks, if not all are meant: make kill-table NAMES="05-attention GPT"
+# Exercises or notebooks, if not all are meant: make mistakes NAMES="softmax 06-masking"
 NAMES ?=
 
-kill-table: $(READY) ## print how many catalogued wrong answers the checks catch and name (of NAMES, or of all)
-	$(BIN)/autograder kill-table $(NAMES)
-
-signatures: $(READY) ## compute what catalogued wrong answers answer, for the course to keep (of NAMES, or of all)
-	$(BIN)/autograder signatures --keep $(NAMES)
+mistakes: $(READY) ## try the catalogued mistakes (of NAMES, or all); keep their answers if all are caught, named, told apart
+	$(BIN)/autograder try-mistakes $(NAMES)
 
 notebooks: $(READY) ## run all solution notebooks and keep their outputs, then release them
 	$(BIN)/autograder run-solutions

@@ -6,10 +6,10 @@ import contextlib
 import difflib
 import os
 import sys
-import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -19,8 +19,21 @@ from rich.table import Table
 from tqdm.auto import tqdm
 
 from . import __version__
-from .spec.course import NoCourse, course, exercise, exercises, notebook_path, notebooks, root, without_markers
+from .spec.course import (
+    NoCourse,
+    course,
+    exercise_files,
+    exercises,
+    names_in,
+    notebook_path,
+    notebooks,
+    root,
+    without_markers,
+)
 from .spec.exercise import Exercise
+
+if TYPE_CHECKING:
+    from .judge.try_mistakes import Trial  # which needs torch
 
 ROOT = root()
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
@@ -272,42 +285,73 @@ def _prices(declared: Exercise, title: str) -> Table:
 
 
 @app.command()
-def kill_table(
+def try_mistakes(
     names: Annotated[list[str] | None, typer.Argument(help="Exercises or notebooks; all if none is named")] = None,
 ) -> None:
-    """Count for each exercise how many catalogued mistakes the checks catch and how many the feedback names."""
-    from .judge.mark import mark
-    from .judge.run_check import answering
+    """Try what is catalogued for exercises: is each mistake caught, named and told apart, each right answer accepted?
+
+    If so, keep in the course what each version answers. Exercises of the same notebooks for which that is out of date
+    are tried as well.
+    """
+    from .cluster.pool import Line, pool
+    from .judge.diagnosis.signature_store import keep, learn, unkept
+    from .judge.try_mistakes import try_exercise
 
     chosen = _chosen(names)
-    table = Table(title="Catalogued wrong answers", box=box.SIMPLE_HEAD)
-    for heading in ("notebook", "exercise", "mistakes", "wrong versions", "caught", "named", "alternatives accepted"):
-        table.add_column(heading, justify="left" if heading in ("notebook", "exercise") else "right")
-    for asked in tqdm(chosen, desc="asking every catalogued answer", unit=" exercises", disable=None, leave=False):
+    known = {asked.name for asked in chosen}
+    beside = [other for home in {asked.notebook for asked in chosen} for other in exercises(home)]
+    chosen += [other for other in beside if other.name not in known and unkept(other.name)]
+    trials: dict[str, Trial] = {}
+    os.environ["PYTHONHASHSEED"] = "0"  # as where notebooks are marked: the order of a set is the same
+    with _said_plainly(), pool() as processes:
+        learn([asked.name for asked in chosen])
+        line: Line[str, Trial] = Line(processes, try_exercise)
+        bar = tqdm(total=len(chosen), desc="trying what is catalogued", unit=" exercises", disable=None, leave=False)
+        for asked in chosen:
+            line.put(asked.name, asked.name)
+        while len(line):
+            for name, found in line.done():
+                if isinstance(found, BaseException):
+                    raise RuntimeError(f"{name} could not be tried: {found}") from found
+                trials[name] = found
+                bar.update()
+        bar.close()
+    for asked in chosen:
+        in_full = asked.name in (names or [])
+        console.print(
+            (_trial_table if in_full else _summary)(trials[asked.name]), highlight=False, soft_wrap=not in_full
+        )
+    faults = [fault for asked in chosen for fault in trials[asked.name].faults]
+    for fault in faults:
+        console.print(f"[bold red]{escape(fault)}[/]", highlight=False, soft_wrap=True)
+    if faults:
+        console.print("Nothing is kept. Mend the exercise and give the same command again.", highlight=False)
+        raise typer.Exit(1)
+    with _said_plainly():
+        paths = keep([asked.name for asked in chosen])
+    said = f"All is well, and kept in {paths[0].parent}: commit it."
+    console.print(said, markup=False, highlight=False, soft_wrap=True)
 
-        def verdict(source: str, asked=asked):
-            return mark(asked.name, answering(asked, source), [source])
 
-        wrong = [(m, verdict(source)) for m in asked.mistakes for source in m.sources]
-        caught = sum(not v.full for _, v in wrong)
-        named = sum(m.name in [d.mistake for d in v.diagnoses[:1]] for m, v in wrong)
-        right = sum(verdict(alternative.source).full for alternative in asked.alternatives)
-        counts = (len(asked.mistakes), len(wrong), caught, named, f"{right} of {len(asked.alternatives)}")
-        table.add_row(asked.notebook, asked.name, *map(str, counts))
-    console.print(table)
+def _trial_table(trial: Trial) -> Table:
+    """Return what came of each mistake of an exercise."""
+    table = Table(title=_summary(trial), title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("mistake", "versions", "new", "caught", "named", "told apart", ""):
+        table.add_column(heading, justify="left" if heading in ("mistake", "") else "right")
+    for tried in trial.mistakes:
+        counts = (tried.versions, tried.new, tried.caught, tried.named, tried.apart)
+        remark = f"redundant: version {', '.join(map(str, tried.redundant))}" if tried.redundant else ""
+        table.add_row(tried.name, *map(str, counts), remark)
+    return table
 
 
-@app.command()
-def signatures(
-    names: Annotated[list[str] | None, typer.Argument(help="Exercises or notebooks; all if none is named")] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Write them into the course, for everybody who has it")] = False,
-) -> None:
-    """Compute the missing signatures (recorded answers) of the catalogued mistakes, on all cores."""
-    from .judge.diagnosis.signature_store import learn
-
-    started = time.monotonic()
-    count = learn([asked.name for asked in _chosen(names)], keep)
-    console.print(f"{count} versions in {time.monotonic() - started:.0f} s", highlight=False)
+def _summary(trial: Trial) -> str:
+    """Return what came of an exercise in one line."""
+    versions, new = (sum(getattr(tried, count) for tried in trial.mistakes) for count in ("versions", "new"))
+    return (
+        f"{trial.exercise}, notebook {trial.notebook}: {versions} versions of {len(trial.mistakes)} mistakes, "
+        f"{new} new, {trial.accepted} of {trial.right} right answers accepted, {len(trial.faults)} faults"
+    )
 
 
 def _notebook(name: str) -> str:
@@ -318,22 +362,39 @@ def _notebook(name: str) -> str:
 
 def _chosen(names: list[str] | None) -> list[Exercise]:
     """Return the named exercises and those of named notebooks, in the course's order; all if nothing is named."""
-    wanted = {
-        asked.name: asked.notebook
+    wanted = [
+        asked
         for name in names or notebooks()
-        for asked in (exercises(name) if name in notebooks() else [_exercise(name)])
-    }
-    homes = [notebook for notebook in notebooks() if notebook in wanted.values()]
-    return [asked for notebook in homes for asked in exercises(notebook) if asked.name in wanted]
+        for asked in (_exercises(name) if name in notebooks() else [_exercise(name)])
+    ]
+    known, homes = {asked.name for asked in wanted}, {asked.notebook for asked in wanted}
+    return [asked for home in notebooks() if home in homes for asked in exercises(home) if asked.name in known]
 
 
 def _exercise(name: str) -> Exercise:
-    try:
-        return exercise(name)
-    except ValueError:
+    home = next((home for home in notebooks() if name in names_in(home)), None)
+    found = next((asked for asked in (_exercises(home) if home else []) if asked.name == name), None)
+    if found is None:
         close = difflib.get_close_matches(name, [known.name for known in exercises()], 3, 0.5)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        raise typer.BadParameter(f"there is no exercise {name!r}{hint}") from None
+        hint = f"did you mean {' or '.join(close)}?" if close else "a new one needs a module and a solution cell."
+        raise typer.BadParameter(f"there is no exercise {name!r}; {hint}")
+    return found
+
+
+def _exercises(notebook: str) -> list[Exercise]:
+    """Return a notebook's exercises; their modules and catalogues can be read."""
+    try:
+        found = exercises(notebook)
+    except Exception as error:  # whatever stands in a module
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = "" if isinstance(error, SyntaxError) else f" ({place.filename}, line {place.lineno})"
+        raise typer.BadParameter(f"{notebook} has an exercise that cannot be loaded: {error}{where}") from error
+    for asked in found:
+        try:
+            _ = asked.mistakes
+        except ValueError as error:
+            raise typer.BadParameter(f"{exercise_files(asked.name)[0]} cannot be read: {error}") from error
+    return found
 
 
 @app.command()

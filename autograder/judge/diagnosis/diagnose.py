@@ -73,6 +73,20 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
     return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
 
 
+def answering_alike(exercise: Exercise, lines: Sequence[Line], record: dict[str, list]) -> list[int]:
+    """Return the numbers of the catalogued versions that pass the same checks and answer the failed ones the same.
+
+    Their errors say the same words, too: nothing is left by which a diagnosis could tell them from this answer.
+    """
+    failed = [line.title for line in lines if not line.passed]
+    catalogue = _Catalogue(exercise, record)
+    return [
+        version
+        for version in catalogue.failing_none_of([line.title for line in lines if line.passed])
+        if all(catalogue.surely_same(version, title) and catalogue.says_the_same(version, title) for title in failed)
+    ]
+
+
 def _singly(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[str]) -> list[tuple[int, list[str]]]:
     """Return versions that explain failed checks by themselves, each with the checks that it explains.
 

@@ -1,4 +1,4 @@
-"""Load signatures (`of(name)`), and compute missing ones on all cores (`learn(names)`).
+"""Load signatures (`of(name)`), compute missing ones on all cores (`learn`), and add them to the course (`keep`).
 
 A worker is a separate Python process (`python -m autograder.judge.diagnosis.signature_store`), so that catalogued
 programs cannot harm the process that marks. It reads lines "NAME row row …" and writes the signatures of these
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
+from pathlib import Path
 
 import filelock
 from tqdm.auto import tqdm
@@ -55,28 +56,33 @@ def of(name: str) -> Signatures:
     return found
 
 
-def learn(names: Iterable[str], keep: bool = False, workers: int | None = None) -> int:
-    """Compute the missing signatures of these exercises, and return the number of versions computed.
-
-    They go into the user's cache. With `keep` they go to the course's own files, which then hold exactly the present
-    catalogue.
-    """
-    names = list(names)
+def learn(names: Iterable[str], workers: int | None = None) -> int:
+    """Compute what is missing of these exercises' signatures into the user's cache. Return the number of versions."""
     rows = {name: signatures.missing(name) for name in names}
     todo: queue.SimpleQueue = queue.SimpleQueue()
-    for name in sorted(names, key=lambda name: -len(rows[name])):
+    for name in sorted(rows, key=lambda name: -len(rows[name])):
         for start in range(0, len(rows[name]), CHUNK):
             todo.put((name, rows[name][start : start + CHUNK]))
     total = sum(map(len, rows.values()))
     if total:
         _run_workers(todo, {name: len(found) for name, found in rows.items() if found}, total, workers)
-    if keep:
-        for name in names:
-            of.cache_clear()
-            found = of(name)
-            key, letters = keys.exercise_key(name), keys.letter_key(name)
-            signatures.save(found, signatures.shipped(name), key, letters)
     return total
+
+
+def unkept(name: str) -> set[str]:
+    """Return the versions of an exercise whose signatures the course does not keep."""
+    kept = signatures.load(signatures.shipped(name), keys.exercise_key(name))
+    return set(signatures.sources_of(name)) - set(kept.versions if kept is not None else ())
+
+
+def keep(names: Iterable[str]) -> list[Path]:
+    """Write these exercises' signatures into the course, for the present catalogue alone. Return the files."""
+    paths = []
+    for name in names:
+        path = signatures.shipped(name)
+        signatures.save(of(name), path, keys.exercise_key(name), keys.letter_key(name))
+        paths.append(path)
+    return paths
 
 
 def _run_workers(todo: queue.SimpleQueue, left: dict[str, int], total: int, workers: int | None) -> None:

@@ -1,0 +1,104 @@
+"""Try an exercise's catalogue: is every wrong version caught, named and told apart, and every right one accepted?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..spec.course import exercise
+from ..spec.exercise import Exercise, Mistake
+from .diagnosis import signature_store
+from .diagnosis.diagnose import answering_alike
+from .mark import Verdict, mark
+from .run_check import answering
+
+
+@dataclass
+class Tried:
+    """What came of a mistake: how many of its versions are new, caught, named as it, and unlike other mistakes."""
+
+    name: str
+    versions: int
+    new: int
+    caught: int = 0
+    named: int = 0
+    apart: int = 0
+    redundant: list[int] = field(default_factory=list)  # versions that answer as an earlier one does, counted from 1
+
+
+@dataclass
+class Trial:
+    """What came of an exercise's catalogue. `faults` are sentences with cause and remedy."""
+
+    exercise: str
+    notebook: str
+    mistakes: list[Tried] = field(default_factory=list)
+    right: int = 0  # answers that are right: the reference, `working`, and those of `right`
+    accepted: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+def try_exercise(name: str) -> Trial:
+    """Ask every catalogued version of an exercise everything, in this process."""
+    declared = exercise(name)
+    found = Trial(name, declared.notebook)
+    new, row = signature_store.unkept(name), 0
+    for mistake in declared.mistakes:
+        tried = Tried(mistake.name, len(mistake.sources), sum(source in new for source in mistake.sources))
+        for number in range(1, tried.versions + 1):
+            found.faults += _try_version(declared, mistake, number, row, tried)
+            row += 1
+        found.mistakes.append(tried)
+    for title, verdict in _right_answers(declared):
+        found.right += 1
+        found.accepted += verdict.full
+        if not verdict.full:
+            found.faults.append(f"{name}: {title} loses marks ({_loss(verdict)}); mend the check, or the answer.")
+    return found
+
+
+def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tried: Tried) -> Iterator[str]:
+    """Try one version, the `number`th of its mistake and the `row`th of all; count what came of it, yield faults."""
+    known = signature_store.of(declared.name)
+    source = mistake.sources[number - 1]
+    student = answering(declared, source)
+    verdict = mark(declared.name, student, [source])
+    version = f"{declared.name}, {mistake.name}: version {number} of {tried.versions}"
+    if known.strange[row].any():
+        [title, *_] = [
+            check.title for check, strange in zip(declared.checks, known.strange[row], strict=True) if strange
+        ]
+        yield f"{version} stops the check “{title}” with an error; have the check look at the kind of the answer first."
+    if verdict.full:
+        yield f"{version} keeps all points; add a case to a check that catches it, or write it into `right`."
+        return
+    tried.caught += 1
+    if not verdict.lines or verdict.remark:
+        yield f"{version} is refused as a whole, and not named ({verdict.remark}); write one that is asked everything."
+        return
+    alike = answering_alike(declared, verdict.lines, student.record)
+    others = sorted({known.names[other] for other in alike} - {mistake.name})
+    named = next((diagnosis.mistake for diagnosis in verdict.diagnoses), "nothing")
+    tried.named += named == mistake.name
+    tried.apart += not others
+    if any(other < row and known.names[other] == mistake.name for other in alike):
+        tried.redundant.append(number)
+    if others:
+        yield (
+            f"{version} answers every check as {' and '.join(others)} does; move it there, or add a case to a check "
+            "that tells them apart."
+        )
+    elif named != mistake.name:
+        yield f"{version} is named {named}; add a case to a check that tells them apart."
+
+
+def _right_answers(declared: Exercise) -> Iterator[tuple[str, Verdict]]:
+    """Yield what an answer is called, and the verdict on it."""
+    others = [(f"the right answer {one.name}", one.source) for one in declared.alternatives]
+    for title, source in [("the reference", declared.source), *others]:
+        yield title, mark(declared.name, answering(declared, source), [source])
+    yield "`working`", mark(declared.name, answering(declared, declared.working))  # it may use what the exercise bans
+
+
+def _loss(verdict: Verdict) -> str:
+    return verdict.remark or next(f"{line.title}: {line.message}" for line in verdict.lines if not line.passed)
