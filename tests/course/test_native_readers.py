@@ -56,6 +56,6 @@ def test_every_sample_of_the_notebook_is_asked_about_and_the_languages_are_named
     asked = column(made["samples.tsv"], "language")
     assert asked == [language for language in native_readers.samples() if language != "English"]
     assert len(asked) == 13
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    text = (SHEETS / "README.md").read_text("utf-8")
     assert all(f"**{language}**" in text for language in [*asked, *column(made["many-languages.tsv"], "language")])
-    assert all(f"docs/native-readers/{name}" in text for name in made)
+    assert all(f"({name})" in text for name in made)

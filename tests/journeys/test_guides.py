@@ -31,7 +31,7 @@ from autograder.workload import Unannounced, markdown, notebook, syllabus
 
 INSTRUCTORS, STUDENTS = ROOT / "docs" / "instructors.md", ROOT / "docs" / "students.md"
 PAGES = [
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # commands stand in those without a language
@@ -188,6 +188,15 @@ def test_every_command_of_a_guide_exists_as_it_is_written(page, classroom, monke
     assert len(found) >= {INSTRUCTORS: 30, STUDENTS: 7}[page]
     for first, *rest in found:
         CHECKS[first](rest)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_that_a_page_names_exists(page):
+    for first, second, *_ in named(page):
+        if first == "make":
+            check_make([second])
+        elif first == "autograder":
+            assert second in typer.main.get_command(app).commands, second  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -374,7 +383,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page):
     for target in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
         if target.startswith("https://"):
