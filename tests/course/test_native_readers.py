@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import ROOT
 
-from transformer_exercises.stories import LANGUAGES, bangla, derivations
 from tools import native_readers
+from transformer_exercises.stories import LANGUAGES, bangla, derivations
 from transformer_exercises.stories.engine import SLOT
 
 SHEETS = ROOT / "docs" / "native-readers"

@@ -195,7 +195,7 @@ def test_every_command_that_a_page_names_exists(page):
     for first, second, *_ in named(page):
         if first == "make":
             check_make([second])
-        elif first == "autograder":
+        elif first == "autograder" and not second.startswith("-"):
             assert second in typer.main.get_command(app).commands, second  # type: ignore[attr-defined]
 
 
