@@ -25,7 +25,9 @@ MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
 SETTINGS = "nbgrader_config.py"
 GROUP = "autograder.courses"  # of entry points
 NOT_EXERCISES = ("__init__", "common", "questions")
-GRADE_ID = re.compile(rb'"grade_id": "(\w+)"')  # in a notebook's JSON; inside texts, quotation marks are escaped
+SOLUTION = re.compile(
+    rb'"grade_id": "(\w+)"[^{}]*"solution": true'
+)  # in a notebook's JSON: inside texts, quotes are escaped
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ def _places() -> dict[str, str]:
         name: notebook
         for notebook in notebooks()
         if notebook_path(notebook).is_file()  # a copy may contain only part of the course
-        for name in dict.fromkeys(found.decode() for found in GRADE_ID.findall(notebook_path(notebook).read_bytes()))
+        for name in dict.fromkeys(found.decode() for found in SOLUTION.findall(notebook_path(notebook).read_bytes()))
         if _plain(name) in modules
     }
 

@@ -231,7 +231,7 @@ def test_watching_leaves_the_answers_as_they_are():
         ("def softmax(x):\n    return getattr(torch, x)", ["getattr"]),
         ("def softmax(x):\n    return x.__dict__", ["__dict__"]),
         ("import gc\ngc.get_objects()", ["get_objects"]),
-        ("from autograder.untrusted import watch", ["autograder"]),
+        ("from autograder.untrusted import call_tracing", ["autograder"]),
         ("name = 'autograder.untrusted.call_tracing'", ["autograder"]),
         ("def softmax(x):\n    vars = compile = x\n    return vars", []),
         ("def softmax(x):\n    return x.eval()", []),

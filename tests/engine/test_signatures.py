@@ -204,7 +204,7 @@ def test_the_course_ships_signatures_of_its_present_state():
 # --- several processes ------------------------------------------------------------------------------------------------
 
 FILL = f"""
-from autograder.judge import keys, learning, signatures
+from autograder.judge.diagnosis import keys, signature_store, signatures
 signatures.shipped = lambda name: signatures.Path("/nowhere")
 sources = signatures.sources_of("{NAME}")[:8]
 signatures.sources_of = lambda name: sources
@@ -213,7 +213,7 @@ def counted(name, rows):
     print(len(rows), flush=True)
     return learned(name, rows)
 signatures.learned = counted
-assert len(learning.of("{NAME}").versions) == 8
+assert len(signature_store.of("{NAME}").versions) == 8
 """
 
 
@@ -251,7 +251,7 @@ def test_who_is_killed_while_writing_leaves_what_was_there(nothing_kept, five_ve
     stop = f"""
 import time
 from pathlib import Path
-from autograder.judge import keys, learning, signatures
+from autograder.judge.diagnosis import keys, signature_store, signatures
 def half(found, file, key, letters):
     file.write(b"PK half of it")
     file.flush()

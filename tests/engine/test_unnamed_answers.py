@@ -92,7 +92,7 @@ def test_the_command_prints_groups_with_lines_for_the_catalogue(classroom):
     assert "4 wrong answers that nothing catalogued explains, in 3 groups" in said.output
     assert "1. causal_mask, 06-masking" in said.output
     assert "ada, cleo" in said.output
-    assert "06_masking/causal_mask.py" in said.output.replace("\\", "/")
+    assert "masking/causal_mask.py" in said.output.replace("\\", "/")
     assert "name_of_the_mistake: " in said.output
     few = CliRunner().invoke(app, ["unknown", "--classroom", str(classroom), "--db-url", db(classroom), "--most", "1"])
     assert "2 more groups" in few.output
