@@ -27,7 +27,7 @@ GROUP = "autograder.courses"  # of entry points
 NOT_EXERCISES = ("__init__", "common", "questions")
 SOLUTION = re.compile(
     rb'"grade_id": "(\w+)"[^{}]*"solution": true'
-)  # in a notebook's JSON: inside texts, quotes are escaped
+)  # in a notebook's JSON, where texts' quotes are escaped
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def test_formgraders_button_does_not_overrule_an_answer(course):
 def test_a_gradebook_that_knows_nothing_yet_learns_it_without_a_release(course):
     answer(notebook_of(course))
     before = notebook_of(course).read_bytes()
-    program = f"from autograder.nbgrader_plugin import converters; converters.know(converters.settings('classroom'), [{NAME!r}])"
+    program = f"from autograder.nbgrader_plugin.converters import *; know(settings('classroom'), [{NAME!r}])"
     (course / "know.py").write_text(program)
     done = run(course, "know")
     assert done.returncode == 0, done.stderr
