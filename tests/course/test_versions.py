@@ -18,6 +18,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+import autograder
+
 CONDA_NAMES = {"pytorch": "torch", "matplotlib-base": "matplotlib", "huggingface_hub": "huggingface-hub"}
 # What students use without importing it; and what notebooks import that comes with it: ipykernel brings IPython, and
 # matplotlib brings pillow.
@@ -45,6 +47,16 @@ def lock() -> dict[str, str]:
 
 def project() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def course() -> dict:
+    return tomllib.loads((ROOT / "transformer_exercises" / "pyproject.toml").read_text())["project"]
+
+
+def required() -> list[str]:
+    """Return what the engine and the course need together, without each other."""
+    both = [*project()["dependencies"], *course()["dependencies"]]
+    return [text for text in both if canonicalize_name(Requirement(text).name) != project()["name"]]
 
 
 def named(requirements: list[str]) -> set[str]:
@@ -102,14 +114,14 @@ def everything_needed(requirements: Iterable[str], system: dict[str, str]) -> se
 
 def all_that_anybody_installs() -> set[str]:
     """Marking and development need Linux; students have other systems too."""
-    ours = [*project()["dependencies"], *project()["optional-dependencies"]["dev"]]
+    ours = [*required(), *project()["optional-dependencies"]["dev"]]
     theirs = [everything_needed(students(), system) for system in (LINUX, MACOS, WINDOWS)]
     return everything_needed(ours, LINUX).union(*theirs)
 
 
 @pytest.mark.parametrize("group", ["dependencies", "dev", "postgres"])
 def test_every_requirement_is_a_range_that_holds_its_pin(group):
-    requirements = project()["dependencies"] if group == "dependencies" else project()["optional-dependencies"][group]
+    requirements = required() if group == "dependencies" else project()["optional-dependencies"][group]
     for requirement in map(Requirement, requirements):
         assert "==" not in str(requirement), f"{requirement}: exact versions belong into constraints.txt"
         assert lock()[canonicalize_name(requirement.name)] in requirement.specifier
@@ -137,14 +149,14 @@ def test_what_is_installed_here_is_what_the_lock_says():
     assert {name: installed(name) for name in lock() if installed(name)} == {
         name: pin for name, pin in lock().items() if installed(name)
     }
-    assert all(map(installed, named(project()["dependencies"])))
+    assert all(map(installed, named(required())))
 
 
 def test_pip_installs_for_students_what_the_lock_says():
     assert "-c constraints.txt" in lines("requirements.txt")
     assert students() <= set(lock())
     ran = students() - RUNS_NOTEBOOKS_AS_TESTS
-    assert ran <= named(project()["dependencies"]), "marking runs what students ran"
+    assert ran <= named(required()), "marking runs what students ran"
 
 
 def test_conda_installs_for_students_what_pip_does():
@@ -190,7 +202,15 @@ def test_what_the_package_imports_is_required_by_name():
     modules = {module for path in files for module in imported(path.read_text())} - {"autograder"}
     assert "nbgrader" in modules
     missing = distributions(modules) - named(project()["dependencies"])
-    assert missing <= named(project()["optional-dependencies"]["dev"])  # what only trainings and tests import
+    extras = project()["optional-dependencies"]
+    assert missing <= named([*extras["dev"], *extras["tensors"], *course()["dependencies"]])  # asked for by a course
+
+
+def test_both_wheels_have_one_version_and_the_same_ranges():
+    assert course()["version"] == autograder.__version__
+    engine = {text for texts in project()["optional-dependencies"].values() for text in texts} | {*required()}
+    ranges = [(canonicalize_name(Requirement(text).name), str(Requirement(text).specifier)) for text in engine]
+    assert len({name for name, _ in ranges}) == len(set(ranges)), "one range for each name"
 
 
 @pytest.mark.parametrize("module", ["autograder", "autograder.cli"])
