@@ -1,0 +1,372 @@
+"""Tests of the two wheels: what they carry, a class marked with nothing else, and the wall around an installed course.
+
+They are installed into empty environments outside of the home folder, for which pip needs an index or its cache.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import email
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from email.message import Message
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT, read
+from submissions import ANSWERS, NAME, POINTS
+
+from autograder import __version__
+from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.sample_class import filled_in
+from autograder.spec.course import exercise, home, questions
+from tools import dist
+
+pytestmark = pytest.mark.slow  # builds the wheels
+ENGINE, COURSE = "nbgrader_judge", "transformer_exercises"
+SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+MISTAKE = next(mistake for mistake in exercise("softmax").mistakes if mistake.name == "no_shift")
+WRONG = {"softmax": MISTAKE.sources[0], "q5_1": f'q5_1 = "{"A" if questions(NAME)[0].key != "A" else "B"}"'}
+
+# Each runs as a cell of its own and prints what it finds. SITE is the folder in which both wheels are installed.
+PRELUDE = """
+import glob, importlib, importlib.metadata, importlib.resources, inspect, linecache, os, pkgutil, re, subprocess, sys
+import zipfile, zipimport
+SITE = next(path for path in sys.path if path.endswith("site-packages"))
+PLACES = [SITE, os.path.realpath(SITE)]
+MODULES = ["transformer_exercises", "transformer_exercises.syllabus", "transformer_exercises.attention.softmax",
+           "transformer_exercises.attention.questions", "autograder.judge.mark", "autograder.judge.source_rules",
+           "autograder.spec.course", "autograder.spec.common_mistakes", "autograder.sample_class"]
+FILES = [name.replace(".", "/") + ".py" for name in MODULES[1:]] + ["transformer_exercises/written_answers.toml",
+         "transformer_exercises/solutions/05-attention/05-attention.ipynb"]
+
+def tried(work, *arguments):
+    try:
+        print(work(*arguments))
+    except BaseException as error:
+        print("refused:", type(error).__name__)
+"""
+SEEKS = {
+    "imports": """
+for name in MODULES:
+    tried(lambda: vars(importlib.import_module(name)))
+""",
+    "files by their path": """
+for path in [os.path.join(place, name) for place in PLACES for name in FILES]:
+    tried(lambda: open(path).read())
+    for compiled in glob.glob(os.path.dirname(path) + "/__pycache__/*"):
+        tried(lambda: open(compiled, "rb").read())
+""",
+    "a search of the packages": """
+for path in [path for place in PLACES for path in glob.glob(place + "/*/**", recursive=True)]:
+    if "site-packages/autograder" in path or "site-packages/transformer_exercises" in path:
+        tried(lambda: open(path).read())
+""",
+    "a search of everything": """
+for folder, _, names in os.walk("/"):
+    for name in names:
+        path = os.path.join(folder, name)
+        if name.endswith((".whl", ".ipynb", "written_answers.toml")) or re.search("autograder|transformer_ex", path):
+            tried(lambda: (path, open(path, "rb").read(2000)))
+""",
+    "the lists of installed files": """
+for path in glob.glob(SITE + "/transformer_exercises*/*"):
+    tried(lambda: open(path).read())
+for name in ("transformer-exercises", "transformer_exercises"):
+    tried(importlib.metadata.files, name)
+    tried(lambda: importlib.metadata.distribution(name).read_text("RECORD"))
+print(importlib.metadata.entry_points(group="autograder.courses"))
+""",
+    "loaders": """
+for name in [name for name in sys.modules if name.split(".")[0] in ("autograder", "transformer_exercises")]:
+    module = sys.modules[name]
+    tried(inspect.getsource, module)
+    for path in [str(module.__file__), *(os.path.join(SITE, file) for file in FILES)]:
+        tried(lambda: module.__loader__.get_data(path))
+""",
+    "package data": """
+for package, file in [name.split("/", 1) for name in FILES]:
+    tried(pkgutil.get_data, package, file)
+    tried(lambda: importlib.resources.files(package).joinpath(file).read_text())
+for package in ("autograder", "transformer_exercises"):
+    tried(lambda: [module.name for module in pkgutil.walk_packages(importlib.import_module(package).__path__)])
+""",
+    "archives": """
+for path in [*glob.glob(SITE + "/*.whl"), *glob.glob(SITE + "/*.egg"), SITE]:
+    tried(lambda: zipimport.zipimporter(path).get_source("transformer_exercises"))
+    tried(lambda: zipfile.ZipFile(path).namelist())
+""",
+    "what is cached": """
+print([(name, lines) for name, lines in linecache.cache.items() if "autograder" in name or "exercises" in name])
+""",
+    "another Python": """
+for name in MODULES:
+    command = [sys.executable, "-c", f"import {name} as found; print(vars(found))"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    print(done.stdout, done.stderr[-200:])
+""",
+    "a shell": """
+!find / -path '*transformer_exercises*' -not -path '/proc/*' 2>/dev/null | head -500
+!cat {SITE}/transformer_exercises/attention/*.py {SITE}/transformer_exercises*/RECORD
+""",
+    "what is mapped and open": """
+print([line for line in open("/proc/self/maps") if re.search("autograder|transformer_exercises", line)])
+for number in os.listdir("/proc/self/fd"):
+    tried(os.readlink, "/proc/self/fd/" + number)
+tried(os.listdir, "/proc/1/root" + SITE + "/transformer_exercises")
+""",
+    "its own memory": """
+for line in open("/proc/self/maps"):
+    first, last = (int(number, 16) for number in line.split()[0].split("-"))
+    if " rw" in line and "[v" not in line:
+        with open("/proc/self/mem", "rb", 0) as memory:
+            memory.seek(first)
+            held = memory.read(last - first)
+        for begin in BEGINNINGS:
+            for found in re.finditer(re.escape(begin.encode()), held):
+                print(held[found.start() : found.start() + 200].decode("utf-8", "replace"))
+""",
+}
+OPEN = ("imports", "files by their path", "a search of the packages", "package data", "another Python")  # with no wall
+
+
+@pytest.fixture(scope="module")
+def place():
+    """A folder that is neither in the home folder nor in this checkout."""
+    with tempfile.TemporaryDirectory(prefix="wheels-", dir="/var/tmp") as folder:
+        path = Path(folder).resolve()
+        assert not path.is_relative_to(Path.home())
+        assert not path.is_relative_to(ROOT)
+        yield path
+
+
+@pytest.fixture(scope="module")
+def wheels(place):
+    """Both wheels, by the name of the distribution."""
+    return {path.name.split("-")[0]: path for path in dist.build(ROOT, place / "dist")}
+
+
+def about(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return email.message_from_bytes(archive.read(name))
+
+
+def in_environment(environment: Path, *command: str, cwd: Path, **options) -> subprocess.CompletedProcess:
+    """Run a command of an environment, of which nothing of this one is seen."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COURSE_"))}
+    variables |= {"PATH": f"{environment / 'bin'}:/usr/bin:/bin", "VIRTUAL_ENV": str(environment)}
+    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, **options)
+
+
+def installed(place: Path, name: str, *wheels: Path) -> Path:
+    """An environment with these wheels and what they need. Skips where pip cannot get the latter."""
+    environment = place / name
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    needed = [line for wheel in wheels for line in about(wheel).get_all("Requires-Dist", [])]
+    needed = [line for line in needed if "extra ==" not in line and not line.startswith("nbgrader-judge")]
+    pip = [str(environment / "bin/python"), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    got = in_environment(environment, *pip, "-c", str(ROOT / "constraints.txt"), *needed, cwd=place)
+    if got.returncode:
+        pytest.skip(f"pip cannot install what the wheels need: {got.stderr.strip().splitlines()[-1]}")
+    ours = in_environment(environment, *pip, "--no-index", *map(str, wheels), cwd=place)
+    assert ours.returncode == 0, ours.stderr
+    return environment
+
+
+@pytest.fixture(scope="module")
+def both(place, wheels):
+    return installed(place, "both", *wheels.values())
+
+
+@pytest.fixture(scope="module")
+def engine_alone(place, wheels):
+    return installed(place, "alone", wheels[ENGINE])
+
+
+def hand_in(folder: Path, student: str, answers: dict[str, str], cells: tuple[str, ...] = ()) -> None:
+    notebook = filled_in(read("course", NAME), ANSWERS | answers)
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]  # without experiments marking is quicker
+    [start] = [index for index, cell in enumerate(notebook.cells) if grade_id(cell) == "q5_1"]
+    notebook.cells[start:start] = map(nbformat.v4.new_code_cell, cells)
+    notebook.metadata.pop("name")
+    goal = folder / "classroom" / "submitted" / student / NAME
+    goal.mkdir(parents=True)
+    nbformat.write(notebook, goal / f"{NAME}.ipynb")
+
+
+def beginnings() -> list[str]:
+    """How secrets begin: what a search of the memory can look for without knowing the rest."""
+    return [text[:16] for question in questions(NAME) for text in question.explanations.values()] + [
+        MISTAKE.sentence[:16]
+    ]
+
+
+@pytest.fixture(scope="module")
+def term(place, both):
+    """A folder to teach in, made by the installed command, in which three students have handed in and are marked."""
+    folder = place / "term"
+    made = in_environment(both, "autograder", "init", str(folder), cwd=place)
+    assert made.returncode == 0, made.stdout + made.stderr
+    hand_in(folder, "right", {})
+    hand_in(folder, "wrong", WRONG)
+    hand_in(folder, "seeker", WRONG, (PRELUDE + f"BEGINNINGS = {beginnings()!r}", *SEEKS.values()))
+    done = in_environment(both, "autograder", "grade", NAME, cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def marks(environment: Path, folder: Path) -> dict[str, float]:
+    done = in_environment(environment, "nbgrader", "export", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    with (folder / "classroom" / "grades.csv").open(newline="") as file:
+        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+
+
+@functools.cache
+def secrets() -> list[str]:
+    """Lines of all that is private, but for those that a release shows: of the course, the judge and the solutions."""
+    shown = "\n".join(cell.source for cell in read("course", NAME).cells) + PRELUDE + "\n".join(SEEKS.values())
+    answers = "\n".join(WRONG.values())
+    engine = ROOT / "autograder"
+    files = [*(home() / "attention").glob("*.py"), home() / "syllabus.py", home() / "written_answers.toml"]
+    files += [*(engine / "judge").rglob("*.py"), *(engine / "spec").glob("*.py"), engine / "sample_class.py"]
+    lines = {line.strip() for file in files for line in file.read_text("utf-8").splitlines()}
+    lines |= {line.strip() for cell in read("solutions", NAME).cells for line in cell.source.splitlines()}
+    lines |= {text for question in questions(NAME) for text in question.explanations.values()}
+    lines |= {
+        node.value
+        for file in files
+        if file.suffix == ".py"
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    return [line for line in lines if len(line) > 40 and line not in shown and line not in answers]
+
+
+# --- what is built ----------------------------------------------------------------------------------------------------
+
+
+def test_two_wheels_of_one_version_carry_both_licences(wheels):
+    assert set(wheels) == {ENGINE, COURSE}
+    for wheel in wheels.values():
+        assert about(wheel)["Version"] == __version__
+        assert about(wheel)["License-Expression"] == "MIT AND CC-BY-4.0"
+        names = zipfile.ZipFile(wheel).namelist()
+        assert {Path(name).name for name in names if "/licenses/" in name} == {"LICENSE", "LICENSE-CONTENT"}
+
+
+def test_the_engine_is_built_without_the_course_and_without_pytorch(wheels):
+    names = zipfile.ZipFile(wheels[ENGINE]).namelist()
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"autograder", ENGINE}
+    assert not [name for name in names if name.endswith(".ipynb")]
+    needed = about(wheels[ENGINE]).get_all("Requires-Dist")
+    assert not [line for line in needed if line.startswith("torch") and "extra ==" not in line]
+
+
+def test_the_course_carries_each_notebook_as_released_and_as_solved(wheels):
+    names = set(zipfile.ZipFile(wheels[COURSE]).namelist())
+    for folder in ("course", "solutions"):
+        there = {f"{COURSE}/{path.relative_to(ROOT)}" for path in (ROOT / folder).glob("[0-9]*/*.ipynb")}
+        assert there
+        assert there <= names
+
+
+# --- a class ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_a_class_is_marked_with_the_wheels_alone(both, term):
+    written = sum(POINTS.values()) - sum(POINTS[name] for name in ANSWERS)
+    full = sum(POINTS.values()) - written
+    found = marks(both, term)
+    assert found["right"] == full
+    assert full - POINTS["softmax"] - POINTS["q5_1"] < found["wrong"] < full - POINTS["q5_1"]
+    page = (term / "classroom" / "feedback" / "wrong" / NAME / f"{NAME}.html").read_text("utf-8")
+    assert MISTAKE.sentence.split(".")[0].split("`")[0].strip() in page
+
+
+@pytest.mark.long
+def test_nbgraders_own_command_gives_the_same_marks(both, term):
+    before = marks(both, term)
+    done = in_environment(both, "nbgrader", "autograde", NAME, "--force", "--student=wrong", cwd=term)
+    assert done.returncode == 0, done.stderr
+    assert marks(both, term) == before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SEEKS)
+def test_an_installed_course_lies_open_to_no_notebook(both, term, name):
+    marked = nbformat.read(term / "classroom" / "autograded" / "seeker" / NAME / f"{NAME}.ipynb", as_version=4)
+    [cell] = [cell for cell in marked.cells if cell.source.strip() == SEEKS[name].strip()]
+    assert not [output for output in cell.outputs if output.output_type == "error"], cell.outputs
+    shown = "".join(output.get("text", "") for output in cell.outputs)
+    assert "Output cut" not in shown
+    assert not [line for line in secrets() if line in shown or repr(line)[1:-1] in shown]
+    assert "masking/padding_mask" not in shown  # a list of the course's files, which no cell above names
+    found = marks(both, term)
+    assert found["seeker"] <= found["wrong"]  # less where cells stand that could hide a banned function
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", OPEN)
+def test_without_the_wall_the_same_search_finds_it(place, both, name):
+    program = f"import sys; sys.path.append({str(both / SITE)!r})\n{PRELUDE}\n{SEEKS[name]}"
+    shown = in_environment(both, "python", "-c", program, cwd=place).stdout
+    assert [line for line in secrets() if line in shown or repr(line)[1:-1] in shown]
+
+
+# --- an ordinary assignment -------------------------------------------------------------------------------------------
+
+CONFIGURATION = """
+from pathlib import Path
+
+from autograder.nbgrader_plugin.configuration import configure
+
+c = get_config()
+configure(c, Path(__file__).resolve().parent, source="source", release="release")
+c.CourseDirectory.course_id = "plain"
+"""
+SQUARES = "def squares(n):\n    if n < 1:\n        raise ValueError(n)\n    return [i**2 for i in range(1, n + 1)]"
+
+
+@pytest.mark.long
+def test_the_engine_alone_marks_nbgraders_example_without_pytorch(place, engine_alone):
+    folder = place / "plain"
+
+    def run(*command: str) -> str:
+        done = in_environment(engine_alone, *command, cwd=folder if folder.exists() else place)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert in_environment(engine_alone, "python", "-c", "import torch", cwd=place).returncode
+    run("nbgrader", "quickstart", "plain")
+    (folder / "nbgrader_config.py").write_text(CONFIGURATION)
+    assert "grade" in run("autograder", "--help")
+    run("nbgrader", "generate_assignment", "ps1")
+    for student, answer in (("good", SQUARES), ("bad", "squares = None")):
+        goal = folder / "classroom" / "submitted" / student / "ps1"
+        shutil.copytree(folder / "release" / "ps1", goal)
+        notebook = nbformat.read(goal / "problem1.ipynb", as_version=4)
+        for cell in notebook.cells:
+            if grade_id(cell) == "squares":
+                cell.source = answer
+        nbformat.write(notebook, goal / "problem1.ipynb")
+    run("nbgrader", "autograde", "ps1")
+    run("nbgrader", "generate_feedback", "ps1")
+    assert marks(engine_alone, folder) == {"good": 2.0, "bad": 0.0}
+
+
+@pytest.mark.long
+def test_a_command_that_needs_a_course_says_that_there_is_none(place, engine_alone):
+    done = in_environment(engine_alone, "autograder", "init", str(place / "nothing"), cwd=place)
+    assert done.returncode == 1
+    assert "No course is installed" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
