@@ -129,7 +129,10 @@ def test_marking_is_the_same_under_coverage_which_goes_on_after_it(core, tmp_pat
     program = tmp_path / "program.py"
     program.write_text("from test_profilers import assert_marked_as_ever\nassert_marked_as_ever()\nafter = 1\n")
     data = tmp_path / "data"
-    environment = os.environ | {"COVERAGE_CORE": core, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    environment = os.environ | {
+        "COVERAGE_CORE": core,
+        "PYTHONPATH": os.pathsep.join(map(str, [ROOT, ROOT / "tests", ROOT / "tests/engine"])),
+    }
     command = [sys.executable, "-m", "coverage", "run", f"--data-file={data}", str(program)]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
