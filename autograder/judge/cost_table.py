@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ..spec.catalogue import MISCONCEPTION
 from ..spec.course import exercise
 from .diagnosis import signature_store
+from .formatting import number
 from .mark import by_lines, points_of_version
-from .wording import number
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from .formatting import MIME, number, prose
 from .mark import Verdict
-from .wording import MIME, number, prose
 
 _STYLE = "border-collapse:collapse;border:0;margin:.3em 0"
 _CELL = "text-align:left;vertical-align:top;border:0;padding:.15em .8em .15em 0"

@@ -28,6 +28,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from traitlets import Bool, Float, Integer, List, Unicode
 
+from ..sandbox.limits import Limits
 from ..spec.course import course
 from .gradebook.locking import alone, is_released, make_ready, share_engines
 from .gradebook.rows import Rows
@@ -314,14 +315,14 @@ class CheckMetadata(CheckCellMetadata):
 class Judge(NbGraderPreprocessor):
     """Run the student's cells in a child process and mark the test cells from outside. Replaces `Execute`."""
 
-    cell_timeout = Float(120.0, help="Seconds that one cell may take").tag(config=True)
-    question_timeout = Float(10.0, help="Seconds that one question of the judge may take").tag(config=True)
-    notebook_timeout = Float(900.0, help="Seconds that one notebook may take").tag(config=True)
-    work_timeout = Float(900.0, help="Seconds of a processor that the judge itself may spend on one notebook").tag(
-        config=True
-    )
+    cell_timeout = Float(Limits.cell, help="Seconds that one cell may take").tag(config=True)
+    question_timeout = Float(Limits.question, help="Seconds that one question of the judge may take").tag(config=True)
+    notebook_timeout = Float(Limits.notebook, help="Seconds that one notebook may take").tag(config=True)
+    work_timeout = Float(
+        Limits.work, help="Seconds of a processor that the judge itself may spend on one notebook"
+    ).tag(config=True)
     memory = Integer(
-        8 * 2**30,
+        Limits.memory,
         help="Bytes that one notebook may take: as address space in each of its processes, and as real memory in all "
         "of them together. What Python and the course's libraries take before it starts is not counted",
     ).tag(config=True)

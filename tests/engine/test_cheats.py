@@ -10,7 +10,7 @@ import pytest
 from conftest import with_hidden_tests
 from submissions import ANSWERS, FULL, LIMITS, POINTS, earned
 
-from autograder.judge.wording import MIME
+from autograder.judge.formatting import MIME
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
 from autograder.nbgrader_plugin.intake.repair import Note, _cells, grade_id, mend
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker

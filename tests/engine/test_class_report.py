@@ -24,8 +24,8 @@ from typer.testing import CliRunner
 
 from autograder.cli import app
 from autograder.judge.diagnosis.diagnose import Diagnosis, Line
+from autograder.judge.formatting import MIME
 from autograder.judge.mark import Verdict, mark_choice, zero
-from autograder.judge.wording import MIME
 from autograder.nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, rows, write_csv, write_parquet
 from autograder.nbgrader_plugin.intake.repair import KEY, grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import write_verdict, zero_everywhere

@@ -15,8 +15,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from traitlets.config import Config
 
 from autograder.judge.diagnosis.diagnose import Diagnosis, Line
+from autograder.judge.formatting import prose
 from autograder.judge.mark import Verdict, mark_choice, zero
-from autograder.judge.wording import prose
 from autograder.nbgrader_plugin.feedback import rendering, sections
 from autograder.nbgrader_plugin.feedback.exporter import POLICY, FeedbackExporter
 from autograder.nbgrader_plugin.feedback.mathml import TAGS, mathml

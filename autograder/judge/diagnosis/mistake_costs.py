@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ...spec.catalogue import GRADES, MISCONCEPTION, MISSED, SLIP
 from ...spec.course import exercise, root
 from ...spec.exercise import Exercise
-from ..wording import number
+from ..formatting import number
 
 if TYPE_CHECKING:
     from .signatures import Signatures  # needs torch, which commands that mark nothing do not

@@ -14,7 +14,7 @@ from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from traitlets import Bool, Float, Integer
 
-from ...judge.wording import number
+from ...judge.formatting import number
 from ..intake.student_folder import students_in
 from ..release import released_notebook
 from . import rendering, sections

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 
-from ...judge.wording import MIME
+from ...judge.formatting import MIME
 from ..intake import sanitize
 from .lexer import NotebookLexer
 from .mathml import mathml

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 from nbformat import NotebookNode
 
-from ...judge.wording import number, prose
+from ...judge.formatting import number, prose
 from ...spec.course import course
 from ...spec.exercise import UNANSWERED
 from ..intake.repair import GIVEN, KEY

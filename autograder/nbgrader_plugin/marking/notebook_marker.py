@@ -12,12 +12,12 @@ from typing import Any
 from nbformat import NotebookNode, from_dict
 
 from ...judge.cell_effects import Effects
+from ...judge.formatting import number
 from ...judge.mark import Verdict, follow_through, mark, mark_choice, zero
 from ...judge.parsing import too_much
 from ...judge.source_rules import defined_in, needed_by, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
-from ...judge.wording import number
 from ...sandbox.session import CellResult, Limits, Session, Template
 from ...spec.course import given_names, question_or_exercise
 from ...spec.exercise import Question

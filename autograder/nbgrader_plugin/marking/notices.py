@@ -7,7 +7,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from ...judge.wording import MIME
+from ...judge.formatting import MIME
 
 FAILED = "This submission could not be marked"  # heading of the notice in a notebook that could not be marked
 LEFT_OUT = "There are more outputs here than are shown."

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...judge.wording import number, prose
+from ...judge.formatting import number, prose
 from .data import ClassData
 from .similar_answers import similar_pairs
 from .summary import distribution, duration, misconceptions, progress, rates, time_spent

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ...judge.wording import number
+from ...judge.formatting import number
 from .data import Answer, Assignment, ClassData, collect_class
 from .html_page import counted, named, percent, students
 from .similar_answers import similar_pairs
