@@ -358,7 +358,7 @@ class Judge(NbGraderPreprocessor):
     def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
         """Mark in place. Return a sentence if the notebook cannot be marked. Raise SandboxError if the cage fails."""
         from ..judge.diagnosis.mistake_costs import costs
-        from ..sandbox.session import Limits, SandboxError, Template
+        from ..sandbox.session import SandboxError, Template
         from .marking.notebook_marker import NotebookMarker
 
         costs()  # check costs.toml first: the instructor must fix a wrong file, and no student gets a zero for it
