@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import os
+import platform
 import urllib.parse
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -43,13 +44,16 @@ def environment_of(assignment: str) -> str:
     """Return a hash of all else that marks depend on: source, release, exercises, engine and library versions."""
     found = hashlib.sha256()
     settings = [root() / "nbgrader_config.py", root() / mistake_costs.FILE]
-    places = [sources() / assignment, release() / assignment, *settings]
+    here = root() / "solutions"  # a copy, where the course is installed
+    written = [place / assignment for place in dict.fromkeys([sources(), here]) if place.is_dir()]
+    places = [*written, release() / assignment, *settings]
     others = {home() / topic for topic in set(course().topics) - set(topics_of(assignment))}
     code = [path for place in (ENGINE, home()) for path in place.rglob("*.py") if not others & {*path.parents}]
     for path in sorted([path for place in places for path in _within(place)] + code):
         found.update(f"\0{path.name}\0".encode())
         found.update(path.read_bytes())
-    found.update("\n".join(f"{name} {metadata.version(name)}" for name in LIBRARIES).encode())
+    versions = [f"{name} {metadata.version(name)}" for name in LIBRARIES]
+    found.update("\n".join([f"python {platform.python_version()}", *versions]).encode())
     return found.hexdigest()
 
 

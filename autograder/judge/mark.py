@@ -113,12 +113,12 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.record)
-        _reckon(verdict, student.record)
+        _reckon(exercise, verdict, student.record)
         verdict.behaviour = behaviour(unexplained(lines, verdict.diagnoses), student.record)
     return verdict
 
 
-def _reckon(verdict: Verdict, record: dict[str, list[Any]]) -> None:
+def _reckon(exercise: Exercise, verdict: Verdict, record: dict[str, list[Any]]) -> None:
     """Raise the points to the total less the cost of the mistakes, if they explain every failure and that is more.
 
     An answer that never gave a value gets no such points: nothing shows that the rest of it is right.
@@ -130,7 +130,8 @@ def _reckon(verdict: Verdict, record: dict[str, list[Any]]) -> None:
     earned = mistake_costs.by_costs(verdict.points, shares)
     if earned > verdict.earned and gave_a_value(record):
         verdict.earned = earned
-        verdict.reckoning = mistake_costs.sentence(verdict.points, earned, shares)
+        mistakes = [diagnosis.mistake for diagnosis in verdict.diagnoses]
+        verdict.reckoning = mistake_costs.sentence(exercise, mistakes, earned, shares)
 
 
 def gave_a_value(record: dict[str, list[Any]]) -> bool:

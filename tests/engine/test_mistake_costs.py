@@ -296,6 +296,13 @@ def test_the_file_says_what_mistakes_cost(monkeypatch):
     assert verdict_on(ATTENTION, changed(ATTENTION.source, ("math.sqrt(d_k)", "d_k"))).earned == 2.0
 
 
+def test_another_price_is_no_other_word(monkeypatch):
+    said = read("[scaled_dot_product_attention]\nno_scale = 0.625\n")
+    monkeypatch.setattr(mistake_costs, "costs", lambda: said)
+    verdict = verdict_on(ATTENTION, NO_SCALE)
+    assert verdict.reckoning == "This is a slip in an answer that is right otherwise: it costs 5 of 8 points."
+
+
 def test_costs_that_change_nothing_leave_the_lines_alone(monkeypatch):
     monkeypatch.setattr(mistake_costs, "costs", lambda: read("slip = 1.0\nmisconception = 1.0\n"))
     for declared in (ATTENTION, SOFTMAX):

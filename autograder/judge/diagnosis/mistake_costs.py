@@ -43,10 +43,16 @@ class Costs:
 
     def of(self, name: str, mistake: str, grade: str) -> float:
         """Return the share of its points that an exercise loses by a mistake if all else is right."""
-        said = self.single.get(name, {}).get(mistake, grade)
+        said = self.single.get(name, {}).get(mistake)
         if isinstance(said, float):
             return said
-        return {SLIP: self.slip, MISSED: NOTHING_SAVED}.get(said, self.misconception)
+        shares = {SLIP: self.slip, MISSED: NOTHING_SAVED}
+        return shares.get(self.severity(name, mistake, grade), self.misconception)
+
+    def severity(self, name: str, mistake: str, grade: str) -> str:
+        """Return how grave a mistake is: as the file says, else as the exercise does, whatever it costs."""
+        said = self.single.get(name, {}).get(mistake)
+        return said if isinstance(said, str) else grade or MISCONCEPTION
 
 
 @functools.cache
@@ -101,9 +107,11 @@ def by_costs(points: float, shares: Sequence[float]) -> float:
     return max(0.0, min(round(points * (1 - sum(shares)), 2), round(points - SMALLEST, 2)))
 
 
-def sentence(points: float, earned: float, shares: Sequence[float]) -> str:
-    """Return the sentence that tells the student these costs."""
-    grades = [f"a {SLIP if share <= costs().slip else MISCONCEPTION}" for share in shares]
+def sentence(exercise: Exercise, mistakes: Sequence[str], earned: float, shares: Sequence[float]) -> str:
+    """Return the sentence that tells the student what these mistakes cost."""
+    points = exercise.points
+    severities = [costs().severity(exercise.name, name, exercise.grades.get(name, "")) for name in mistakes]
+    grades = [f"a {SLIP if severity == SLIP else MISCONCEPTION}" for severity in severities]
     lost = f"{number(points - earned)} of {number(points)} points"
     if len(grades) == 1:
         return f"This is {grades[0]} in an answer that is right otherwise: it costs {lost}."
