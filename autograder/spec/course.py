@@ -179,16 +179,18 @@ def _modules() -> dict[str, tuple[str, str]]:
 
 
 @functools.cache
+def _solution_names(notebook: str) -> tuple[str, ...]:
+    """Return the names on a notebook's solution cells, found without parsing it; none if a copy leaves it out."""
+    path = notebook_path(notebook)
+    found = SOLUTION.findall(path.read_bytes()) if path.is_file() else []
+    return tuple(dict.fromkeys(name.decode() for name in found))
+
+
+@functools.cache
 def _places() -> dict[str, str]:
-    """Return the notebook of every exercise, by the name on its solution cell; notebooks are searched, not parsed."""
+    """Return the notebook of every exercise, by the name on its solution cell."""
     modules = _modules()
-    return {
-        name: notebook
-        for notebook in notebooks()
-        if notebook_path(notebook).is_file()  # a copy may contain only part of the course
-        for name in dict.fromkeys(found.decode() for found in SOLUTION.findall(notebook_path(notebook).read_bytes()))
-        if _plain(name) in modules
-    }
+    return {name: notebook for notebook in notebooks() for name in _solution_names(notebook) if _plain(name) in modules}
 
 
 def topic_of(name: str) -> str:
@@ -228,7 +230,7 @@ def exercise(name: str) -> Exercise:
 
 @functools.cache
 def _questions(notebook: str) -> tuple[Question, ...]:
-    there = _solution_cells(known(notebook))
+    there = _solution_names(known(notebook))
     declared = [question for topic in course().topics for question in _declared_questions(topic)]
     return tuple(replace(question, notebook=notebook) for question in declared if question.name in there)
 

@@ -75,8 +75,13 @@ def test_the_release_is_in_step_with_the_solutions(tmp_path):
     assert not different, f"{different} are not what solutions/ generates: run `make release`"
 
 
+QUICK = ("02-tokenisation", "05-attention")  # run by `make test` too; the others by `make test-all`
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in NOTEBOOKS]
+)
 def test_the_release_runs_alone_and_unanswered_exercises_say_what_to_do(name, tmp_path, monkeypatch):
     """A student opens the folder and runs all cells before answering anything."""
     startup = tmp_path / "ipython" / "profile_default" / "startup"

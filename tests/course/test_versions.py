@@ -186,7 +186,7 @@ def test_students_install_what_their_notebooks_import_and_nothing_that_only_mark
 
 @pytest.mark.slow
 def test_solutions_run_as_tests_with_nothing_but_what_students_install():
-    brought = everything_needed(students(), LINUX) | {project()["name"]}
+    brought = everything_needed(students(), LINUX) | {project()["name"], course()["name"]}
     owners = metadata.packages_distributions().items()
     others = [module for module, names in owners if not brought & set(map(canonicalize_name, names))]
     assert {"nh3", "distributed"} <= set(others)

@@ -28,7 +28,7 @@ TOKEN = f"token-{os.getpid()}-that-no-notebook-may-see"
 
 @pytest.fixture(scope="module")
 def template():
-    running = Template()
+    running = Template(preload=["torch"])
     os.environ["CLASS_SECRET"] = TOKEN
     skip_without_cage(running)
     yield running
@@ -50,7 +50,7 @@ def vast(template, tmp_path_factory):
     folder = tmp_path_factory.mktemp("vast")
     (folder / "maps_much.py").write_text(MAPS_MUCH)
     with contextlib.chdir(folder):
-        running = Template(preload=["maps_much"])
+        running = Template(preload=["maps_much", "torch"])
         running._running()
     status = Path(f"/proc/{running._process.pid}/statm").read_text().split()
     assert int(status[0]) * os.sysconf("SC_PAGE_SIZE") > 6 * 2**30

@@ -710,7 +710,7 @@ COSTLY = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
-def test_a_text_made_to_cost_is_cheap(unit):
+def test_a_text_made_to_cost_is_cheap(unit, undisturbed):
     """As it comes out of mending: 200,000 characters in one cell at most."""
     cell = new_markdown_cell(sanitize.markdown(unit * (200_000 // len(unit))))
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}

@@ -160,7 +160,8 @@ def test_what_was_kept_for_another_state_of_the_files_is_not_used(searches, monk
 @pytest.mark.slow
 def test_two_processes_at_once_find_the_same(nothing_kept):
     program = (
-        "import sys; sys.path.insert(0, 'tests/engine'); from test_pairs import NO_SHIFT, named, replaced, verdict_on\n"
+        "import sys; sys.path[:0] = ['tests', 'tests/engine']\n"
+        "from test_pairs import NO_SHIFT, named, replaced, verdict_on\n"
         "print(sorted(named(verdict_on(replaced(NO_SHIFT, 'keepdim=True', 'keepdim=False')))))"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"}
