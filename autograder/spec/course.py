@@ -1,8 +1,8 @@
 """Find the course to mark: its exercises and questions by name, their references, and the names its notebooks provide.
 
 A course is a package with a folder for each topic and a module for each exercise in it (`attention/softmax.py`). The
-solution notebooks hold the rest: an exercise belongs to the notebook in which a solution cell bears its name, that cell
-is its reference, and locked cells are what answers may build on.
+solution notebooks hold the rest: an exercise belongs to the notebook in which a solution cell bears its name and a
+hidden test asks for it; that cell is its reference, and locked cells are what answers may build on.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")
 SETTINGS = "nbgrader_config.py"
 GROUP = "autograder.courses"  # of entry points
 NOT_EXERCISES = ("__init__", "common", "questions")
-SOLUTION = re.compile(
-    rb'"grade_id": "(\w+)"[^{}]*"solution": true'
-)  # in a notebook's JSON, where texts' quotes are escaped
+# In a notebook's JSON, where quotation marks inside a text are escaped
+SOLUTION = re.compile(rb'"grade_id": "(\w+)"[^{}]*"solution": true')
+CHECK = re.compile(rb"""check\((?:\\"|')(\w+)(?:\\"|')\)""")
 
 
 @dataclass(frozen=True)
@@ -180,10 +180,14 @@ def _modules() -> dict[str, tuple[str, str]]:
 
 @functools.cache
 def _solution_names(notebook: str) -> tuple[str, ...]:
-    """Return the names on a notebook's solution cells, found without parsing it; none if a copy leaves it out."""
+    """Return the names on a notebook's solution cells that a check asks for, in their order; none if it is not there.
+
+    The notebook is searched and not parsed. An instructor's own cell has no such check, whatever its name.
+    """
     path = notebook_path(notebook)
-    found = SOLUTION.findall(path.read_bytes()) if path.is_file() else []
-    return tuple(dict.fromkeys(name.decode() for name in found))
+    text = path.read_bytes() if path.is_file() else b""
+    asked_for = set(CHECK.findall(text))
+    return tuple(name.decode() for name in dict.fromkeys(SOLUTION.findall(text)) if name in asked_for)
 
 
 @functools.cache
