@@ -266,7 +266,7 @@ SLIPS: tuple[Slip, ...] = (
     Slip(
         "text_returned",
         "The result comes as text: return the value itself; how it is shown is another matter.",
-        giving={"number": tuple(map(result, ("str(RESULT)", "f'{RESULT:.2f}'", "f'{RESULT:.4f}'")))},
+        giving={"number": tuple(map(result, ("str(RESULT)", "format(RESULT, '.2f')", "format(RESULT, '.4f')")))},
     ),
     Slip(
         "global_generator",
