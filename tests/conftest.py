@@ -52,10 +52,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("takes long: --all runs it")  # before its fixtures mark a class
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def undisturbed():
     """Keep Python's garbage collector from scanning other tests' objects while CPU time is measured."""
-    gc.collect()
     gc.freeze()
     yield
     gc.unfreeze()

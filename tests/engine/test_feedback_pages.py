@@ -716,4 +716,4 @@ def test_a_text_made_to_cost_is_cheap(unit, undisturbed):
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
     started = time.process_time()
     shown([cell, new_code_cell("1", outputs=[sanitised_output(output)])])
-    assert time.process_time() - started < 40  # unbounded it takes minutes; 4 to 13 s here, by what else runs
+    assert time.process_time() - started < 10
