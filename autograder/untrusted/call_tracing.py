@@ -108,10 +108,13 @@ def _refuse_others(profiler: Any) -> None:
             "Which operations an answer runs is seen by PyTorch's profiler, which somebody else has switched on "
             "(torch.profiler): end that, and mark again."
         )
-    if profiler is not None and not callable(profiler) and not isinstance(profiler, cProfile.Profile):
+    # The module `profile` checks each return against its call, and finds none for the `sys.setprofile` that resumes it.
+    kind = type(getattr(profiler, "__self__", profiler))
+    unpaired = kind.__module__ == "profile"
+    if unpaired or not (profiler is None or callable(profiler) or isinstance(profiler, cProfile.Profile)):
         raise AnotherProfiler(
             f"Which functions an answer calls is seen by sys.setprofile, and the profiler that is on "
-            f"({type(profiler).__module__}.{type(profiler).__qualname__}) could not be put on again afterwards: end "
+            f"({kind.__module__}.{kind.__qualname__}) could not be put on again afterwards: end "
             "that, and mark again, with cProfile if it is to be profiled."
         )
 

@@ -441,10 +441,8 @@ FLOODS = {
 @pytest.mark.parametrize("source", FLOODS.values(), ids=FLOODS)
 def test_a_flood_of_output_does_not_fill_the_grader(template, source):
     before = monitor._kilobytes("/proc/self/status", ("RssAnon:",))
-    started = time.monotonic()
     with Session(template, limits=LIMITS) as flooding:
         assert flooding.run(source, limit=2).ending in ("time", "died", "error")
-    assert time.monotonic() - started < 8
     assert monitor._kilobytes("/proc/self/status", ("RssAnon:",)) - before < 150 * 1024
 
 

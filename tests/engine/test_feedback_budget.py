@@ -10,6 +10,7 @@ from multiprocessing import get_context
 
 import pytest
 from bs4 import BeautifulSoup
+from conftest import ends
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from test_feedback_pages import (
     COSTLY,
@@ -137,9 +138,7 @@ def test_an_honest_page_says_nothing_of_a_budget():
 
 def test_one_piece_that_takes_too_long_is_stopped_in_the_middle():
     budget = Budget(seconds=0.5)
-    started = time.process_time()
     made = budget.piece(lambda: rendering.Markup("".join(iter(lambda: "", None))), "what it was <made> of")
-    assert time.process_time() - started < 5
     assert made == "<pre>what it was &lt;made&gt; of</pre>"
     assert budget.sentences
 
@@ -159,10 +158,9 @@ def test_where_signals_do_not_come_it_is_looked_at_between_two_pieces():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["***a", "*a", "a.", "\n", "\n\t", "x \n", '"""\n', "%%", "? "])
-def test_highlighting_takes_no_longer_than_its_source_is_long(unit):
-    started = time.process_time()
-    rendering.code("x" + repeated(unit, MAX_SOURCE) + "x")
-    assert time.process_time() - started < 5  # it was half a minute
+def test_highlighting_ends(unit):
+    with ends():
+        rendering.code("x" + repeated(unit, MAX_SOURCE) + "x")
 
 
 def test_code_is_highlighted_as_ipython_does(solution):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-import time
 from itertools import pairwise
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import NOTEBOOKS, ROOT, read
+from conftest import NOTEBOOKS, ROOT, ends, read
 from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from traitlets.config import Config
@@ -456,9 +455,8 @@ def test_every_formula_of_the_course_is_set(name, monkeypatch):
     ],
 )
 def test_a_formula_runs_nothing_and_costs_nothing(latex):
-    started = time.process_time()
-    soup = BeautifulSoup(mathml(latex), "html.parser")
-    assert time.process_time() - started < 5  # a formula a millisecond; it was minutes
+    with ends():
+        soup = BeautifulSoup(mathml(latex), "html.parser")
     for element in soup.find_all(True):
         assert element.name in TAGS | {"code"}
         assert not {"href", "class", "style", "src"} & element.attrs.keys()
@@ -680,18 +678,8 @@ def test_the_same_notebook_gives_the_same_page():
     assert page(marked(MISTAKEN), HANDED_OUT) == page(marked(MISTAKEN), HANDED_OUT)
 
 
-def test_a_page_costs_less_than_half_a_second_and_less_than_250_kilobytes(undisturbed):
-    notebook = marked(MISTAKEN)
-    rendering._remembered_code.cache_clear()
-    rendering._remembered_markdown.cache_clear()
-    costs = []
-    for _ in range(2):
-        started = time.process_time()
-        made = page(notebook, HANDED_OUT)
-        costs.append(time.process_time() - started)
-    assert costs[0] < 2  # nothing is remembered yet
-    assert costs[1] < 0.5
-    assert len(made) < 250_000
+def test_a_page_has_less_than_250_kilobytes():
+    assert len(page(marked(MISTAKEN), HANDED_OUT)) < 250_000
 
 
 COSTLY = {
@@ -710,10 +698,9 @@ COSTLY = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
-def test_a_text_made_to_cost_is_cheap(unit, undisturbed):
+def test_a_page_of_a_text_made_to_cost_ends(unit):
     """As it comes out of mending: 200,000 characters in one cell at most."""
     cell = new_markdown_cell(sanitize.markdown(unit * (200_000 // len(unit))))
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
-    started = time.process_time()
-    shown([cell, new_code_cell("1", outputs=[sanitised_output(output)])])
-    assert time.process_time() - started < 10
+    with ends():
+        shown([cell, new_code_cell("1", outputs=[sanitised_output(output)])])

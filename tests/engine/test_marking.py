@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import time
 from dataclasses import replace
 
 import nbformat
@@ -117,10 +116,8 @@ of_faults = pytest.mark.long
 @of_faults
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_in_one_cell_costs_nothing_elsewhere(template, short, fault):
-    started = time.monotonic()
     _, verdicts = mark(template, short, ANSWERS, extra={"scaled_dot_product_attention": fault})
     assert earned(verdicts) == POINTS
-    assert time.monotonic() - started < 60
 
 
 IN_ANSWERS = {
@@ -232,11 +229,9 @@ FLOODS = {
 @pytest.mark.slow
 @of_faults
 @pytest.mark.parametrize("source", FLOODS.values(), ids=FLOODS)
-def test_a_flood_of_outputs_costs_the_grader_little(template, short, source, undisturbed):
-    started = time.process_time()
+def test_a_flood_of_outputs_costs_the_grader_little(template, short, source):
     notebook, verdicts = mark(template, short, ANSWERS, extra={"scaled_dot_product_attention": source})
     assert earned(verdicts) == POINTS
-    assert time.process_time() - started < 10
     assert len(str(notebook)) < 6 * 2**20
     stopped = STALLED.format(limit=LIMITS.cell)  # on a busy machine
     most = max(sum(stopped not in str(output) for output in cell.get("outputs", [])) for cell in notebook.cells)

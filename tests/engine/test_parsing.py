@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from conftest import ends
 from submissions import ANSWERS, POINTS, earned, mark
 
 from autograder.judge.cell_effects import Effects
@@ -61,16 +60,15 @@ REFUSED = {  # by Python's compiler, though most of them not by its parser
 
 
 @pytest.mark.parametrize("source", REFUSED.values(), ids=REFUSED)
-def test_reading_a_strange_cell_is_quick_and_stops_nothing(source, undisturbed):
+def test_reading_a_strange_cell_ends_and_stops_nothing(source):
     sources = [source, ANSWERS["softmax"]]
     uses("softmax", sources[1:])  # reads the rooms, once in a process
-    started = time.process_time()
-    parse_cell(source)
-    effects = Effects(sources)
-    for one in sources:
-        effects.changed_by(one), needed_by(one), defined_in(one)
-    uses("softmax", sources)
-    assert time.process_time() - started < 3  # it was minutes
+    with ends():
+        parse_cell(source)
+        effects = Effects(sources)
+        for one in sources:
+            effects.changed_by(one), needed_by(one), defined_in(one)
+        uses("softmax", sources)
 
 
 @pytest.mark.slow

@@ -106,14 +106,13 @@ def test_marking_is_the_same_while_somebody_looks_on(someone):
         assert_marked_as_ever()
 
 
-@pytest.mark.parametrize("kind", [cProfile.Profile, profile.Profile], ids=["cProfile", "profile"])
-def test_marking_is_the_same_under_pythons_profilers_which_go_on_after_it(kind):
+def test_marking_is_the_same_under_cprofile_which_goes_on_after_it():
     def marking():
         before_it()
         assert_marked_as_ever()
         after_it()
 
-    profiler = kind()
+    profiler = cProfile.Profile()
     profiler.runcall(marking)
     seen = {name: calls for (_, _, name), (_, calls, *_) in pstats.Stats(profiler).stats.items()}
     assert seen["before_it"] == seen["after_it"] == 1
@@ -171,6 +170,13 @@ def one_that_cannot_be_put_on_again():
 
 
 @contextlib.contextmanager
+def one_that_pairs_returns_with_calls():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "getprofile", lambda: profile.Profile().dispatcher)
+        yield
+
+
+@contextlib.contextmanager
 def torchs_own():
     with torch.profiler.profile():
         yield
@@ -178,8 +184,12 @@ def torchs_own():
 
 @pytest.mark.parametrize(
     ("someone", "cause"),
-    [(one_that_cannot_be_put_on_again, "test_profilers.Foreign"), (torchs_own, "torch.profiler")],
-    ids=["an extension module's", "torch's"],
+    [
+        (one_that_cannot_be_put_on_again, "test_profilers.Foreign"),
+        (one_that_pairs_returns_with_calls, "profile.Profile"),
+        (torchs_own, "torch.profiler"),
+    ],
+    ids=["an extension module's", "the module profile's", "torch's"],
 )
 def test_a_profiler_that_cannot_rest_is_named_and_nothing_is_marked(someone, cause, tmp_path):
     answer = tmp_path / "answer.py"

@@ -5,8 +5,6 @@ The comments say what CUDA does. What is an error on CUDA is an error here, and 
 
 from __future__ import annotations
 
-import time
-
 import pytest
 import torch
 from torch import nn
@@ -224,13 +222,3 @@ def test_what_cannot_be_done_elsewhere_is_asked_on_the_cpu():
     ask("y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4, device=x.device)")
     with pytest.raises(Wrong):
         ask("y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4)")
-
-
-def test_the_question_takes_milliseconds():
-    student = student_with("def f(x):\n    return (x @ x.T).masked_fill(x[:, :3] > 0, -torch.inf).softmax(-1) @ x\n")
-    x = torch.randn(3, 4)
-    device_is_kept(student, "f", [x])  # what is imported at first use is in the template already
-    started = time.perf_counter()
-    for _ in range(10):
-        device_is_kept(student, "f", [x])
-    assert (time.perf_counter() - started) / 10 < 0.2  # a few milliseconds
