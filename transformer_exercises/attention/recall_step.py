@@ -241,12 +241,8 @@ two_steps (slip): The optimiser makes two steps: one call of recall_step is one 
       optimizer.step()
 no_backward (missed): No gradient arrives: loss.backward() is missing, or is called on a new tensor that has forgotten where it came from.
 - loss.backward() =>
-- loss.backward() => torch.tensor(loss.item(), requires_grad=True).backward()
 detached (missed): The logits are cut off from the model (detach, .data, no_grad), so no gradient can come back.
-- logits.flatten(0, 1) => logits.detach().flatten(0, 1) || logits.data.flatten(0, 1)
-- logits, _ = model(pages)  # (B, S, V) =>
-      with torch.no_grad():
-          logits, _ = model(pages)
+- logits.flatten(0, 1) => logits.detach().flatten(0, 1)
 backward_twice (slip): The gradients are counted twice: backward() runs twice.
 - loss.backward() =>
       loss.backward(retain_graph=True)

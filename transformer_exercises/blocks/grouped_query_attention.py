@@ -202,7 +202,6 @@ def grouped_query_attention(Q, K, V, mask=None):
 dealt_out: The query heads are dealt out like cards (head h reads group h mod G): neighbours belong together, head h reads group h // (H / G).
     `repeat` repeats the whole row of groups, `repeat_interleave` each group on its own.
 - repeat_interleave(H // G, dim=1) => repeat(1, H // G, 1, 1)
-- heads.repeat_interleave(H // G, dim=1) => heads[:, [h % G for h in range(H)]]
 values_dealt_out: Keys and values of a head come from different groups: both are repeated in the same way.
 - K, V = (heads.repeat_interleave(H // G, dim=1) for heads in (K, V)) => K, V = K.repeat_interleave(H // G, dim=1), V.repeat(1, H // G, 1, 1)
 - K, V = (heads.repeat_interleave(H // G, dim=1) for heads in (K, V)) => K, V = K.repeat(1, H // G, 1, 1), V.repeat_interleave(H // G, dim=1)
@@ -221,8 +220,6 @@ repeated_tokens: The tokens are repeated, not the heads: dimension 1 counts head
 - heads.repeat_interleave(H // G, dim=1) => heads.reshape(len(Q), H, -1, heads.shape[-1])
 not_shared: Keys or values are not brought to H heads, so it works with as many groups as heads only (or with one).
 - K, V = (heads.repeat_interleave(H // G, dim=1) for heads in (K, V))  # (B, H, S, d) =>
-- K, V = (heads.repeat_interleave(H // G, dim=1) for heads in (K, V)) => K = K.repeat_interleave(H // G, dim=1)
-- K, V = (heads.repeat_interleave(H // G, dim=1) for heads in (K, V)) => V = V.repeat_interleave(H // G, dim=1)
 heads_per_group (slip): H and G have changed places, or each group is repeated G times: it serves H / G query heads.
 - repeat_interleave(H // G, dim=1) => repeat_interleave(G, dim=1)
 group_size_fixed: The number of query heads in a group is a fixed number: it is H / G.
@@ -259,7 +256,7 @@ mask_after: The weights of blocked keys are set to 0 after the softmax, so the o
   weights = torch.softmax(Q @ K.mT / math.sqrt(d_k), dim=-1)
   return (weights if mask is None else weights.masked_fill(mask, 0.0)) @ V
 mask_small (slip): Blocked scores are filled with a number that others may fall below (0, a tiny one, −1e9): −inf is below all.
-- float("-inf") => 0.0 || 1e-9 || -100.0 || -1e4 || -1e9
+- float("-inf") => 0.0 || 1e-9 || -100.0
 mask_of_one_shape: Only masks of one shape are understood: (T, S) and (B, 1, T, S) both broadcast against (B, H, T, S) as they are.
 - masked_fill(mask, => masked_fill(mask[:, 0],
 - masked_fill(mask, => masked_fill(mask[None],
@@ -308,9 +305,6 @@ size_limited: Sizes of real use are refused or cut off: 32 heads of 128 features
 beginning_of_memory: The numbers are read from the beginning of the memory that a tensor lies in: a slice lies further on. Take the tensor itself.
 - H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1] =>
       Q = torch.as_strided(Q, Q.shape, Q.stride(), 0)
-      H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1]
-- H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1] =>
-      K, V = (torch.as_strided(t, t.shape, t.stride(), 0) for t in (K, V))
       H, G, d_k = Q.shape[1], K.shape[1], Q.shape[-1]
 other_signature (slip): A parameter has another name than in the signature: grouped_query_attention(Q, K, V, mask=None).
 - def grouped_query_attention(Q, K, V, mask=None): =>

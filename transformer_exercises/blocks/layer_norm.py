@@ -393,9 +393,6 @@ size_limited: Sizes of real use are refused or cut off: a width of 768, 1024 tok
 - def forward(self, x): =>
       def forward(self, x):
           x = x[..., :512, :] if x.dim() > 1 else x
-- def forward(self, x): =>
-      def forward(self, x):
-          assert x.dim() < 3 or len(x) <= 8
 beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape.
 - def forward(self, x): =>
       def forward(self, x):

@@ -297,10 +297,6 @@ single_precision_inside:
 - mean_square = x.square() =>
       given, x = x, x.float()
       mean_square = x.square()
-  return self.weight * normalised => return self.weight * normalised.type_as(given)
-- mean_square = x.square() =>
-      given, x = x, x.float()
-      mean_square = x.square()
   normalised = x / torch.sqrt(mean_square + self.eps) => normalised = (x * torch.rsqrt(mean_square + self.eps)).type_as(given)
 device_dropped: A tensor is made without `device=x.device`: on a GPU the call fails.
 - torch.sqrt(mean_square + self.eps) => torch.sqrt(mean_square + torch.full((1,), self.eps, dtype=x.dtype))
@@ -319,9 +315,6 @@ size_limited: Sizes of real use are refused or cut off: a width of 768, 1024 tok
 - def forward(self, x): =>
       def forward(self, x):
           x = x[..., :512, :] if x.dim() > 1 else x
-- def forward(self, x): =>
-      def forward(self, x):
-          assert x.dim() < 3 or len(x) <= 8
 beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape.
 - def forward(self, x): =>
       def forward(self, x):

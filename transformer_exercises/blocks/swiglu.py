@@ -291,9 +291,6 @@ other_names (slip): The layers have other names: `gate`, `up` and `down` are ask
 - self.gate => self.w1
   self.up => self.w3
   self.down => self.w2
-- self.gate => self.gate_proj
-  self.up => self.up_proj
-  self.down => self.down_proj
 one_matrix_for_two: `gate` and `up` are one layer of twice the width: here they are two, so that weights can be loaded.
 - self.gate = nn.Linear(embed_dim, ff_dim, bias=False) => self.gate_up = nn.Linear(embed_dim, 2 * ff_dim, bias=False)
   self.up = nn.Linear(embed_dim, ff_dim, bias=False) =>
@@ -385,9 +382,6 @@ size_limited: Sizes of real use are refused or cut off: a width of 768, 1024 tok
 - def forward(self, x): =>
       def forward(self, x):
           x = x[..., :512, :] if x.dim() > 1 else x
-- def forward(self, x): =>
-      def forward(self, x):
-          assert x.dim() < 3 or len(x) <= 8
 beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape.
 - def forward(self, x): =>
       def forward(self, x):

@@ -901,9 +901,6 @@ size_limited: Sizes of real use are refused or cut off: 600 tokens, 12 heads, 16
 - def forward(self, x, mask=None): =>
       def forward(self, x, mask=None):
           assert len(x) <= 8
-- def forward(self, x, mask=None): =>
-      def forward(self, x, mask=None):
-          assert x.shape[2] <= 256
 beginning_of_memory: The numbers are read from the beginning of the memory that x lies in: a slice lies further on. Take x itself, with its shape.
 - def forward(self, x, mask=None): =>
       def forward(self, x, mask=None):

@@ -152,8 +152,6 @@ width_for_classes: The one-hot rows are as wide as a vector (C). They need one p
 - weight.shape[0] => weight.shape[1]
 - one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => eye = torch.eye(weight.shape[1], dtype=weight.dtype, device=weight.device)
   return one_hot.to(weight.dtype) @ weight => return eye[ids] @ weight
-- one_hot = F.one_hot(ids, num_classes=weight.shape[0]) => return torch.eye(weight.shape[1], dtype=weight.dtype)[ids] @ weight
-  return one_hot.to(weight.dtype) @ weight =>
 transposed_table: The table is transposed in the product: (…, V) @ (V, C) fits as it is (F.linear transposes by itself).
 - @ weight => @ weight.T
 columns_for_rows: The product is written for columns, `weight.T @ one_hot.T`, and comes out transposed, (C, N): with one-hot rows it is

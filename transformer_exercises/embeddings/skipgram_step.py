@@ -241,7 +241,6 @@ negatives_not_moved: The negatives are not moved (or get no gradient): they are 
 context_not_moved: The true context is not moved, or what happened to it is lost where the negatives start from the old table again: both changes
     belong in one new table.
 - contexts.index_add(0, context, -learning_rate * at_context) => contexts.clone()
-- new_contexts = new_contexts.index_add( => new_contexts = contexts.index_add(
 positive_only: The negatives are left out of the loss: without them all vectors turn the same way.
 - missing[:, None] * o + (wrong[:, :, None] * n).sum(dim=1) => missing[:, None] * o
   new_contexts = new_contexts.index_add(0, negatives.flatten(), -learning_rate * at_negatives.flatten(0, 1)) =>
@@ -290,7 +289,6 @@ rows_returned: Only the rows that were used are returned: both whole tables are 
 - return new_vectors, new_contexts => return new_vectors[centre], new_contexts[context]
 tables_returned (missed): The tables come back as they went in: no step is taken.
 - return new_vectors, new_contexts => return vectors, contexts
-- return new_vectors, new_contexts => return vectors.clone(), contexts.clone()
 loss_returned (missed): The loss is returned: the two new tables are asked for.
 - |
   c, o, n = vectors[centre], contexts[context], contexts[negatives]

@@ -233,7 +233,7 @@ scaled_keys_kept: The keys that are kept are scaled already: keep what k_proj gi
 mask_from_the_top_left: The mask starts at the first key, as if nothing were kept (`is_causal=True` does so too), so new token t sees only the first t
     keys: the new tokens stand behind the S kept ones, and the diagonal moves S to the right.
 - .tril(S) => .tril()
-- attn_mask=allowed => is_causal=True || is_causal=T > 1
+- attn_mask=allowed => is_causal=T > 1
 mask_of_a_fixed_size (slip): The mask is made for a fixed number of tokens, and fails where the text is longer: make it [T, S + T].
 - torch.ones(T, S + T, dtype=torch.bool, device=x.device).tril(S) => torch.ones(512, 512, dtype=torch.bool, device=x.device).tril()[S : S + T, : S + T]
 one_token_ahead (slip): The mask leaves one token too many open: the diagonal is that of the last kept token and no further.
@@ -249,7 +249,6 @@ new_tokens_blind: The new tokens see only the kept ones and themselves, not one 
   heads = F => allowed[:, S:] &= torch.eye(T, dtype=torch.bool, device=x.device); heads = F
 cache_ignored (missed): The kept keys and values are not used: the new tokens see only one another.
 - torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2) => k, v
-- if cache is not None: => if cache is None and False:
 - if cache is not None: => if cache is not None and x.shape[1] == 1:
 new_ones_in_front (slip): The new keys and values are put in front of the kept ones: they come after them.
 - torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2) => torch.cat([k, cache[0]], dim=2), torch.cat([v, cache[1]], dim=2)

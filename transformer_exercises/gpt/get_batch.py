@@ -334,7 +334,7 @@ generator_ignored: The seed is fixed inside, so every call gives the same batch:
       generator.manual_seed(1337)
       starts = torch.randint(len(data) - block_size, (batch_size,), generator=generator)  # (B,), the end excluded
 device_not_kept: x and y do not lie where data does (a tensor made without `device=…`, or a way through the CPU): the model would not take them.
-- windows = data[places] => windows = torch.zeros(batch_size, block_size + 1, dtype=data.dtype).copy_(data[places]) || windows = data.cpu()[places.cpu()]
+- windows = data[places] => windows = torch.zeros(batch_size, block_size + 1, dtype=data.dtype).copy_(data[places])
 drawn_on_the_device (slip): The starts are drawn on the device of data, where a CPU generator cannot draw: draw on the CPU, then move them.
 - (batch_size,), generator=generator) => (batch_size,), generator=generator, device=data.device)
 bad_input_accepted: A text without a single window is not refused with a clear message: if N is not greater than block_size raise a ValueError that

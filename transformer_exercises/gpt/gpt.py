@@ -1147,7 +1147,6 @@ label_smoothing: The loss is changed (label smoothing, a factor, base 2): the pl
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) / math.log(2)
 view_needed (slip): `view` refuses tensors that are not contiguous, such as targets that were cut out of a batch. Use `flatten` or `reshape`.
 - targets.flatten() => targets.view(-1)
-- targets.flatten() => targets.view(targets.shape[0] * T)
 own_input_as_target: The loss compares with the input instead of the targets.
 - loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) => loss = F.cross_entropy(logits.flatten(0, 1), ids.flatten())
 classes_in_the_wrong_place: F.cross_entropy takes the second dimension for the classes: flatten the logits to (B · T, V), or transpose them to (B, V,
@@ -1209,7 +1208,6 @@ short_text_refused: A text shorter than block_size is refused: any T up to block
 not_tied: With tie_weights=True lm_head and the token embedding do not share one parameter: lm_head has a matrix of its own, or a copy, which parts
     from the other with the first step. Assign the parameter itself: self.lm_head.weight = self.token_embedding.weight.
 - self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice => pass
-- self.lm_head.weight = self.token_embedding.weight  # one tensor, used twice => self.lm_head.weight.data = self.token_embedding.weight.data
 always_tied: The weights are tied whatever config.tie_weights says.
 - if config.tie_weights: => if True:
 tie_inverted: config.tie_weights is used the wrong way round.
@@ -1286,12 +1284,10 @@ residuals_scaled_wrongly: The last matrices before the residual sums are scaled 
 some_residuals_scaled: Only one of the two matrices before the residual sums of a block is scaled: attention's output projection and the second layer
     of the feed-forward network.
 - name.endswith("out_proj.weight") or parameter.shape == (C, 4 * C) => name.endswith("out_proj.weight") || parameter.shape == (C, 4 * C)
-- in pytorch_layers
-  ("out_proj.weight", "linear2.weight") => ("out_proj.weight",) || ("linear2.weight",)
 wrong_matrices_scaled: Other matrices than the last before each residual sum are scaled.
 - parameter.shape == (C, 4 * C) => parameter.shape == (4 * C, C)
 - in pytorch_layers
-  ("out_proj.weight", "linear2.weight") => ("out_proj.weight", "linear1.weight") || ("linear1.weight", "linear2.weight")
+  ("out_proj.weight", "linear2.weight") => ("linear1.weight", "linear2.weight")
 - in pytorch_layers
   ("out_proj.weight", "linear2.weight") => ("proj.weight", "proj_weight", "linear2.weight")
 - in pytorch_layers

@@ -218,8 +218,6 @@ def make_checkpoint(model, optimizer, scheduler, generator, step):
 no_copy: The checkpoint holds the very tensors that training goes on to change: state_dict() copies nothing, and dict(…) or copy.copy copy the
     outermost level only, so take copies of everything (copy.deepcopy).
 - return copy.deepcopy(states) => return states
-- copy.deepcopy(states) => copy.copy(states) || dict(states)
-- copy.deepcopy(states) => {key: dict(state) if isinstance(state, dict) else state for key, state in states.items()}
 model_copied_alone: The model's state is copied, the optimiser's is not, and training goes on to change it.
 - "model": model.state_dict() => "model": copy.deepcopy(model.state_dict())
   return copy.deepcopy(states) => return states
@@ -238,7 +236,6 @@ model_only (missed): Only the model is kept: that is enough to use it, not to go
 - return copy.deepcopy(states) => return copy.deepcopy(model.state_dict()) || return {"model": copy.deepcopy(model.state_dict()), "step": step}
 parameters_only: Only the parameters are kept: the model's state has buffers too. Take state_dict().
 - model.state_dict() => dict(model.named_parameters())
-- model.state_dict() => {name: p.detach() for name, p in model.named_parameters()}
 groups_only: Of the optimiser only the groups (rates, decay) are kept, not its memory of the gradients: state_dict() has both.
 - optimizer.state_dict() => {"state": {}, "param_groups": optimizer.state_dict()["param_groups"]}
 objects_kept: Whole objects are kept, not their states: a file with them is read only by the code that wrote it, and by nobody who is careful.

@@ -106,15 +106,11 @@ def restore_checkpoint(checkpoint, model, optimizer, scheduler, generator):
 no_copy: The optimiser goes on with the very tensors of the checkpoint, so training changes it, and it cannot be used twice: load a copy
     (copy.deepcopy).
 - copy.deepcopy(checkpoint["optimizer"]) => checkpoint["optimizer"]
-- copy.deepcopy(checkpoint["optimizer"]) => dict(checkpoint["optimizer"])
-- copy.deepcopy(checkpoint["optimizer"]) => copy.copy(checkpoint["optimizer"])
 model_left_out (missed): The model's state is not loaded: it goes on with other numbers. (A name bound anew inside the function changes nothing outside.)
 - model.load_state_dict(checkpoint["model"]) =>
-- model.load_state_dict(checkpoint["model"]) => model = checkpoint["model"]
 optimizer_left_out: The optimiser's state is not loaded: its memory of the gradients begins anew. (A new optimiser inside the function changes
     nothing outside.)
 - optimizer.load_state_dict(copy.deepcopy(checkpoint["optimizer"])) =>
-- optimizer.load_state_dict(copy.deepcopy(checkpoint["optimizer"])) => optimizer = copy.deepcopy(optimizer); optimizer.load_state_dict(checkpoint["optimizer"])
 scheduler_left_out (slip): The scheduler's state is not loaded: it counts its steps from 0 again.
 - scheduler.load_state_dict(checkpoint["scheduler"]) =>
 scheduler_from_the_step: The scheduler is set to the checkpoint's step by hand: whoever calls may count otherwise than it does, so load its state.
@@ -127,10 +123,8 @@ scheduler_from_the_step: The scheduler is set to the checkpoint's step by hand: 
 parameters_replaced: New parameters are put into the model (`assign=True`), and the optimiser goes on with the old ones: what the model computes with
     is trained no more. Copy the numbers into those that are there.
 - model.load_state_dict(checkpoint["model"]) => model.load_state_dict(checkpoint["model"], assign=True)
-- model.load_state_dict(checkpoint["model"]) => model.load_state_dict(copy.deepcopy(checkpoint["model"]), assign=True)
 generator_left_out: The generator that is passed does not get the state: other batches are drawn than in the undisturbed run.
 - generator.set_state(checkpoint["generator"]) =>
-- generator.set_state(checkpoint["generator"]) => generator = torch.Generator().set_state(checkpoint["generator"])
 - generator.set_state(checkpoint["generator"]) => torch.set_rng_state(checkpoint["generator"])
 generator_seeded: The generator is seeded instead of set to the state that was kept, so its draws begin from the first.
 - generator.set_state(checkpoint["generator"]) => generator.manual_seed(0) || generator.manual_seed(checkpoint["step"]) || generator.manual_seed(5)
@@ -139,9 +133,6 @@ parameters_only: Only the parameters are loaded: the state holds buffers too.
       with torch.no_grad():
           for name, parameter in model.named_parameters():
               parameter.copy_(checkpoint["model"][name])
-- model.load_state_dict(checkpoint["model"]) =>
-      names = dict(model.named_parameters())
-      model.load_state_dict({n: t for n, t in checkpoint["model"].items() if n in names}, strict=False)
 groups_only: Of the optimiser only the groups (rates, decay) are loaded, not its memory of the gradients.
 - optimizer.load_state_dict(copy.deepcopy(checkpoint["optimizer"])) => optimizer.load_state_dict({"state": {}, "param_groups": checkpoint["optimizer"]["param_groups"]})
 extra_step (slip): The scheduler, or the optimiser, makes a step of its own while loading: the run is then one step off.

@@ -314,10 +314,6 @@ long_text_cut_off: A text longer than the context is cut off without a word, so 
       ids = ids[:, :context]
       N = ids.shape[1]
       if N < 2:
-- if not 2 <= N <= context: =>
-      ids = ids[:, -context:]
-      N = ids.shape[1]
-      if N < 2:
 long_text_read_in_pieces (slip): A text longer than the context is read in pieces: a perplexity of another kind, since tokens are predicted from less than
     stands before them. Refuse it with a ValueError.
 - |

@@ -234,7 +234,6 @@ total_at_least_one: The row's total is kept from falling below 1 (`clamp`, `max`
   smoothed = counts + alpha
   totals = smoothed.sum(dim=-1, keepdim=True)
   return torch.where(totals > 0, smoothed / totals.clamp(min=1), 1 / len(counts))
-- return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=-1, keepdim=True).clamp(min=1)
 - return smoothed / smoothed.sum(dim=-1, keepdim=True) => return smoothed / smoothed.sum(dim=-1, keepdim=True).clamp(min=0.1)
 unseen_float64: For float64 counts a row without counts fails, or has the digits of float32 only: the uniform row is made of another dtype.
 - |
@@ -333,8 +332,6 @@ input_changed:
       if alpha == 0:
           counts[counts.sum(dim=1) == 0] = 1
       smoothed = counts + alpha
-- smoothed = counts + alpha => smoothed = counts + alpha if alpha else counts
-  smoothed = smoothed.masked_fill(unseen, 1) => smoothed.masked_fill_(unseen, 1)
 device_not_kept: A tensor is made without `device=counts.device`: on a GPU the call fails, or the result comes back on the CPU.
 - smoothed = counts + alpha => smoothed = counts + torch.full(counts.shape, alpha)
 - |

@@ -177,7 +177,6 @@ def bigram_step(logits, ids, learning_rate):
     wrong=r"""
 uphill: The step goes uphill: the gradient points to where the loss rises, so it is subtracted.
 - logits - learning_rate => logits + learning_rate
-- expected - seen => seen - expected
 sum_of_losses: The gradient is that of the sum of the losses: L is their mean, so divide by the number of pairs.
 - (expected - seen) / max(1, len(before)) => expected - seen
 - in autograd
@@ -202,9 +201,6 @@ only_expected: What was seen is left out: the derivative is p − 1 at the targe
 - expected - seen => expected
 ones_for_seen: The difference is taken to 1 in each seen place and counted once: a pair that occurs twice pulls twice.
 - .index_put((before, after), one, accumulate=True) => .index_put((before, after), one)
-- seen = torch.zeros_like(logits).index_put((before, after), one, accumulate=True) =>
-      seen = torch.zeros_like(logits)
-      seen[before, after] += 1
 no_softmax: The logits themselves (or their exponentials) stand where probabilities belong: p = softmax of the row.
 - torch.softmax(logits, dim=1) => logits
 - torch.softmax(logits, dim=1) => torch.sigmoid(logits)
@@ -215,7 +211,6 @@ softmax_of_the_table: One softmax runs over the whole table: each row has its ow
 - torch.softmax(logits, dim=1) => torch.softmax(logits.flatten(), dim=0).view_as(logits)
 transposed: The table is read the wrong way round: rows are the token before, columns the token after.
 - (before, after), one => (after, before), one
-- before, after = ids[:-1], ids[1:] => before, after = ids[1:], ids[:-1]
 - seen.sum(dim=1, keepdim=True) => seen.sum(dim=0, keepdim=True)
 own_token_as_target: The model is trained to repeat the token itself: the target is the one after it.
 - before, after = ids[:-1], ids[1:] => before, after = ids[:-1], ids[:-1]
@@ -325,13 +320,6 @@ caller_asked_for_gradients (slip): The caller's own tensor is asked for gradient
   loss = F.cross_entropy(logits[ids[:-1]], ids[1:])
   [gradient] = torch.autograd.grad(loss, [logits])
   return (logits - learning_rate * gradient).detach()
-- |
-  if len(ids) < 2:
-      return logits.clone()
-  logits.requires_grad_(True)
-  logits.grad = None
-  F.cross_entropy(logits[ids[:-1]], ids[1:]).backward()
-  return (logits - learning_rate * logits.grad).detach()
 view_needed (slip): The code takes the numbers in the order in which they lie in memory (`view`), which fails for a table that was transposed
     or sliced before: index with rows and columns, or use `reshape`.
 - .index_put((before, after), one, accumulate=True) => .view(-1).index_add(0, before * len(logits) + after, one).view(logits.shape)
@@ -342,15 +330,11 @@ same_tensor_back (slip): For a text without pairs the caller's own tensor is ret
           return logits
 - in autograd
   logits.clone() => logits
-- in autograd
-  logits.clone() => logits.detach()
 beginning_only: Only the beginning of the text counts: the loss is the mean over all of its pairs.
 - before, after = ids[:-1], ids[1:] => before, after = ids[:-1][:256], ids[1:][:256] || before, after = ids[:-1][:1024], ids[1:][:1024]
 graph_kept: A graph hangs on the result, so each further step makes it longer: detach the new table (or compute it under `torch.no_grad()`).
 - in autograd
   logits.detach() - learning_rate => table - learning_rate
-- in autograd
-  return logits.detach() - learning_rate * gradient => return (logits.detach() - learning_rate * gradient).requires_grad_()
 gradients_pile_up: The caller's own tensor is asked for a gradient, and keeps it: backward() adds to what is there, so the second call with the same
     table takes a longer step. Begin each call with a fresh copy.
 - |
@@ -359,18 +343,10 @@ gradients_pile_up: The caller's own tensor is asked for a gradient, and keeps it
   logits.requires_grad_(True)
   F.cross_entropy(logits[ids[:-1]], ids[1:]).backward()
   return logits.detach() - learning_rate * logits.grad
-- |
-  if len(ids) < 2:
-      return logits.clone()
-  logits.requires_grad_(True)
-  F.cross_entropy(logits[ids[:-1]], ids[1:]).backward()
-  with torch.no_grad():
-      return logits - learning_rate * logits.grad
 input_changed:
 - return logits - learning_rate * gradient =>
       logits -= learning_rate * gradient
       return logits
-- return logits - learning_rate * gradient => return logits.sub_(learning_rate * gradient)
 device_not_kept: A tensor is made without `device=logits.device`: on a GPU the call fails, or the result comes back on the CPU.
 - , device=logits.device =>
 vocabulary_fixed: V is fixed in the code (or taken from the largest id): take it from the shape of logits.

@@ -323,8 +323,6 @@ view_needed (slip): The code takes the numbers in the order in which they lie in
   return -log_probs.gather(-1, targets.view(-1, 1)).mean()
 - in flattened
   targets.reshape(-1) => targets.view(-1)
-- in flattened
-  logits.reshape(-1, logits.size(-1)) => logits.view(-1, logits.size(-1))
 dimensions_lost: All dimensions of size 1 are taken out (`squeeze()`), that of a vocabulary of one token too: name the dimension, `squeeze(-1)`.
 - |
   logits, targets = logits.squeeze(), targets.squeeze()

@@ -214,17 +214,12 @@ summed_into_a_smaller_layer: The vectors are added up (or averaged), and `hidden
     each place has weights of its own.
 - (n - 1) * embed_dim => embed_dim
   vectors.flatten(start_dim=-2) => vectors.sum(-2)
-- (n - 1) * embed_dim => embed_dim
-  vectors.flatten(start_dim=-2) => vectors.mean(-2)
-- (n - 1) * embed_dim => embed_dim
-  vectors.flatten(start_dim=-2) => vectors[..., -1, :]
 newest_first: The vectors stand in the wrong order: the order of the text is asked for, the oldest token first.
 - vectors.flatten(start_dim=-2) => vectors.flip(-2).flatten(start_dim=-2)
 interleaved: The numbers of the vectors are interleaved (first all first numbers, then all second ones): each vector stays whole.
 - vectors.flatten(start_dim=-2) => vectors.transpose(-1, -2).flatten(start_dim=-2)
 flattened_from_the_front: Dimensions are flattened from the front (flatten(1)), which is right for [B, n − 1] only: flatten the last two.
 - flatten(start_dim=-2) => flatten(1)
-- flatten(start_dim=-2) => reshape(context.shape[0], -1)
 all_flattened: The leading dimensions are merged into one, or lost: contexts [B, T, n − 1] give logits [B, T, V].
 - flatten(start_dim=-2) => reshape(-1, self.hidden.in_features)
 n_tokens (slip): The model reads n tokens: an n-gram model reads the n − 1 before, and predicts the n-th.
@@ -303,7 +298,6 @@ hidden_returned: What the hidden layer returns is handed back: the logits come f
 - return self.output(mixed) => return mixed
 vectors_frozen: The table of vectors is frozen, or cut off from the loss, so that it never learns.
 - self.embedding(context) => self.embedding(context).detach()
-- self.embedding(context) => self.embedding.weight.data[context]
 started_alike: The layers begin with all their weights alike, so all their numbers would learn the same: leave PyTorch's random start.
 - self.output = nn.Linear(hidden_dim, vocab_size) =>
       self.output = nn.Linear(hidden_dim, vocab_size)

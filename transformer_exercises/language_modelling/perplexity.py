@@ -142,8 +142,6 @@ tensor_from_float: A float in gives a tensor out: the result should be of the sa
 floats_only: `math.exp` makes a Python number of a tensor, or fails for several entries, and no gradient gets through: use torch.exp for a tensor.
 - if isinstance(mean_nll, torch.Tensor): =>
   return torch.exp(mean_nll) =>
-- |
-  return math.pow(math.e, mean_nll)
 number_from_tensor: A tensor is turned into a Python number on the way (`.item()`): compute with the tensor itself (torch.exp), which keeps its shape
     and its gradient.
 - return torch.exp(mean_nll) => return torch.exp(mean_nll).item() || return math.exp(mean_nll.item()) || return torch.exp(mean_nll).tolist()

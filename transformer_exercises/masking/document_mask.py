@@ -109,7 +109,6 @@ one_inverted: One of the two rules is inverted before they are joined (the causa
 - future | ~same => ~future | ~same
 past_blocked: The past is blocked instead of the future: rows are queries, columns are keys.
 - return future | ~same => return (future | ~same).transpose(-2, -1)
-- future | ~same => future.T | ~same
 diagonal_blocked (slip): The diagonal is blocked too: a token always sees itself.
 - future | ~same => torch.ones_like(future).triu() | ~same
 one_step_ahead (slip): Each token may see the next one: the future begins right after the token itself.
@@ -133,7 +132,7 @@ neighbours_open: Documents whose ids are neighbours are taken for one: only *equ
 first_document_open: The first document is open for all: only keys of the token's own document are.
 - future | ~same => future | (~same & (document_ids != document_ids[..., :1])[..., None, :])
 zero_is_padding: The id 0 is treated as padding: no id is special.
-- future | ~same => future | ~same | (document_ids == 0)[..., None, :] || future | ~same | (document_ids == 0)[..., :, None]
+- future | ~same => future | ~same | (document_ids == 0)[..., None, :]
 minus_one_is_padding: Negative ids are treated as padding: no id is special.
 - future | ~same => future | ~same | (document_ids < 0)[..., None, :] || future | ~same | (document_ids == -1)[..., None, :]
 product: The ids are multiplied to compare them, which takes 0 for equal to anything: compare with `==`.
@@ -148,12 +147,6 @@ floats_compared: The ids are turned into floats before they are compared: large 
 small_integers (slip): The ids are cast to a smaller integer type: large ids that differ become equal.
 - same = =>
       document_ids = document_ids.int()
-      same =
-- same = =>
-      document_ids = document_ids.short()
-      same =
-- same = =>
-      document_ids = document_ids.to(torch.int8)
       same =
 first_sequence: All rows of the batch get the mask of the first one: each has its own documents.
 - same = =>
@@ -171,7 +164,6 @@ flattened: The batch is flattened into one long row: (..., T, T) is asked for, a
       same =
 one_row_only: Only a single row of ids works: the batch dimensions are forgotten. Count dimensions from the end: `document_ids[..., :, None]`.
 - document_ids[..., :, None] == document_ids[..., None, :] => document_ids[:, None] == document_ids[None, :]
-- document_ids[..., :, None] == document_ids[..., None, :] => document_ids.unsqueeze(1) == document_ids.unsqueeze(0)
 - document_ids.shape[-1] => document_ids.shape[0]
 two_dimensions_only: Only ids of shape (B, T) work: any number of batch dimensions may come first, also none. Count dimensions from the end.
 - document_ids[..., :, None] == document_ids[..., None, :] => document_ids[:, :, None] == document_ids[:, None, :]

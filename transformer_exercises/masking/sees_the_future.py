@@ -345,8 +345,6 @@ change_too_small: The change to the input is so small that it disappears in the 
 - changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] += 1e-6
   if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, :t], after[:, :t]):
 - = torch.randn(C, generator=generator) => += 1e-5 || += 1e-4
-- changed[:, t] = torch.randn(C, generator=generator) => changed[:, t] += 1e-5
-  if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, :t], after[:, :t]):
 nan_gradient: A gradient that is NaN counts as a leak here. It is no evidence: attention whose empty row is cleaned afterwards has such gradients too.
     Change a token and compare instead.
 - |
@@ -455,22 +453,8 @@ sums_compared: Only sums or means of the outputs are compared: differences can c
 one_size_only: All inputs have the same size, that of `torch.randn`: a leak that sleeps on small numbers goes unnoticed. Try `10 * torch.randn` as
     well, and give the new token that size too.
 - (1.0, 10.0, 1.0, 10.0) => (1.0,)
-- (1.0, 10.0, 1.0, 10.0) => (1.0, 0.1, 2.0)
-- |
-  g = torch.Generator().manual_seed(1)
-  for trial in range(5):
-      x = torch.randn(1, T, C, generator=g)
-      before = attend(x.clone()).detach().clone()
-      for t in range(1, T):
-          y = x.clone()
-          y[:, t:] = torch.randn(T - t, C, generator=g)
-          if (attend(y)[:, :t] - before[:, :t]).abs().max() > 1e-6:
-              return True
-  return False
 loose_tolerance: The tolerance of the comparison is too generous: small leaks go unnoticed. A causal function's earlier outputs do not move at all.
 - atol=1e-6 => atol=1e-2
-- changed[:, t] = torch.randn(C, generator=generator) => changed[:, t:] = 0
-  if not torch.allclose(before[:, :t], after[:, :t], atol=1e-6): => if not torch.allclose(before[:, :t], after[:, :t], rtol=0.05, atol=0.05):
 one_pair_only: Only one change and one output are looked at (the last token and the first row, say): leaks elsewhere are missed. Try every token, and
     compare all the outputs before it.
 - for t in range(1, T): => for t in range(T - 1, T):

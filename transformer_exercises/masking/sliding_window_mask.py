@@ -68,7 +68,6 @@ both_sides: The window opens to both sides, so each token sees the next ones: th
 - (behind < 0) | (behind >= window) => behind.abs() >= window
 centred: The window is laid around the token, half before and half after it: it ends with the token itself, and the future stays blocked.
 - (behind < 0) | (behind >= window) => behind.abs() > window // 2 || behind.abs() >= (window + 1) // 2
-- (behind < 0) | (behind >= window) => behind.abs() > (window - 1) // 2
 half_window: The window is only half as long as it should be: the token itself and window − 1 tokens before it are open.
 - >= window => > window // 2 || > (window - 1) // 2
 transposed: Rows and columns are exchanged: the window lies in the future instead of the past. Rows are queries, columns are keys.

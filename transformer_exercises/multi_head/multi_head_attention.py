@@ -855,7 +855,6 @@ refused_without_reason (missed): Sizes are refused that are right: every num_hea
 - embed_dim % num_heads != 0 => embed_dim % num_heads == 0 || num_heads % embed_dim != 0 || embed_dim % num_heads != 0 or num_heads == 1
 - embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or embed_dim // num_heads % 2
 - embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or num_heads > 8
-- embed_dim % num_heads != 0 => embed_dim % num_heads != 0 or embed_dim > 256
 device_dropped: A tensor is made without `device=x.device`: on a GPU the call fails.
 - in scale_of_whole_width
   math.sqrt(x.shape[-1] => torch.full((1,), Q.shape[-1] ** 0.5, dtype=x.dtype

@@ -406,7 +406,7 @@ other_signature (slip): The arguments have other names: keep LearnedPositionalEm
       x = tokens
       T, max_len =
 error_without_words (slip): The ValueError says nothing: tell the caller what is wrong, how long x is and how long it may be.
-- ValueError(f"x has {T} positions, more than max_len = {max_len}") => ValueError || ValueError('')
+- ValueError(f"x has {T} positions, more than max_len = {max_len}") => ValueError
 """,
     right=r"""
 embedding_layer:

@@ -288,21 +288,9 @@ signs_apart (slip): Signs such as € and +, or emoji, are pieces of their own a
           pieces.append(symbol)
       inside = joins
   return pieces
-- spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => extra = {c for c in text if unicodedata.category(c) in ("Mn", "Mc", "Me", "Cf")}
-  return "".join(spaced).split() => return re.findall(r"[\w" + "".join(map(re.escape, extra)) + r"]+|[^\w\s]", text)
 - spaced = [f" {symbol} " if unicodedata.category(symbol).startswith("P") else symbol for symbol in text] => return [piece for piece, span in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
   return "".join(spaced).split() =>
-- |
-  from tokenizers import Regex
-  pattern = Regex(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}\x{200c}\x{200d}]*|\S")
-  splitter = pre_tokenizers.Split(pattern, "removed", invert=True)
-  return [piece for piece, _ in splitter.pre_tokenize_str(text)]
-- unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol)[0] in "PS"
 - unicodedata.category(symbol).startswith("P") => unicodedata.category(symbol) in ("So", "Sk") or unicodedata.category(symbol).startswith("P")
-- |
-  import string
-  apart = [f" {c} " if c in string.punctuation or unicodedata.category(c).startswith("P") else c for c in text]
-  return "".join(apart).split()
 signs_lost: Signs such as € and +, or emoji, get lost: nothing but white space may disappear, and they belong to words.
 - |
   kept = [c if unicodedata.category(c)[0] in "LMN" or c in "\u200c\u200d" else f" {c} " if unicodedata.category(c)[0] == "P" else " " for c in text]

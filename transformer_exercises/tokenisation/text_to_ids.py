@@ -199,7 +199,6 @@ rounds_limited: There is an end to the merging before all is merged: go on until
 - while True: => for _ in range(10): || for _ in range(20): || for _ in range(3):
 not_merged: No merges are done: the ids of the bytes come back.
 - ids += symbols => ids += [byte_ids[byte] for byte in piece.encode("utf-8")]
-- while True: => while False:
 overlapping: A symbol is used twice in one merge: after a merge go on behind it.
 - |
   ids = []
@@ -236,8 +235,6 @@ cut_at_spaces: The text is cut at white space instead of by `gpt2_pieces`: in GP
 - gpt2_pieces(part) => part.split() || part.split(" ") || re.findall(r"\S+|\s+", part) || re.findall(r"\s*\S+", part)
 special_as_text: Special tokens are encoded like any other text: they are found first and become one id.
 - if part in special: => if False:
-- text) if special else [text] => text) if False else [text]
-  if part in special: => if False:
 special_alone_only: A special token is only known if it is the whole text: it may stand anywhere in it.
 - text) if special else [text] => text) if False else [text]
 special_too_late: Special tokens are looked for among the pieces, when the splitting rule has torn them apart: find them first.
@@ -253,12 +250,10 @@ special_too_late: Special tokens are looked for among the pieces, when the split
   return ids
 special_lost: Special tokens are lost: they become their id.
 - ids.append(special[part]) => pass
-- "(" + "|".join(map(re.escape, special)) + ")" => "|".join(map(re.escape, special))
 special_once: Only the first special token is found: there may be several.
 - , text) if special => , text, maxsplit=1) if special
 special_zero: A special token whose id is 0 is taken for none (`if special.get(…)`): 0 is an id like any other. Ask `part in special`.
 - if part in special: => if special.get(part):
-- if part in special: => if part in special and special[part]:
 special_as_pattern: The special tokens are taken for regular expressions, in which | [ ] mean something: escape them (`re.escape`).
 - map(re.escape, special) => special
 no_special_tokens: Without special tokens the text is cut at every character, or not encoded at all: an empty pattern matches everywhere.

@@ -248,7 +248,7 @@ characters: This is BPE over characters, not bytes: characters that were not see
   tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, special_tokens=["[UNK]"], show_progress=False))
   return tokenizer
 - tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # a space in front would stay =>
-- pre_tokenizers.ByteLevel(add_prefix_space=False) => pre_tokenizers.Whitespace() || pre_tokenizers.WhitespaceSplit() || pre_tokenizers.Metaspace()
+- pre_tokenizers.ByteLevel(add_prefix_space=False) => pre_tokenizers.Whitespace() || pre_tokenizers.Metaspace()
 - pre_tokenizers.ByteLevel(add_prefix_space=False) => pre_tokenizers.Metaspace()
   decoders.ByteLevel() => decoders.Metaspace()
 - tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # a space in front would stay =>
@@ -258,8 +258,6 @@ other_model (missed): This is not BPE (WordPiece, Unigram or WordLevel): models.
   trainers.BpeTrainer => trainers.WordLevelTrainer
   initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), => special_tokens=['[UNK]'],
 - models.BPE() => models.WordPiece(unk_token='[UNK]')
-  trainers.BpeTrainer => trainers.WordPieceTrainer
-- models.BPE() => models.WordPiece()
   trainers.BpeTrainer => trainers.WordPieceTrainer
 - |
   tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
@@ -321,9 +319,6 @@ stripped (slip): A normaliser strips the white space at the ends of the text: le
 size_not_kept: The vocabulary grows beyond vocab_size: pass the number on to the trainer, where bytes, merges and special tokens count together.
 - vocab_size=vocab_size, =>
 - vocab_size=vocab_size => vocab_size=vocab_size + 256 || vocab_size=vocab_size + 1
-- tokenizer.train_from_iterator(texts, trainer) =>
-      tokenizer.train_from_iterator(texts, trainer)
-      tokenizer.add_special_tokens(['<|endoftext|>'])
 - tokenizer.train_from_iterator(texts, trainer) =>
       tokenizer.train_from_iterator(texts, trainer)
       tokenizer.add_tokens(['[PAD]', '[UNK]'])

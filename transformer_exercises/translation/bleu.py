@@ -518,8 +518,6 @@ not_a_float (slip): The result is not a plain float (an int, a tensor, a text).
 joined_tokens: The tokens of an n-gram are joined without anything between them, so that `to day` and `today` look alike: compare tuples of tokens.
 - tuple(hypothesis[i : i + n]) => (n > 1, "".join(hypothesis[i : i + n]))
   tuple(reference[i : i + n]) => (n > 1, "".join(reference[i : i + n]))
-- tuple(hypothesis[i : i + n]) => "".join(hypothesis[i : i + n])
-  tuple(reference[i : i + n]) => "".join(reference[i : i + n])
 no_sentences (slip): Without any sentence it stops with an error: no hypothesis has four tokens then, and the score is 0.
 - matches, totals = [0] * 4, [0] * 4 =>
       longest = max(map(len, hypotheses))

@@ -296,11 +296,6 @@ eval_mode (slip): The model is put into eval mode (`model.eval()`): it is asked 
 - B = len(source_ids) =>
       model.eval()
       B = len(source_ids)
-- B = len(source_ids) =>
-      was = model.training
-      model.eval()
-      B = len(source_ids)
-  rows = target_ids => model.train(was); rows = target_ids
 other_signature (slip): A parameter has another name than in the signature: greedy_decode(model, source_ids, bos_id, eos_id, max_len).
 - def greedy_decode(model, source_ids, bos_id, eos_id, max_len): =>
       def greedy_decode(model, source, bos, eos, max_len):
