@@ -97,7 +97,7 @@ def detach() -> int:
             return _unused_user()
         except PermissionError:  # root in a container: continue as an ordinary user
             uid = gid = _unused_user()
-            _become(uid)
+            _switch_user(uid)
     _check(libc.unshare(CLONE_NEWUSER | CLONE_NEWPID), "unshare")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
@@ -114,7 +114,7 @@ def _unused_user() -> int:
     return SMALL_UID + os.getpid() % 4000
 
 
-def _become(uid: int) -> None:
+def _switch_user(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
@@ -274,7 +274,7 @@ def copy_files(source: str, target: str, uid: int | None = None) -> None:
             parent = os.path.join(parent, part)
             with contextlib.suppress(FileExistsError):
                 os.mkdir(parent)
-            _give(parent, uid)
+            _set_owner(parent, uid)
         try:
             descriptor = os.open(os.path.join(source, name), os.O_RDONLY | os.O_NOFOLLOW)
             with open(descriptor, "rb") as original, open(goal, "wb") as copy:
@@ -283,10 +283,10 @@ def copy_files(source: str, target: str, uid: int | None = None) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(goal)
         else:
-            _give(goal, uid)
+            _set_owner(goal, uid)
 
 
-def _give(path: str, uid: int | None) -> None:
+def _set_owner(path: str, uid: int | None) -> None:
     if uid is not None and os.geteuid() == 0:
         os.chown(path, uid, uid)
 
@@ -327,7 +327,7 @@ def _drop_privileges(uid: int) -> None:
             break  # past the last one that the kernel knows
     libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0)
     if os.geteuid() == 0:
-        _become(uid)
+        _switch_user(uid)
     header, nothing = struct.pack("Ii", 0x20080522, 0), bytes(24)
     _check(libc.capset(header, nothing), "capset")
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)

@@ -37,7 +37,7 @@ def of_notebook(home: str, temporary: str) -> dict[str, str]:
     return {**_kept((*FROM_GRADER, *FIXED)), **own, "MPLCONFIGDIR": os.path.join(temporary, "matplotlib")}
 
 
-def seen() -> set[str]:
+def visible_names() -> set[str]:
     """Return the names of all variables that a notebook may see; its shell adds IPYTHONDIR."""
     return {*FROM_GRADER, *FIXED, *of_notebook("", ""), "IPYTHONDIR"}
 

@@ -19,7 +19,7 @@ INTERRUPT = b"I"
 # Fields of a process's status, and of its smaps_rollup (since Linux 5.3), that count memory, swapped out or not, other
 # than cached files.
 RESIDENT, PROPORTIONAL = ("RssAnon:", "RssShmem:", "VmSwap:"), ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
-EVERY = 0.05  # seconds between two checks
+CHECK_INTERVAL = 0.05  # seconds between two checks
 LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -69,7 +69,7 @@ def _wait(child: int, leash: socket.socket, limits: dict) -> str:
     end = time.monotonic() + 4 * (limits["notebook"] + limits["cell"])
     inherited = _kilobytes("/proc/self/status", RESIDENT) * 1024  # the template's: this process is a plain fork of it
     while time.monotonic() < end:
-        if poll.poll(EVERY * 1000):
+        if poll.poll(CHECK_INTERVAL * 1000):
             try:
                 command = leash.recv(1)
             except OSError:

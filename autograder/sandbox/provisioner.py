@@ -95,7 +95,7 @@ class CagedProvisioner(KernelProvisionerBase):
 
         while await self.poll() is None:
             await asyncio.sleep(0.005)
-        self._let_go()
+        self._close_leash()
         return 0
 
     async def send_signal(self, signum: int) -> None:
@@ -113,11 +113,11 @@ class CagedProvisioner(KernelProvisionerBase):
         await self.kill(restart)
 
     async def cleanup(self, restart: bool = False) -> None:
-        self._let_go()
+        self._close_leash()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _let_go(self) -> None:
+    def _close_leash(self) -> None:
         if self.leash is not None:
             self.leash.close()
             self.leash = None

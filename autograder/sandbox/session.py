@@ -102,7 +102,7 @@ class Template:
             with Session(self, limits=limits) as session:
                 return session.run(source)
 
-        return selftest.prove(run)
+        return selftest.check_cage(run)
 
     def _running(self) -> Channel:
         if self._process is not None and self._process.poll() is None:
@@ -155,7 +155,7 @@ class Session:
             if files is not None:
                 copy_files(str(files), str(self.scratch))
         sock, self._leash = template.spawn(files, self.scratch, self.limits)
-        self._channel = Heard(sock, 8 * self.limits.output)
+        self._channel = ChildChannel(sock, 8 * self.limits.output)
         self.alive = True
         try:
             greeting = self._channel.receive(time.monotonic() + 60).tree
@@ -167,7 +167,7 @@ class Session:
             raise SandboxError(f"a notebook could not be caged: {greeting['problem']}")
 
     @contextlib.contextmanager
-    def charged(self) -> Iterator[None]:
+    def counted_as_busy(self) -> Iterator[None]:
         """Count the time of the `with` block as the child's work, not the grader's."""
         started = time.monotonic()
         try:
@@ -177,7 +177,7 @@ class Session:
 
     def run(self, source: str, limit: float | None = None) -> CellResult:
         """Run one cell and return its result. Interrupt it at its time limit (seconds), and kill it soon after."""
-        with self.charged():
+        with self.counted_as_busy():
             return self._run(source, limit)
 
     def _run(self, source: str, limit: float | None) -> CellResult:
@@ -239,7 +239,7 @@ class Session:
         An "other" value is no plain data; only a fork can examine it. A child that does not answer is killed.
         """
         try:
-            with self.charged():
+            with self.counted_as_busy():
                 self._channel.send({"do": "peek", "name": name})
                 while True:
                     reply = self._channel.receive(time.monotonic() + self.limits.grace).tree
@@ -268,7 +268,7 @@ class Session:
             socket.send_fds(self._channel.sock, [b"F"], [theirs.fileno()])
         finally:
             theirs.close()
-        return Replies(mine)
+        return ReplyChannel(mine)
 
     def interrupt(self) -> None:
         """Interrupt the running cell."""
@@ -314,20 +314,20 @@ class Session:
         self.close()
 
 
-class Heard(Channel):
+class ChildChannel(Channel):
     """A child's channel. It pauses the garbage collector, which walks over all of torch every few thousand lists."""
 
     def receive(self, deadline: float | None = None) -> Packet:
-        rested = gc.isenabled()
+        was_enabled = gc.isenabled()
         gc.disable()
         try:
             return super().receive(deadline)
         finally:
-            if rested:
+            if was_enabled:
                 gc.enable()
 
 
-class Replies(Heard):
+class ReplyChannel(ChildChannel):
     """A channel whose messages are mostly tensors; its JSON text has a smaller limit."""
 
     _at_start = False
@@ -384,7 +384,7 @@ class _Questions:
         assert self.channel is not None
         self.asked = time.monotonic()
         self.channel.sock.settimeout(self.session.limits.question + self.session.limits.grace)
-        with self.session.charged():
+        with self.session.counted_as_busy():
             self.channel.send(packet.tree, packet.blobs)
             return self.channel.receive(self.asked + self.session.limits.question + self.session.limits.grace)
 

@@ -46,7 +46,7 @@ class Course:
     commonest: tuple[tuple[str, str], ...] = ()  # (exercise, mistake), for the table of what mistakes cost
 
 
-NOTHING = Course(title="", package="", notebooks=(), topics=(), imports="", preload=())  # for assignments of no course
+NO_COURSE = Course(title="", package="", notebooks=(), topics=(), imports="", preload=())  # marks ordinary assignments
 
 
 class NoCourse(Exception):
@@ -71,7 +71,7 @@ def course() -> Course:
         [point] = installed.values()
         return _loaded(point, f"the entry point {point.name!r} of the group {GROUP}")
     if not installed:
-        return NOTHING
+        return NO_COURSE
     known = f"These are installed: {', '.join(sorted(installed))}."
     raise NoCourse(f'No course is named: write COURSE = "its name" into {settings or SETTINGS}. {known}')
 
@@ -115,13 +115,13 @@ def root() -> Path:
 
 def package() -> ModuleType:
     """Return the course's package. Raises NoCourse where there is no course."""
-    if course() is NOTHING:
+    if course() is NO_COURSE:
         settings = _settings() or SETTINGS
         raise NoCourse(f'No course is installed: install its wheel, or write COURSE = "its package" into {settings}.')
     return importlib.import_module(course().package)
 
 
-def asks_for_tensors() -> bool:
+def uses_torch() -> bool:
     """Whether the course's notebooks use PyTorch: nothing else makes the engine import it."""
     return "torch" in course().preload
 
@@ -153,7 +153,7 @@ def notebooks() -> tuple[str, ...]:
     return course().notebooks
 
 
-def known(notebook: str) -> str:
+def checked_name(notebook: str) -> str:
     """Return the notebook's name; raise a ValueError that lists the notebooks if there is none of this name."""
     if notebook not in notebooks():
         raise ValueError(f"there is no notebook {notebook!r}; there are {', '.join(notebooks())}")
@@ -204,7 +204,7 @@ def topic_of(name: str) -> str:
 
 def topics_of(notebook: str) -> list[str]:
     """Return the topics that have exercises in a notebook."""
-    return list(dict.fromkeys(topic_of(name) for name in _places() if _places()[name] == known(notebook)))
+    return list(dict.fromkeys(topic_of(name) for name in _places() if _places()[name] == checked_name(notebook)))
 
 
 def _module(topic: str, name: str) -> ModuleType:
@@ -234,7 +234,7 @@ def exercise(name: str) -> Exercise:
 
 @functools.cache
 def _questions(notebook: str) -> tuple[Question, ...]:
-    there = _solution_names(known(notebook))
+    there = _solution_names(checked_name(notebook))
     declared = [question for topic in course().topics for question in _declared_questions(topic)]
     return tuple(replace(question, notebook=notebook) for question in declared if question.name in there)
 
@@ -244,7 +244,7 @@ def _declared_questions(topic: str) -> tuple[Question, ...]:
 
 
 def exercises(notebook: str | None = None) -> list[Exercise]:
-    wanted = notebooks() if notebook is None else (known(notebook),)
+    wanted = notebooks() if notebook is None else (checked_name(notebook),)
     return [exercise(name) for n in wanted for name in _solution_cells(n) if _places().get(name) == n]
 
 
@@ -412,7 +412,7 @@ def given(name: str, where: str) -> Any:
     if where.startswith(f"{course().package}."):
         topic = where.removeprefix(f"{course().package}.").split(".")[0]
         where = next(n for n in notebooks() if topic in topics_of(n) and name in _given(n))
-    return _references(known(where))[name]
+    return _references(checked_name(where))[name]
 
 
 def exercise_name(name: str) -> str:

@@ -155,7 +155,7 @@ class Exercise:
             for e in catalogue.entries(self.wrong, self.source, f"{self.name}, wrong", bases)
         ]
         found = {mistake.name: mistake for mistake in own}
-        for slip in common_mistakes.SLIPS:
+        for slip in common_mistakes.COMMON_MISTAKES:
             if slip.name in self.slips:
                 made = slip.versions(self.source, self.name, self.takes, self.gives)
                 here = found[slip.name].sources if slip.name in found else ()
@@ -166,14 +166,14 @@ class Exercise:
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
         """Return the sentence of each mistake, by name; much faster than building the mistakes themselves."""
-        general = {slip.name: slip.sentence for slip in common_mistakes.SLIPS}
+        general = {slip.name: slip.sentence for slip in common_mistakes.COMMON_MISTAKES}
         own = {name: said or general[name] for name, said in catalogue.sentences(self.wrong).items()}
         return {name: general[name] for name in self.slips} | own
 
     @functools.cached_property
     def grades(self) -> dict[str, str]:
         """Return the severity of each mistake that states one, by name; the exercise's own value comes first."""
-        return {slip.name: slip.grade for slip in common_mistakes.SLIPS} | catalogue.grades(self.wrong)
+        return {slip.name: slip.grade for slip in common_mistakes.COMMON_MISTAKES} | catalogue.grades(self.wrong)
 
     @functools.cached_property
     def alternatives(self) -> list[Alternative]:

@@ -20,7 +20,7 @@ from .student import Kept, Student
 
 
 def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Return normally distributed numbers that depend only on the topic, the calls since `fresh`, and the arguments."""
+    """Return normally distributed numbers that depend only on the topic, earlier calls, and the arguments."""
     generator = torch.Generator().manual_seed(next_seed())
     return torch.randn(*shape, generator=generator, dtype=torch.float64).mul(scale).to(dtype)
 
@@ -46,7 +46,7 @@ def source_of(function: Callable) -> str:
 
 
 @functools.cache
-def here(source: str, name: str) -> Any:
+def define_in_judge(source: str, name: str) -> Any:
     """Define a probe or class from its source in the judge's own process, and return it."""
     scope: dict[str, Any] = {"torch": torch, "nn": nn}
     exec(source, scope)
@@ -93,7 +93,7 @@ def note_rounded(student: Student, number: Any) -> None:
 
 
 @contextlib.contextmanager
-def refused(what: str, error: str = "ValueError") -> Iterator[None]:
+def raises_error(what: str, error: str = "ValueError") -> Iterator[None]:
     """Raise `Wrong` unless the calls in this block, with bad input, end in this error and in no other."""
     asked = f"{what} should raise {'an' if error[0] in 'AEIOU' else 'a'} {error}"
     try:
@@ -147,7 +147,7 @@ def gradients_agree(
     same_gradients(answer["gradients"].get("inputs", []), expected, names, where, rough)
 
 
-def quietly_called(answer: dict) -> None:
+def generator_unchanged(answer: dict) -> None:
     """Raise `Wrong` if the call changed the state of the global random generator."""
     if answer["rng_moved"]:
         raise Wrong(

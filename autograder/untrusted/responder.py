@@ -26,7 +26,7 @@ import numpy as np
 from .wire import Packet, Ref, Seed, decode, encode
 
 MAX_TEXT = 160  # characters of an error message that cross the wire
-HERE = os.path.dirname(__file__)
+_FOLDER = os.path.dirname(__file__)
 RAISE = bytes([dis.opmap["RAISE_VARARGS"]])
 
 
@@ -49,16 +49,16 @@ class Responder:
         watch = request.pop("watch", None)
         if watch is None:
             return self._answer(request)
-        from .call_tracing import watched
+        from .call_tracing import record_calls
 
         # The encoding is watched too: the result may be the student's own subclass of tensor.
-        reply, used = watched(lambda: self._answer(request), functions=watch == "functions")
+        reply, used = record_calls(lambda: self._answer(request), functions=watch == "functions")
         reply.tree["dict"].append(["used", "\n".join(used)])
         return reply
 
     def _answer(self, request: dict) -> Packet:
         operation = getattr(self, "do_" + request["do"])
-        with _quietly():
+        with _silenced():
             try:
                 reply = operation(**{key: value for key, value in request.items() if key != "do"})
             except _Stop as stop:
@@ -191,7 +191,7 @@ def _describe(error: BaseException) -> dict:
     trace = error.__traceback__
     while trace is not None:
         filename = trace.tb_frame.f_code.co_filename
-        theirs = "site-packages" not in filename and not filename.startswith(("<probe", "<working", "<frozen", HERE))
+        theirs = "site-packages" not in filename and not filename.startswith(("<probe", "<working", "<frozen", _FOLDER))
         theirs = theirs and "/lib/python" not in filename
         if theirs and (line := linecache.getline(filename, trace.tb_lineno).strip()):
             problem["line"] = line[:MAX_TEXT]
@@ -206,7 +206,7 @@ def _raises(trace: TracebackType) -> bool:
 
 
 @contextlib.contextmanager
-def _quietly() -> Iterator[None]:
+def _silenced() -> Iterator[None]:
     """Discard what student code prints or warns about while the judge asks."""
     saved = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = io.StringIO()

@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .second_device import DeviceError, brought_back, elsewhere
+from .second_device import DeviceError, back_on_cpu, on_second_device
 
 __all__ = ["PROBES", "DeviceError", "call", "generator", "is_module", "load", "move", "state"]
 
@@ -45,8 +45,8 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
             modes.enter_context(_NoDefaultDevice())
         reply: dict[str, Any] = {}
         if options.get("device") == "elsewhere":
-            _, there, named = modes.enter_context(elsewhere(owner, args, kwargs))
-            reply["value"], reply["kept"] = brought_back(function(*there, **named))
+            _, there, named = modes.enter_context(on_second_device(owner, args, kwargs))
+            reply["value"], reply["kept"] = back_on_cpu(function(*there, **named))
         else:
             reply["value"] = function(*args, **kwargs)
         if upstream is not None:
