@@ -126,10 +126,13 @@ class Template:
         theirs.close()
         self._channel = Channel(mine)
         try:
-            self._channel.receive(time.monotonic() + 180)
+            greeting = self._channel.receive(time.monotonic() + 180).tree
         except (OSError, EOFError, WireError) as error:
             self.close()
             raise SandboxError(f"the template process did not start: {error}") from error
+        if "problem" in greeting:
+            self.close()
+            raise SandboxError(greeting["problem"])
         return self._channel
 
     def close(self) -> None:

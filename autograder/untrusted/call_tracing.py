@@ -21,10 +21,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch.autograd import ProfilerConfig, ProfilerState
-from torch.autograd import _disable_profiler_legacy as stop_recording
-from torch.autograd import _enable_profiler_legacy as start_recording
 
+from . import torch_internals as internals
 from .uses import CALLED, GAVE, HIDDEN, LEFT, RAN, AnotherProfiler
 
 Result = TypeVar("Result")
@@ -40,9 +38,8 @@ _STANDARD = sysconfig.get_paths()["stdlib"]
 _AUTOGRADER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Packages whose functions may return numbers: torch's operations or their own names show what they compute, or it is
-# elementary (NumPy has no softmax). Excepted are the parts of torch that rewrite its operations in terms of others.
+# elementary (NumPy has no softmax). Excepted are torch's DECOMPOSITIONS.
 _ELEMENTARY = {_PLAIN, "torch", "numpy", "einops", "opt_einsum"}
-_DECOMPOSITIONS = {"_refs", "_decomp", "_prims", "_inductor", "_meta_registrations", "fx", "export", "_export", "onnx"}
 _GENERATED = (
     *("<frozen", "<string>", "<__array_function__", "<@beartype", "<eval_with_key>", "<working version>", "<probe>"),
 )
@@ -58,13 +55,8 @@ _AUDITED = {
 }
 _CALLED = {
     **{getattr(_thread, name): "threads" for name in dir(_thread) if name.startswith("start_")},
-    **{
-        os.read: "os.read",
-        os.write: "os.write",
-        stop_recording: "the profiler's end",
-        start_recording: "another profiler",
-    },
-    torch.autograd._enable_record_function: "the profiler's end",
+    **{os.read: "os.read", os.write: "os.write", internals.enable_profiler: "another profiler"},
+    **dict.fromkeys((internals.disable_profiler, internals.enable_record_function), "the profiler's end"),
 }
 _SOCKET_METHODS = {f"socket.{name}" for name in ("send", "sendall", "sendmsg", "recv", "recv_into", "recvmsg")}
 
@@ -82,7 +74,7 @@ def record_calls(work: Callable[[], Result], functions: bool = True) -> tuple[Re
     _install_audit_hook()
     _refuse_other_profilers(before if functions else None)
     with _force_eager():
-        start_recording(_CPU_ONLY)
+        internals.enable_profiler(_CPU_ONLY)
         _record_marker(_FIRST)
         if functions:
             sys.setprofile(on_event)
@@ -108,7 +100,7 @@ def record_calls(work: Callable[[], Result], functions: bool = True) -> tuple[Re
 
 
 def _refuse_other_profilers(profiler: Any) -> None:
-    if torch.autograd._profiler_enabled():
+    if internals.profiler_enabled():
         raise AnotherProfiler(
             "Which operations an answer runs is seen by PyTorch's profiler, which somebody else has switched on "
             "(torch.profiler): end that, and mark again."
@@ -124,8 +116,8 @@ def _refuse_other_profilers(profiler: Any) -> None:
         )
 
 
-_CPU_ONLY = ProfilerConfig(
-    ProfilerState.CPU, False, False, False, False, False, torch._C._profiler._ExperimentalConfig()
+_CPU_ONLY = internals.ProfilerConfig(
+    internals.ProfilerState.CPU, False, False, False, False, False, internals.ExperimentalConfig()
 )
 _recorder: _Calls | None = None  # receives the interpreter's audit events
 
@@ -142,14 +134,14 @@ def _install_audit_hook() -> None:
 
 
 def _record_marker(name: str) -> None:
-    with torch._C._profiler._RecordFunctionFast(name):
+    with internals.record_function(name):
         pass
 
 
 def _recorded_operations() -> set[str]:
     """Return the names of all operations since recording began; none if it was ended early."""
     try:
-        return {event.name() for thread in stop_recording() for event in thread}
+        return {event.name() for thread in internals.disable_profiler() for event in thread}
     except RuntimeError:
         return set()
 
@@ -157,7 +149,7 @@ def _recorded_operations() -> set[str]:
 @contextlib.contextmanager
 def _force_eager() -> Iterator[None]:
     """Run code from `torch.compile` uncompiled: compiled code has no visible operations."""
-    if "torch._dynamo.eval_frame" not in sys.modules:  # importing it takes seconds, and nothing has been compiled
+    if not internals.compiler_is_loaded():  # `set_stance` would import it, which takes seconds
         yield
         return
     with torch.compiler.set_stance("force_eager"):
@@ -240,7 +232,7 @@ def _origin(code: CodeType) -> tuple[str, str]:
         return _PLAIN, ""
     parts = inside.removesuffix(".py").removesuffix("/__init__").split("/")
     home = parts[0]
-    if home == "torch" and len(parts) > 1 and parts[1] in _DECOMPOSITIONS:
+    if home == "torch" and len(parts) > 1 and parts[1] in internals.DECOMPOSITIONS:
         home = ".".join(parts[:2])
     return home, ".".join([*parts, code.co_qualname.replace(".<locals>", "")])
 

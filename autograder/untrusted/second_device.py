@@ -6,7 +6,7 @@ tensor made without a device is on the CPU. `.item()`, `.tolist()`, `bool()` and
 numbers are there; NumPy takes no tensor of this device.
 
 To C++ these tensors are on the meta device, the only one besides the CPU that every build of PyTorch has; `_CudaNames`
-gives it the other name in Python. This module runs beside the student's code and imports nothing but torch.
+gives it the other name in Python. This module runs beside the student's code and imports no other module than torch.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
+
+from . import torch_internals as internals
+from .torch_internals import schema, tree_leaves, tree_map
 
 MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 NO_NUMPY = "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
@@ -41,14 +42,14 @@ class FakeCuda(torch.Tensor):
     """A tensor on the other device. `numbers` is a CPU tensor of the same shape, strides and values."""
 
     numbers: torch.Tensor
-    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]  # as PyTorch's guide has it
+    __torch_function__ = internals.disabled_torch_function  # as PyTorch's guide has it
 
     @staticmethod
     def __new__(cls, numbers: torch.Tensor) -> FakeCuda:
         size, strides, offset = numbers.size(), numbers.stride(), numbers.storage_offset()
         like: dict[str, Any] = {"strides": strides, "storage_offset": offset}
         like |= {"dtype": numbers.dtype, "layout": numbers.layout}
-        tensor = torch.Tensor._make_wrapper_subclass(cls, size, device=_META, **like)
+        tensor = internals.make_wrapper_subclass(cls, size, device=_META, **like)
         tensor.numbers = numbers.detach()
         return tensor
 
@@ -112,11 +113,11 @@ _INDEXING = {"aten::index", "aten::_unsafe_index", "aten::index_put", "aten::ind
 _ONE_NUMBER = {"aten::masked_fill", "aten::masked_fill_", "aten::index_fill", "aten::index_fill_"}
 
 
-class _Rules(TorchDispatchMode):
+class _Rules(internals.TorchDispatchMode):
     """Applies CUDA's rules to every operation, also to those that make new tensors."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+        if internals.has_kernel(func.name(), "CompositeImplicitAutograd"):
             with self:  # a composite operation; each part has its own rule
                 result = func.decompose(*args, **(kwargs or {}))
             if result is not NotImplemented:
@@ -132,10 +133,10 @@ def _computed(func: Any, args: tuple, kwargs: dict) -> Any:
     named = _named_device(func, args, kwargs)
     if named is not None:
         there = named.type == "meta"
-    elif tensors and func._schema.name in _ANY_DEVICE | _INDEXING:
+    elif tensors and schema(func).name in _ANY_DEVICE | _INDEXING:
         there = isinstance(args[0], FakeCuda)  # the device of the first argument
     result = func(*tree_map(_on_the_cpu, args), **tree_map(_on_the_cpu, kwargs))
-    if func._schema.is_mutable:
+    if schema(func).is_mutable:
         return _mutated(func, args, kwargs, result)
     return tree_map(_put_there, result) if there else result
 
@@ -159,7 +160,7 @@ def _named_device(func: Any, args: tuple, kwargs: dict) -> torch.device | None:
 
 def _mutated(func: Any, args: tuple, kwargs: dict, result: Any) -> Any:
     """Return the tensors that a writing operation wrote to, as it returns them, instead of new ones."""
-    parameters = func._schema.arguments
+    parameters = schema(func).arguments
     given = {parameter.name: kwargs.get(parameter.name) for parameter in parameters}
     given |= {parameter.name: arg for parameter, arg in zip(parameters, args, strict=False)}
     written = [given[p.name] for p in parameters if p.alias_info is not None and p.alias_info.is_write]
@@ -173,7 +174,7 @@ def _mutated(func: Any, args: tuple, kwargs: dict, result: Any) -> Any:
 
 def _may_mix(func: Any, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> None:
     """Raise `DeviceError` as CUDA does, unless a CPU tensor may meet a GPU tensor in this way."""
-    name = func._schema.name
+    name = schema(func).name
     if name in _ANY_DEVICE:
         return
     if name in _INDEXING:

@@ -12,10 +12,9 @@ from typing import Any
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
-from torch.utils._device import _device_constructors
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from .second_device import DeviceError, back_on_cpu, on_second_device
+from .torch_internals import TorchDispatchMode, device_constructors
 
 __all__ = ["PROBES", "DeviceError", "call", "generator", "is_module", "load", "move", "state"]
 
@@ -113,7 +112,7 @@ class _NoDefaultDevice(TorchFunctionMode):
     def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        if func in _device_constructors() and kwargs.get("device") is None and result.dim():
+        if func in device_constructors() and kwargs.get("device") is None and result.dim():
             return result.to("meta")
         return result
 
