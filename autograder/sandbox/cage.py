@@ -23,6 +23,7 @@ import struct
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from . import filters
 from .filters import libc
@@ -124,7 +125,7 @@ def _switch_user(uid: int) -> None:
 # --- in the child -----------------------------------------------------------------------------------------------------
 
 
-def enter(uid: int, limits: dict, files: str | None = None, private: Sequence[str] = ()) -> None:
+def enter(uid: int, limits: dict[str, Any], files: str | None = None, private: Sequence[str] = ()) -> None:
     """Lock this process, the first of its namespace, in for good. Raise OSError if any step fails.
 
     Copy the files of the folder `files` into the cage. Hide `private` folders that lie inside visible ones.
@@ -301,7 +302,7 @@ def address_space() -> int:
     return 0
 
 
-def limit_resources(limits: dict, inherited: int) -> None:
+def limit_resources(limits: dict[str, Any], inherited: int) -> None:
     """Set the resource limits of each process. Memory comes first: a MemoryError is kinder than a kill by the monitor.
 
     The memory limit is added to the `inherited` bytes that the template has mapped: a GPU build of torch alone maps

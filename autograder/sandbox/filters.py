@@ -176,7 +176,7 @@ def _fcntl(call: int, argument: int, fail: Callable[[int], Line]) -> list[Line]:
 
 def landlock_version() -> int:
     """Return the version of Landlock that the kernel supports; 0 without Landlock."""
-    return max(libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)), 0)
+    return max(int(libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))), 0)
 
 
 def landlock(writable: Sequence[str], devices: Iterable[str] = ()) -> int:
@@ -212,7 +212,7 @@ def _landlock_rule(rules: int, path: str, access: int) -> None:
 
 
 def _landlock_call(number: int, *arguments: object) -> int:
-    result = libc.syscall(number, *arguments)
+    result: int = libc.syscall(number, *arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), "Landlock")
     return result

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import time
+from typing import Any
 
 INTERRUPT = b"I"
 # Fields of a process's status, and of its smaps_rollup (since Linux 5.3), that count memory, swapped out or not, other
@@ -44,7 +45,7 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def watch(child: int, leash: socket.socket, limits: dict, caged: bool) -> None:
+def watch(child: int, leash: socket.socket, limits: dict[str, Any], caged: bool) -> None:
     """Wait until the child ends or exceeds a limit, then kill all its processes. Send the exceeded limit on `leash`."""
     reason = _wait(child, leash, limits)
     if reason:
@@ -59,7 +60,7 @@ def watch(child: int, leash: socket.socket, limits: dict, caged: bool) -> None:
             os.waitpid(-1, 0)
 
 
-def _wait(child: int, leash: socket.socket, limits: dict) -> str:
+def _wait(child: int, leash: socket.socket, limits: dict[str, Any]) -> str:
     """Wait for the end, and return "memory" or "time" for an exceeded limit.
 
     Return "" when the child ended by itself or the trusted side closed the leash.

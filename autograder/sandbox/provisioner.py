@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from jupyter_client.connect import KernelConnectionInfo
-from jupyter_client.provisioning import KernelProvisionerBase
+from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 
 from ..untrusted.wire import Channel
 from .limits import Limits, SandboxError

@@ -150,7 +150,7 @@ def _broken_out(run: Run) -> list[str]:
         written = "write outside its folder" if set(os.listdir(folder)) - {"secret", "socket"} else None
     text = "".join(output.get("text", "") for output in result.outputs)
     try:
-        succeeded = json.loads(text)
+        succeeded: list[str] = json.loads(text)
     except ValueError:
         raise SandboxError(f"The test of the cage did not finish ({result.ending}): {result.outputs}.") from None
     return succeeded + ([written] if written and written not in succeeded else [])

@@ -41,7 +41,7 @@ class Template:
 
     def __init__(self, caged: bool = True, preload: Sequence[str] = ()) -> None:
         self.caged, self.preload = caged, tuple(preload)
-        self._process: subprocess.Popen | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
         atexit.register(self.close)
 
@@ -50,7 +50,7 @@ class Template:
         files: Path | None,
         scratch: Path | None,
         limits: Limits,
-        kernel: dict | None = None,
+        kernel: dict[str, Any] | None = None,
         sockets: Sequence[int] = (),
     ) -> tuple[socket.socket, socket.socket]:
         """Fork a child that runs a notebook. Return a connection to it, and the leash of its monitor.
@@ -236,7 +236,7 @@ class Session:
                 self.kill()
         return self.alive
 
-    def peek(self, name: str) -> dict:
+    def peek(self, name: str) -> dict[str, Any]:
         """Return the value of a name: {"peek": "plain", "value": …}, {"peek": "missing"}, or {"peek": "other"}.
 
         An "other" value is no plain data; only a fork can examine it. A child that does not answer is killed.
@@ -356,7 +356,7 @@ class _Questions:
         self.setup: list[Packet] = []  # requests to send to a new fork first
         self.asked = float("inf")  # when the last question was sent; a fork that fails before has died, not stalled
         self.lost = 0
-        self.refusal: dict | None = None  # the reply to every further question, once too many forks were lost
+        self.refusal: dict[str, Any] | None = None  # the reply to every further question, once too many forks were lost
 
     def ask(self, packet: Packet) -> Packet:
         if self.refusal is not None:

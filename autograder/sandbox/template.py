@@ -15,6 +15,7 @@ import socket
 import sys
 import tempfile
 import time
+from typing import Any
 
 from . import monitor
 
@@ -88,7 +89,7 @@ def main() -> None:
         channel.send({"pid": pid})
 
 
-def _become_monitor(request: dict, fds: list[int]) -> None:
+def _become_monitor(request: dict[str, Any], fds: list[int]) -> None:
     """Fork the notebook's process, caged if the request says so, and watch it.
 
     `fds` are its control socket, the monitor's leash, and a kernel's five sockets.
@@ -116,7 +117,7 @@ def _become_monitor(request: dict, fds: list[int]) -> None:
     monitor.watch(child, leash, limits, caged)
 
 
-def _become_notebook(request: dict, control: socket.socket, uid: int, fds: list[int]) -> None:
+def _become_notebook(request: dict[str, Any], control: socket.socket, uid: int, fds: list[int]) -> None:
     from ..untrusted import shell
 
     try:

@@ -77,9 +77,9 @@ def result(template: str) -> Edit:
         for _, _, statement in found:
             assert statement.value is not None
             if isinstance(statement.value, ast.Tuple):
-                statement.value.elts = [_filled(template, part) for part in statement.value.elts]
+                statement.value.elts = [_wrapped(template, part) for part in statement.value.elts]
             else:
-                statement.value = _filled(template, statement.value)
+                statement.value = _wrapped(template, statement.value)
         return bool(found)
 
     return edit
@@ -90,12 +90,22 @@ def each(template: str) -> Edit:
     return result(f"tuple({template.replace('RESULT', 'part')} for part in RESULT)")
 
 
-def _filled(template: str, value: ast.expr) -> ast.expr:
+def _filled(template: str, name: str, value: ast.expr) -> ast.stmt:
+    """Return the one statement of a template, with a value where the name stands."""
+
     class Filling(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            return copy.deepcopy(value) if node.id == "RESULT" else node
+            return copy.deepcopy(value) if node.id == name else node
 
-    return Filling().visit(ast.parse(template, mode="eval").body)
+    [statement] = Filling().visit(ast.parse(template)).body
+    assert isinstance(statement, ast.stmt)
+    return statement
+
+
+def _wrapped(template: str, value: ast.expr) -> ast.expr:
+    statement = _filled(template, "RESULT", value)
+    assert isinstance(statement, ast.Expr)
+    return statement.value
 
 
 def last_return(template: str) -> Edit:
@@ -105,7 +115,7 @@ def last_return(template: str) -> Edit:
         found = [(block, place, statement) for block, place, statement in _returns(function) if block is function.body]
         for block, place, statement in found[-1:]:
             assert statement.value is not None
-            block[place] = ast.Expr(_filled(template, statement.value))
+            block[place] = _filled(template, "RESULT", statement.value)
         return bool(found)
 
     return edit
@@ -174,14 +184,7 @@ def errors(template: str) -> Edit:
                 raised = node.exc
                 if isinstance(raised, ast.Call) and getattr(raised.func, "id", "") == "ValueError" and raised.args:
                     self.found = True
-                    [statement] = ast.parse(template).body
-                    text = raised.args[0]
-
-                    class Filling(ast.NodeTransformer):
-                        def visit_Name(self, name: ast.Name) -> ast.expr:
-                            return copy.deepcopy(text) if name.id == "TEXT" else name
-
-                    return Filling().visit(statement)
+                    return _filled(template, "TEXT", raised.args[0])
                 return node
 
         raising = Raising()

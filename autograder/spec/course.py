@@ -227,7 +227,7 @@ def everything_about(notebook: str) -> bytes:
 @functools.cache
 def exercise(name: str) -> Exercise:
     notebook = exercise_home(name)
-    declared = _module(*_modules()[_plain(name)]).EXERCISE
+    declared: Exercise = _module(*_modules()[_plain(name)]).EXERCISE
     declared.name, declared.notebook, declared.source = name, notebook, _solution_cells(notebook)[name]
     return declared
 

@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import catalogue, common_mistakes
 from .student import Student
@@ -34,7 +35,7 @@ class ValuesDiffer(Wrong):
 class Problem(Wrong):
     """The student's code did not return an answer; `facts` say why."""
 
-    def __init__(self, sentence: str, facts: dict, symptom: str = "") -> None:
+    def __init__(self, sentence: str, facts: dict[str, Any], symptom: str = "") -> None:
         super().__init__(sentence, symptom)
         self.facts = facts
 
@@ -52,7 +53,7 @@ class Problem(Wrong):
 class Unanswered(Problem):
     """The stub from the released notebook has not been replaced."""
 
-    def __init__(self, facts: dict, symptom: str = "") -> None:
+    def __init__(self, facts: dict[str, Any], symptom: str = "") -> None:
         super().__init__(UNANSWERED, facts, symptom)
 
 

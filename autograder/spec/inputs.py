@@ -16,7 +16,7 @@ from torch import nn
 from .compare import kind, same_gradients
 from .exercise import Problem, Wrong
 from .seeds import next_seed
-from .student import Kept, Student
+from .student import Answer, Kept, Student
 
 
 def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -40,7 +40,7 @@ def some_mask(*shape: int) -> torch.Tensor:
 # --- code on the judge's side and on the student's --------------------------------------------------------------------
 
 
-def source_of(function: Callable) -> str:
+def source_of(function: Callable[..., Any]) -> str:
     """Return the source of a function, to be defined in the student's process as a probe."""
     return textwrap.dedent(inspect.getsource(function))
 
@@ -116,7 +116,7 @@ def parameters_unchanged(
         raise Wrong("A call changes the module's parameters: only training may do that.")
 
 
-def gradients_of(function: Callable, inputs: list[torch.Tensor]) -> tuple[list, list]:
+def gradients_of(function: Callable[..., Any], inputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
     """Return the reference's gradients, and the random upstream tensors used for them, one for each output."""
     leaves = [t.detach().clone().requires_grad_(True) for t in inputs]
     result = function(*leaves)
@@ -129,10 +129,10 @@ def gradients_of(function: Callable, inputs: list[torch.Tensor]) -> tuple[list, 
 def gradients_agree(
     student: Student,
     target: str,
-    reference: Callable,
+    reference: Callable[..., Any],
     inputs: list[torch.Tensor],
     names: list[str],
-    fixed: tuple = (),
+    fixed: tuple[Any, ...] = (),
     where: str = "",
     rough: bool = False,
 ) -> None:
@@ -147,7 +147,7 @@ def gradients_agree(
     same_gradients(answer["gradients"].get("inputs", []), expected, names, where, rough)
 
 
-def generator_unchanged(answer: dict) -> None:
+def generator_unchanged(answer: Answer) -> None:
     """Raise `Wrong` if the call changed the state of the global random generator."""
     if answer["rng_moved"]:
         raise Wrong(
@@ -162,7 +162,7 @@ _DEVICE = (
 )
 
 
-def device_is_kept(student: Student, target: Any, args: list, kwargs: dict | None = None) -> None:
+def device_is_kept(student: Student, target: Any, args: list[Any], kwargs: dict[str, Any] | None = None) -> None:
     """Raise `Wrong` if inputs on a GPU would not give results on the GPU; no GPU is needed.
 
     The call runs with everything on a simulated second device that has CUDA's rules and computes on the CPU. If it

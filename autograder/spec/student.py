@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import torch  # every command imports this module, and few of them need torch
 
 Kept = Any  # an object that stays in the student's process; the judge has only a handle for it
+Answer = dict[str, Any]  # the parts of an answer by name: see `Student.call` and `Student.state`
 
 
 class Student(Protocol):
@@ -27,13 +28,13 @@ class Student(Protocol):
     def call(
         self,
         target: Any,
-        args: list,
-        kwargs: dict | None = None,
+        args: list[Any],
+        kwargs: dict[str, Any] | None = None,
         where: str = "",
         *,
         record: bool = True,
         **options: Any,
-    ) -> dict:
+    ) -> Answer:
         """Call a function (by its name), a kept object, or a method ((target, "name")), and return the whole answer.
 
         It has "value", "inputs" (the tensors that were passed in, as they are afterwards) and "rng_moved". Options:
@@ -56,7 +57,7 @@ class Student(Protocol):
         """Define one of the judge's functions in the student's process, and return a handle."""
         ...
 
-    def state(self, module: Kept, *, record: bool = True) -> dict:
+    def state(self, module: Kept, *, record: bool = True) -> Answer:
         """Return a module's "parameters", "buffers", "trainable" names and types of "children"."""
         ...
 
@@ -79,16 +80,16 @@ class Student(Protocol):
     # --- the record ---------------------------------------------------------------------------------------------------
 
     @property
-    def answers(self) -> list[dict]:
+    def answers(self) -> list[Answer]:
         """Return the answers recorded for the check that is running."""
         ...
 
     @property
-    def last(self) -> dict:
+    def last(self) -> Answer:
         """Return the last of these answers."""
         ...
 
-    def note(self, value: Any, answer: dict | None = None) -> None:
+    def note(self, value: Any, answer: Answer | None = None) -> None:
         """Replace the last recorded answer (or the given one of `answers`) by a summary of it.
 
         The summary replaces a call's value, everything in a module's state, or an error's type.

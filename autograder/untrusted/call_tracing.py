@@ -126,7 +126,7 @@ _recorder: _Calls | None = None  # receives the interpreter's audit events
 def _install_audit_hook() -> None:
     """Install the audit hook, once. Hooks cannot be removed, so it does nothing while nothing is recorded."""
 
-    def hook(event: str, _arguments: tuple) -> None:
+    def hook(event: str, _arguments: tuple[Any, ...]) -> None:
         if _recorder is not None and event in _AUDITED:
             _recorder.record_escape(_AUDITED[event])
 

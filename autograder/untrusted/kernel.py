@@ -52,9 +52,10 @@ class CagedKernelApp(IPKernelApp):
     def init_poller(self) -> None:
         pass  # the monitor ends this process with its parent
 
-    def _try_bind_socket(self, s: zmq.Socket, port: int) -> int:
+    def _try_bind_socket(self, s: zmq.Socket[Any], port: int) -> int:
         s.setsockopt(zmq.USE_FD, self.descriptors[port])
-        return super()._try_bind_socket(s, port)
+        bound: int = super()._try_bind_socket(s, port)
+        return bound
 
     def init_heartbeat(self) -> None:
         self.heartbeat = _CagedHeartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
@@ -81,7 +82,7 @@ def _pipe_in(self: IOPubThread) -> None:
     self._pipe_in.on_recv(self._handle_pipe_msg)
 
 
-def _pipe_out(self: IOPubThread) -> tuple[zmq.Context, zmq.Socket]:
+def _pipe_out(self: IOPubThread) -> tuple[zmq.Context[Any], zmq.Socket[Any]]:
     context = zmq.Context()
     pipe = context.socket(zmq.PUSH)
     pipe.linger = 3000

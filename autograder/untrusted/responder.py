@@ -56,7 +56,7 @@ class Responder:
         reply.tree["dict"].append(["used", "\n".join(used)])
         return reply
 
-    def _answer(self, request: dict) -> Packet:
+    def _answer(self, request: dict[str, Any]) -> Packet:
         operation = getattr(self, "do_" + request["do"])
         with _silenced():
             try:
@@ -70,7 +70,7 @@ class Responder:
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
-    def do_call(self, target: Any, args: list, kwargs: dict, **options: Any) -> dict:
+    def do_call(self, target: Any, args: list[Any], kwargs: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Call a function, a kept object, or a method of one.
 
         Options: keep, upstream, strict_device, trace, training, after, and device="elsewhere". The last puts the
@@ -78,7 +78,7 @@ class Responder:
         """
         function, args, kwargs = self._find(target), self._resolve(args), self._resolve(kwargs)
         if self.tensors is not None:
-            reply = self.tensors.call(function, args, kwargs, **options)
+            reply: dict[str, Any] = self.tensors.call(function, args, kwargs, **options)
         else:
             reply = {"rng_moved": False, "inputs": [], "value": function(*args, **kwargs)}
         if options.get("after"):
@@ -87,33 +87,33 @@ class Responder:
             reply["value"] = self._keep(reply["value"])
         return reply
 
-    def do_read(self, name: str) -> dict:
+    def do_read(self, name: str) -> dict[str, Any]:
         """Return the value of a variable."""
         return {"value": self._find(name)}
 
-    def do_has(self, name: str) -> dict:
+    def do_has(self, name: str) -> dict[str, Any]:
         """Return whether a name is defined."""
         return {"value": name in self.namespace}
 
-    def do_state(self, target: Ref) -> dict:
+    def do_state(self, target: Ref) -> dict[str, Any]:
         """Return a module's parameters and buffers, which of them train, and the types of its direct children."""
-        return self._with_module(target).state(self._find(target))
+        return {**self._with_module(target).state(self._find(target))}
 
-    def do_load(self, target: Ref, state: dict) -> dict:
+    def do_load(self, target: Ref, state: dict[str, Any]) -> dict[str, Any]:
         """Copy values into the parameters of these names; the others stay as they are."""
         return {"value": self._with_module(target).load(self._find(target), state)}
 
-    def do_move(self, target: Ref, to: str) -> dict:
+    def do_move(self, target: Ref, to: str) -> dict[str, Any]:
         """Change a module's dtype ("float64") or device ("meta")."""
         return {"value": self._with_module(target).move(self._find(target), to)}
 
-    def do_define(self, name: str, source: str) -> dict:
+    def do_define(self, name: str, source: str) -> dict[str, Any]:
         """Define a probe, a function of the judge's that is passed to the student's code, in its own namespace."""
         scope: dict[str, Any] = {**(self.tensors.PROBES if self.tensors else {}), "__name__": "probe"}
         exec(_compiled(source, "<probe>"), scope)
         return {"value": self._keep(scope[name])}
 
-    def do_bind(self, sources: dict[str, str]) -> dict:
+    def do_bind(self, sources: dict[str, str]) -> dict[str, Any]:
         """Bind the student's names to working versions, so that one mistake is not marked twice."""
         scope: dict[str, Any] = {"__name__": "working_version"}
         for name, source in sources.items():
@@ -175,11 +175,11 @@ def _tensor_calls() -> ModuleType | None:
 class _Stop(Exception):
     """Ends a request and gives the problem for its reply."""
 
-    def __init__(self, problem: dict) -> None:
+    def __init__(self, problem: dict[str, Any]) -> None:
         self.problem = problem
 
 
-def _describe(error: BaseException) -> dict:
+def _describe(error: BaseException) -> dict[str, Any]:
     """Return the type and first line of an error, and the line of the student's code that it came from.
 
     "base" is the built-in type that it derives from; "own" says whether a `raise` in the student's code worded it.

@@ -49,7 +49,7 @@ class FakeCuda(torch.Tensor):
         size, strides, offset = numbers.size(), numbers.stride(), numbers.storage_offset()
         like: dict[str, Any] = {"strides": strides, "storage_offset": offset}
         like |= {"dtype": numbers.dtype, "layout": numbers.layout}
-        tensor = internals.make_wrapper_subclass(cls, size, device=_META, **like)
+        tensor: FakeCuda = internals.make_wrapper_subclass(cls, size, device=_META, **like)
         tensor.numbers = numbers.detach()
         return tensor
 
@@ -61,7 +61,7 @@ class FakeCuda(torch.Tensor):
 
 
 @contextlib.contextmanager
-def on_second_device(*arguments: Any) -> Iterator[tuple]:
+def on_second_device(*arguments: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the arguments as they are on the other device: tensors copied, modules moved there until the end.
 
     Generators stay as they are, since no other can be made, and may be used for tensors of both devices.
@@ -125,7 +125,7 @@ class _Rules(internals.TorchDispatchMode):
         return _computed(func, args, kwargs or {})
 
 
-def _computed(func: Any, args: tuple, kwargs: dict) -> Any:
+def _computed(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
     there = any(isinstance(tensor, FakeCuda) for tensor in tensors)
     if there and not all(isinstance(tensor, FakeCuda) for tensor in tensors):
@@ -151,14 +151,14 @@ def _on_the_cpu(leaf: Any) -> Any:
     return torch.device("cpu") if isinstance(leaf, torch.device) else leaf
 
 
-def _named_device(func: Any, args: tuple, kwargs: dict) -> torch.device | None:
+def _named_device(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.device | None:
     """Return the device that the arguments name, by keyword or by position; None if they name none."""
-    if "device" in kwargs:
-        return kwargs["device"]
-    return next((arg for arg in args if isinstance(arg, torch.device)), None)
+    positional = (arg for arg in args if isinstance(arg, torch.device))
+    device: torch.device | None = kwargs["device"] if "device" in kwargs else next(positional, None)
+    return device
 
 
-def _mutated(func: Any, args: tuple, kwargs: dict, result: Any) -> Any:
+def _mutated(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
     """Return the tensors that a writing operation wrote to, as it returns them, instead of new ones."""
     parameters = schema(func).arguments
     given = {parameter.name: kwargs.get(parameter.name) for parameter in parameters}
@@ -172,7 +172,7 @@ def _mutated(func: Any, args: tuple, kwargs: dict, result: Any) -> Any:
     return written[0]
 
 
-def _may_mix(func: Any, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> None:
+def _may_mix(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]) -> None:
     """Raise `DeviceError` as CUDA does, unless a CPU tensor may meet a GPU tensor in this way."""
     name = schema(func).name
     if name in _ANY_DEVICE:
@@ -204,7 +204,7 @@ class _CudaNames(TorchFunctionMode):
         super().__init__()
         self.generators = generators
 
-    def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         own = _OWN.get(func)
         if own is not None and isinstance(args[0], FakeCuda):
@@ -221,7 +221,7 @@ class _CudaNames(TorchFunctionMode):
         return result
 
 
-def _from_data(func: Callable, args: tuple, kwargs: dict) -> torch.Tensor:
+def _from_data(func: Callable[..., torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
     """Call `torch.tensor` or its like: they read numbers from lists, and would put none on the meta device."""
     if args and not isinstance(args[0], torch.Tensor):
         args = (tree_map(_numbers, args[0]), *args[1:])
@@ -235,7 +235,7 @@ def _new_tensor(tensor: FakeCuda, data: Any, **kwargs: Any) -> torch.Tensor:
     return _from_data(torch.tensor, (data,), {"dtype": tensor.dtype, "device": _META} | kwargs)
 
 
-def _copied(tensor: FakeCuda, _memo: dict) -> torch.Tensor:
+def _copied(tensor: FakeCuda, _memo: dict[str, Any]) -> torch.Tensor:
     copy = FakeCuda(tensor.numbers.clone()).requires_grad_(tensor.requires_grad)
     return nn.Parameter(copy, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else copy
 
@@ -266,7 +266,7 @@ def _to_numpy(*_args: Any, **_kwargs: Any) -> Any:
 
 _FROM_DATA = {torch.tensor, torch.as_tensor, torch.asarray}
 _Tensor: Any = torch.Tensor  # attributes typed as values are descriptors on the class
-_OWN: dict[Any, Callable] = {
+_OWN: dict[Any, Callable[..., Any]] = {
     _Tensor.device.__get__: lambda tensor, *_: _NAME,
     _Tensor.is_cuda.__get__: lambda tensor, *_: True,
     _Tensor.is_meta.__get__: lambda tensor, *_: False,

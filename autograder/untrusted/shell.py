@@ -55,11 +55,11 @@ class Outputs:
         if text:
             self.send({"output_type": "stream", "name": self.stream, "text": text})
 
-    def emit(self, output: dict) -> None:
+    def emit(self, output: dict[str, Any]) -> None:
         self.flush()
         self.send(output)
 
-    def send(self, output: dict) -> None:
+    def send(self, output: dict[str, Any]) -> None:
         if os.getpid() != self.owner or self.sent > self.limit:
             return  # a process the student forked, or more than the limit
         size = len(repr(output))
@@ -105,7 +105,7 @@ class Stream:
 
 
 class _Publisher(DisplayPublisher):
-    def publish(self, data: dict, metadata: Any = None, source: Any = None, **_: Any) -> None:
+    def publish(self, data: dict[str, Any], metadata: Any = None, source: Any = None, **_: Any) -> None:
         assert self.shell is not None
         self.shell.outputs.emit({"output_type": "display_data", "data": _bundle(data), "metadata": metadata or {}})
 
@@ -117,7 +117,7 @@ class _Hook(DisplayHook):
     def write_output_prompt(self) -> None:
         pass
 
-    def write_format_data(self, format_dict: dict, md_dict: Any = None) -> None:
+    def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
         assert self.shell is not None
         self.shell.outputs.emit(
             {
@@ -128,7 +128,7 @@ class _Hook(DisplayHook):
         )
 
 
-def _bundle(data: dict) -> dict:
+def _bundle(data: dict[str, Any]) -> dict[str, Any]:
     import base64
 
     return {
@@ -148,7 +148,7 @@ class Shell(InteractiveShell):
         super().init_sys_modules()
         sys.modules["__main__"] = self.user_module
 
-    def _showtraceback(self, etype: Any, evalue: Any, stb: list) -> None:
+    def _showtraceback(self, etype: Any, evalue: Any, stb: list[Any]) -> None:
         self.outputs.emit(
             {
                 "output_type": "error",
@@ -174,7 +174,7 @@ class Shell(InteractiveShell):
     exit_now = False
 
 
-def serve(control: socket.socket, limits: dict) -> None:
+def serve(control: socket.socket, limits: dict[str, Any]) -> None:
     """Run a child: execute requests until the other side closes the connection."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     channel = Channel(control)
@@ -200,7 +200,7 @@ def serve(control: socket.socket, limits: dict) -> None:
             _fork_responder(shell, control, socket.socket(fileno=fds[0]), limits)
 
 
-def peek(names: dict[str, Any], name: str) -> dict:
+def peek(names: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the value of a name if it is None or a short text, else only whether it exists; no student code runs."""
     value = names.get(name, ...)
     if value is ...:
@@ -227,7 +227,7 @@ def run_cell(shell: Shell, outputs: Outputs, source: str) -> bool:
     return failed
 
 
-def _fork_responder(shell: Shell, control: socket.socket, questions: socket.socket, limits: dict) -> None:
+def _fork_responder(shell: Shell, control: socket.socket, questions: socket.socket, limits: dict[str, Any]) -> None:
     """Fork; the child answers the judge's questions about the present state, and exits."""
     if os.fork():
         questions.close()

@@ -76,7 +76,7 @@ def state(module: nn.Module) -> dict[str, Any]:
     }
 
 
-def load(module: nn.Module, values: dict) -> list[str]:
+def load(module: nn.Module, values: dict[str, Any]) -> list[str]:
     """Copy values into the parameters of these names. Return the names that there are."""
     own = dict(module.named_parameters())
     with torch.no_grad():
@@ -109,7 +109,7 @@ class _NoDefaultDevice(TorchFunctionMode):
     Tensors with no dimension are left alone: they mix with any device.
     """
 
-    def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         if func in device_constructors() and kwargs.get("device") is None and result.dim():
@@ -117,7 +117,9 @@ class _NoDefaultDevice(TorchFunctionMode):
         return result
 
 
-def _gradients(result: Any, upstream: list, leaves: list[torch.Tensor], parameters: dict) -> dict:
+def _gradients(
+    result: Any, upstream: list[Any], leaves: list[torch.Tensor], parameters: dict[str, Any]
+) -> dict[str, Any]:
     """Return gradients of sum(output * upstream) for every input leaf and parameter; None where none arrives."""
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
     total = 0.0

@@ -170,7 +170,7 @@ def _decode(tree: Any, blobs: list[bytes], depth: int) -> Any:
     raise WireError("not an encoded value")
 
 
-def _decode_tensor(tree: dict, blobs: list[bytes]) -> torch.Tensor:
+def _decode_tensor(tree: dict[str, Any], blobs: list[bytes]) -> torch.Tensor:
     name, shape = tree["tensor"], tree.get("shape")
     if not isinstance(name, str) or name not in DTYPES or not _is_shape(shape):
         raise WireError("not an encoded tensor")
@@ -211,7 +211,7 @@ def _all_whole(value: Any) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(n) is int for n in value)
 
 
-def _as_list(value: Any) -> list:
+def _as_list(value: Any) -> list[Any]:
     if not isinstance(value, list) or len(value) > MAX_ITEMS:
         raise WireError("not an encoded list, or too long a one")
     return value
