@@ -37,22 +37,10 @@ OPEN_FILES = 512
 
 SYSTEM = (
     *("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
-    *(
-        "/usr/share/zoneinfo",
-        "/usr/share/fonts",
-        "/usr/local/share/fonts",
-        "/usr/share/fontconfig",
-        "/usr/share/locale",
-    ),
-    *(
-        "/usr/share/mime",
-        "/usr/share/ca-certificates",
-        "/usr/share/terminfo",
-        "/var/cache/fontconfig",
-        "/usr/local/lib",
-    ),
-    *("/etc/fonts", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/mime.types"),
-    *("/etc/magic", "/sys/devices/system/cpu"),
+    *("/usr/share/zoneinfo", "/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/fontconfig"),
+    *("/usr/share/locale", "/usr/share/mime", "/usr/share/ca-certificates", "/usr/share/terminfo", "/usr/local/lib"),
+    *("/var/cache/fontconfig", "/etc/fonts", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime"),
+    *("/etc/timezone", "/etc/mime.types", "/etc/magic", "/sys/devices/system/cpu"),
 )
 
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
@@ -158,8 +146,8 @@ def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]
     paths, masks = visible(), hidden(private)
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
-    os.mkdir("/tmp/old", 0o755)
-    os.mkdir("/tmp/new", 0o755)
+    for folder in ("/tmp/old", "/tmp/new"):
+        os.mkdir(folder, 0o755)
     _check(libc.pivot_root(b"/tmp", b"/tmp/old"), "pivot_root")
     os.chdir("/")
     _mount("tmpfs", "/new", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
@@ -233,11 +221,9 @@ def _write_etc(folder: str, uid: int) -> None:
 @functools.cache
 def visible() -> tuple[tuple[str, str], ...]:
     """Return the interpreter, its packages and the system's files, as (path in the cage, real path), parents first."""
-    named = dict.fromkeys([*SYSTEM, sys.base_prefix, sys.prefix])
-    for path in (sys.base_prefix, sys.prefix):
-        named[os.path.realpath(path)] = None
+    prefixes = (sys.base_prefix, sys.prefix)
     result: list[tuple[str, str]] = []
-    for path in sorted(named):
+    for path in sorted({*SYSTEM, *prefixes, *map(os.path.realpath, prefixes)}):
         real = os.path.realpath(path)
         covered = any(path.startswith(top + "/") and real == source + path[len(top) :] for top, source in result)
         if path != "/" and os.path.exists(real) and not covered:
@@ -270,12 +256,10 @@ def copy_files(source: str, target: str, uid: int | None = None) -> None:
     """Copy a submission's files to `target` and give them to `uid`. Leave out files that do not fit."""
     for name in submitted_files(source):
         goal = os.path.join(target, name)
-        parent = target
-        for part in Path(name).parent.parts:
-            parent = os.path.join(parent, part)
+        for parent in reversed(Path(name).parents[:-1]):
             with contextlib.suppress(FileExistsError):
-                os.mkdir(parent)
-            _set_owner(parent, uid)
+                os.mkdir(os.path.join(target, parent))
+            _set_owner(os.path.join(target, parent), uid)
         try:
             descriptor = os.open(os.path.join(source, name), os.O_RDONLY | os.O_NOFOLLOW)
             with open(descriptor, "rb") as original, open(goal, "wb") as copy:

@@ -72,10 +72,9 @@ def _wait(child: int, leash: socket.socket, limits: dict[str, Any]) -> str:
     while time.monotonic() < end:
         if poll.poll(CHECK_INTERVAL * 1000):
             try:
-                command = leash.recv(1)
+                if leash.recv(1) != INTERRUPT:
+                    return ""
             except OSError:
-                return ""
-            if command != INTERRUPT:
                 return ""
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGINT)
@@ -138,7 +137,7 @@ def _kill_tree(child: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in [pid for pid in (tree(os.getpid()) if LINUX else [0, child]) if pid not in (0, os.getpid())]:
+        for pid in tree(os.getpid())[1:] if LINUX else [child]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
     _kill(child)

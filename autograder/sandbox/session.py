@@ -62,25 +62,20 @@ class Template:
         self.prove()
         paths: dict[str, Any] = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
         paths["private"] = [os.path.expanduser("~"), os.getcwd(), *private_folders()]
-        for attempt in (1, 2):
+        for _ in range(2):
             channel = self._running()
             (mine, theirs), (leash, collar) = socket.socketpair(), socket.socketpair()
-            try:
-                channel.send(paths | {"limits": asdict(limits), "caged": self.caged, "kernel": kernel})
-                socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), collar.fileno(), *sockets])
-                channel.receive(time.monotonic() + 30)
-            except (OSError, EOFError, WireError):
-                mine.close()
-                leash.close()
-                self.close()
-                if attempt == 2:
-                    raise SandboxError("the template process does not answer") from None
-            else:
-                return mine, leash
-            finally:
-                theirs.close()
-                collar.close()
-        raise AssertionError
+            with theirs, collar:
+                try:
+                    channel.send(paths | {"limits": asdict(limits), "caged": self.caged, "kernel": kernel})
+                    socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), collar.fileno(), *sockets])
+                    channel.receive(time.monotonic() + 30)
+                    return mine, leash
+                except (OSError, EOFError, WireError):
+                    mine.close()
+                    leash.close()
+                    self.close()
+        raise SandboxError("the template process does not answer")
 
     def prove(self) -> str:
         """Return a sentence that says how notebooks are caged. Raise SandboxError if the cage does not hold."""
@@ -184,14 +179,12 @@ class Session:
             return self._run(source, limit)
 
     def _run(self, source: str, limit: float | None) -> CellResult:
-        limit = limit if limit is not None else self.limits.cell
         result = CellResult()
         if not self.alive:
             result.ending = "died"
             return result
-        interrupted = False
-        deadline = time.monotonic() + limit
-        size = messages = 0
+        deadline = time.monotonic() + (self.limits.cell if limit is None else limit)
+        interrupted, size, messages = False, 0, 0
         try:
             self._channel.send({"do": "cell", "source": source})
             while True:
@@ -258,20 +251,15 @@ class Session:
 
         If a question kills or stalls the fork, the next question goes to a new one.
         """
-        line = _Questions(self)
-        try:
-            yield line.ask
-        finally:
-            line.close()
+        with contextlib.closing(_Questions(self)) as questions:
+            yield questions.ask
 
     def fork(self) -> Channel:
         mine, theirs = socket.socketpair()
-        try:
+        with theirs:
             self._channel.send({"do": "fork"})
             socket.send_fds(self._channel.sock, [b"F"], [theirs.fileno()])
-        finally:
-            theirs.close()
-        return ReplyChannel(mine)
+        return ChildChannel(mine, max_header=MAX_HEADER)
 
     def interrupt(self) -> None:
         """Interrupt the running cell."""
@@ -328,23 +316,6 @@ class ChildChannel(Channel):
         finally:
             if was_enabled:
                 gc.enable()
-
-
-class ReplyChannel(ChildChannel):
-    """A channel whose messages are mostly tensors; its JSON text has a smaller limit."""
-
-    _at_start = False
-
-    def receive(self, deadline: float | None = None) -> Packet:
-        self._at_start = True
-        return super().receive(deadline)
-
-    def _exactly(self, count: int, deadline: float | None) -> bytes:
-        data = super()._exactly(count, deadline)
-        if self._at_start and int.from_bytes(data[:4], "big") > MAX_HEADER:
-            raise WireError("a reply with too much text")
-        self._at_start = False
-        return data
 
 
 class _Questions:

@@ -39,22 +39,18 @@ def warm_up(more: list[str]) -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     if "torch" in sys.modules:  # a course's notebooks use it
-        _warm_up_torch()
+        import torch
+
+        from ..untrusted import call_tracing, tensor_calls  # noqa: F401  # in the cage, our files are out of reach
+
+        torch.set_num_threads(1)
+        torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
     from ..untrusted.warm_up import rehearse
 
     rehearse()
     if (inline := sys.modules.get("matplotlib_inline.backend_inline")) is not None:
         # Else the notebook's shell would not set PNG figures.
         vars(inline.configure_inline_support).pop("current_backend", None)
-
-
-def _warm_up_torch() -> None:
-    import torch
-
-    from ..untrusted import call_tracing, tensor_calls  # noqa: F401  # in the cage, our files are out of reach
-
-    torch.set_num_threads(1)
-    torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
 
 
 def main() -> None:
@@ -97,8 +93,7 @@ def _become_monitor(request: dict[str, Any], fds: list[int]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _close_all_but(fds)
     control, leash = socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])
-    caged, limits = request["caged"], request["limits"]
-    uid = -1
+    caged, uid = request["caged"], -1
     try:
         if caged:
             uid = cage.detach()
@@ -114,7 +109,7 @@ def _become_monitor(request: dict[str, Any], fds: list[int]) -> None:
     control.close()
     for descriptor in fds[2:]:
         os.close(descriptor)
-    monitor.watch(child, leash, limits, caged)
+    monitor.watch(child, leash, request["limits"], caged)
 
 
 def _become_notebook(request: dict[str, Any], control: socket.socket, uid: int, fds: list[int]) -> None:

@@ -167,13 +167,12 @@ def unchanged(after: list[Any], sent: list[torch.Tensor], names: str) -> None:
     """Raise `Wrong` unless the tensors that were passed in still have their shapes and values exactly."""
     for got, original in zip(after, sent, strict=False):
         if got.shape != original.shape or not torch.allclose(got, original, rtol=0, atol=0, equal_nan=True):
-            raise Wrong(_CHANGED.format(names=names), "input_changed")
-
-
-_CHANGED = (
-    "Your code changes its input ({names}): the caller's tensor is different afterwards. Look for in-place operations "
-    "(`+=`, `/=`, names ending in `_`, writing into a slice) and make a new tensor instead."
-)
+            raise Wrong(
+                f"Your code changes its input ({names}): the caller's tensor is different afterwards. Look for "
+                "in-place operations (`+=`, `/=`, names ending in `_`, writing into a slice) and make a new tensor "
+                "instead.",
+                "input_changed",
+            )
 
 
 def same_gradients(

@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -40,9 +41,7 @@ class Course:
     topics: tuple[str, ...]  # folders of the package that hold exercises
     imports: str  # names that answers may use without importing them
     preload: tuple[str, ...]  # modules that notebooks use, for the warm template
-    libraries: frozenset[str] = (
-        frozenset()
-    )  # names under which notebooks import modules; replacing parts of a module is a sign of tampering
+    libraries: frozenset[str] = frozenset()  # names of imported modules; replacing their parts is a sign of tampering
     commonest: tuple[tuple[str, str], ...] = ()  # (exercise, mistake), for the table of what mistakes cost
 
 
@@ -64,8 +63,7 @@ def course() -> Course:
     NoCourse if there are several, or if the one that is meant cannot be loaded.
     """
     installed = {point.name: point for point in entry_points(group=GROUP)}
-    settings = _settings()
-    if settings and (named := _named_in(settings)):
+    if (settings := _settings()) and (named := _named_in(settings)):
         return _loaded(installed.get(named) or EntryPoint(named, f"{named}:COURSE", GROUP), str(settings))
     if len(installed) == 1:
         [point] = installed.values()
@@ -235,12 +233,9 @@ def exercise(name: str) -> Exercise:
 @functools.cache
 def _questions(notebook: str) -> tuple[Question, ...]:
     there = _solution_names(checked_name(notebook))
-    declared = [question for topic in course().topics for question in _declared_questions(topic)]
+    modules = [_module(topic, "questions") for topic in course().topics if (home() / topic / "questions.py").is_file()]
+    declared = [question for module in modules for question in module.QUESTIONS]
     return tuple(replace(question, notebook=notebook) for question in declared if question.name in there)
-
-
-def _declared_questions(topic: str) -> tuple[Question, ...]:
-    return tuple(_module(topic, "questions").QUESTIONS) if (home() / topic / "questions.py").is_file() else ()
 
 
 def exercises(notebook: str | None = None) -> list[Exercise]:
@@ -322,12 +317,8 @@ def given_in(notebook: str) -> str:
     """Return the source that a notebook's locked cells provide to answers: definitions, and the imports they need."""
     definitions = "\n\n\n".join(_given(notebook).values())
     used = _words(definitions).union(*map(_words, _solution_cells(notebook).values()))
-    mentioned = [line for line in _imports(notebook) if _binds(line) & used]
+    mentioned = [line for line, bound in _imports(notebook).items() if bound & used]
     return "\n".join([*mentioned, "", "", definitions, ""])
-
-
-def _package(topic: str) -> ModuleType:
-    return importlib.import_module(f"{course().package}.{topic}")
 
 
 @functools.cache
@@ -336,15 +327,15 @@ def _given(notebook: str) -> dict[str, str]:
 
     Raises a ValueError if no cell defines a name in GIVEN.
     """
-    wanted = {name for topic in topics_of(notebook) for name in getattr(_package(topic), "GIVEN", ())}
+    topics = [importlib.import_module(f"{course().package}.{topic}") for topic in topics_of(notebook)]
+    wanted = {name for topic in topics for name in getattr(topic, "GIVEN", ())}
     if not wanted:
         return {}
     there: dict[str, str] = {}
-    for _, answer, source in _code_cells(notebook):
-        for node in () if answer or source.lstrip().startswith(("%", "!")) else ast.parse(source).body:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                there[node.name] = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
+    for source, node in _locked_statements(notebook):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            there[node.name] = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
     if missing := wanted - set(there):
         raise ValueError(f"{notebook} should give {', '.join(sorted(missing))}, but no cell of its defines that")
     todo = list(wanted)
@@ -355,21 +346,20 @@ def _given(notebook: str) -> dict[str, str]:
     return {name: source for name, source in there.items() if name in wanted}
 
 
-def _imports(notebook: str) -> list[str]:
-    nodes = [
-        node
-        for _, answer, source in _code_cells(notebook)
-        if not answer and not source.lstrip().startswith(("%", "!"))
-        for node in ast.parse(source).body
+def _locked_statements(notebook: str) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield a locked cell's source and each statement in it; cells with magic commands are left out."""
+    for _, answer, source in _code_cells(notebook):
+        if not answer and not source.lstrip().startswith(("%", "!")):
+            yield from ((source, node) for node in ast.parse(source).body)
+
+
+def _imports(notebook: str) -> dict[str, set[str]]:
+    """Return the names that each import statement of the locked cells binds."""
+    return {
+        ast.unparse(node): {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        for _, node in _locked_statements(notebook)
         if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
-    return list(dict.fromkeys(map(ast.unparse, nodes)))
-
-
-def _binds(statement: str) -> set[str]:
-    [node] = ast.parse(statement).body
-    assert isinstance(node, (ast.Import, ast.ImportFrom))
-    return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    }
 
 
 def _words(source: str) -> set[str]:

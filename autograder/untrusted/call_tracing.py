@@ -75,7 +75,8 @@ def record_calls(work: Callable[[], Result], functions: bool = True) -> tuple[Re
     _refuse_other_profilers(before if functions else None)
     with _force_eager():
         internals.enable_profiler(_CPU_ONLY)
-        _record_marker(_FIRST)
+        with internals.record_function(_FIRST):
+            pass
         if functions:
             sys.setprofile(on_event)
             _recorder = calls
@@ -88,10 +89,12 @@ def record_calls(work: Callable[[], Result], functions: bool = True) -> tuple[Re
                 before.enable()
             elif functions:
                 sys.setprofile(before)
-            _record_marker(_LAST)
-            operations = _recorded_operations()
-    found = {(RAN, name) for name in operations if "::" in name and not name.startswith("autograd::")}
-    found |= calls.found
+            with internals.record_function(_LAST):
+                pass
+            operations: set[str] = set()
+            with contextlib.suppress(RuntimeError):  # recording was ended early
+                operations = {event.name() for thread in internals.disable_profiler() for event in thread}
+    found = {(RAN, name) for name in operations if "::" in name and not name.startswith("autograd::")} | calls.found
     if not whole or not {_FIRST, _LAST} <= operations:
         found.add((HIDDEN, "an interrupted record"))
     if len(found) > MAX_RECORDS:  # no honest answer uses so much
@@ -133,19 +136,6 @@ def _install_audit_hook() -> None:
     sys.addaudithook(hook)
 
 
-def _record_marker(name: str) -> None:
-    with internals.record_function(name):
-        pass
-
-
-def _recorded_operations() -> set[str]:
-    """Return the names of all operations since recording began; none if it was ended early."""
-    try:
-        return {event.name() for thread in internals.disable_profiler() for event in thread}
-    except RuntimeError:
-        return set()
-
-
 @contextlib.contextmanager
 def _force_eager() -> Iterator[None]:
     """Run code from `torch.compile` uncompiled: compiled code has no visible operations."""
@@ -184,12 +174,9 @@ class _Calls:
         elif event == "return" and self.stack:
             home, own = self.stack.pop()
             if own == self.own and home not in _ELEMENTARY and _has_numbers(arg):
-                self._record_result(frame.f_code)
-
-    def _record_result(self, code: CodeType) -> None:
-        name = _cached_origin(code)[2]
-        if name and not code.co_flags & inspect.CO_GENERATOR and self._caller() is _OWN:
-            self.found.add((GAVE, name))
+                name = _cached_origin(frame.f_code)[2]
+                if name and not frame.f_code.co_flags & inspect.CO_GENERATOR and self._caller() is _OWN:
+                    self.found.add((GAVE, name))
 
     def record_escape(self, way: str) -> None:
         if self._caller() is _OWN:  # a progress bar starts a thread by itself, and an import does many things

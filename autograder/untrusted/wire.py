@@ -235,8 +235,8 @@ def _hashable(value: Any) -> Any:
 class Channel:
     """Messages over a connected socket. `receive` raises WireError for a malformed one, TimeoutError and EOFError."""
 
-    def __init__(self, sock: socket.socket, limit: int = MAX_FRAME) -> None:
-        self.sock, self.limit = sock, limit
+    def __init__(self, sock: socket.socket, limit: int = MAX_FRAME, max_header: float = math.inf) -> None:
+        self.sock, self.limit, self.max_header = sock, limit, max_header  # bytes of a message, and of its JSON text
 
     def send(self, tree: Any, blobs: list[bytes] | None = None) -> None:
         blobs = blobs or []
@@ -249,6 +249,8 @@ class Channel:
     def receive(self, deadline: float | None = None) -> Packet:
         """Return the next message; raise TimeoutError after `deadline`, a time on the monotonic clock."""
         size, total = struct.unpack("!II", self._exactly(8, deadline))
+        if size > self.max_header:
+            raise WireError("a reply with too much text")
         if total > self.limit or size > total:
             raise WireError(f"a message of {total / 2**20:.0f} MiB")
         payload = self._exactly(total, deadline)

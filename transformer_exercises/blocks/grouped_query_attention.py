@@ -19,9 +19,9 @@ from autograder.spec.inputs import (
     gradients_agree,
     normal,
     raises_error,
+    sliced,
     some_mask,
 )
-from autograder.spec.memory_layouts import sliced
 from autograder.spec.student import Student
 
 from .common import OUTPUT

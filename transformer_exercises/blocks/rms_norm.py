@@ -12,8 +12,14 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import same_gradients, same_tensor, unchanged
 from autograder.spec.exercise import Ban, Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_of, normal, parameters_unchanged
-from autograder.spec.memory_layouts import sliced
+from autograder.spec.inputs import (
+    device_is_kept,
+    generator_unchanged,
+    gradients_of,
+    normal,
+    parameters_unchanged,
+    sliced,
+)
 from autograder.spec.student import Student
 
 from .common import OUTPUT

@@ -19,8 +19,8 @@ from autograder.spec.inputs import (
     normal,
     outline,
     parameters_unchanged,
+    sliced,
 )
-from autograder.spec.memory_layouts import sliced
 from autograder.spec.student import Student
 
 from .common import OUTPUT

@@ -21,9 +21,9 @@ from autograder.spec.inputs import (
     normal,
     outline,
     parameters_unchanged,
+    sliced,
     some_mask,
 )
-from autograder.spec.memory_layouts import sliced
 from autograder.spec.student import Student
 
 from .common import OUTPUT, begin, fed, layer_names, layer_weights

@@ -20,9 +20,9 @@ from autograder.spec.inputs import (
     normal,
     parameters_unchanged,
     raises_error,
+    sliced,
     some_mask,
 )
-from autograder.spec.memory_layouts import sliced
 from autograder.spec.student import Student
 
 from .common import PROJECTIONS, build_loaded, merge, split, torchs, weights_for

@@ -22,9 +22,9 @@ from autograder.spec.inputs import (
     normal,
     outline,
     parameters_unchanged,
+    sliced,
     some_mask,
 )
-from autograder.spec.memory_layouts import sliced
 from autograder.spec.student import Student
 
 for_torch = given("for_torch", __name__)

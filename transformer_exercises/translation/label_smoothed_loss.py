@@ -12,8 +12,7 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import same_gradients, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, raises_error
-from autograder.spec.memory_layouts import sliced
+from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, raises_error, sliced
 from autograder.spec.student import Student
 
 _LOSS = "The loss"
