@@ -104,18 +104,15 @@ def _program(column: int, machine: int) -> bytes:
     lines += [(RETURN, 0, 0, ALLOW)]
     for call in SOCKETS.values():
         lines += [(EQUAL, 0, 4, call[column]), argument, (EQUAL, 1, 0, 1), fail(errno.EACCES), (RETURN, 0, 0, ALLOW)]
-    new: list[Line] = []
-    for allowed in NEW_ALLOWED:
-        new += [(EQUAL, 0, 1, allowed), (RETURN, 0, 0, ALLOW)]
+    new = [line for allowed in NEW_ALLOWED for line in ((EQUAL, 0, 1, allowed), (RETURN, 0, 0, ALLOW))]
     new.append(fail(errno.ENOSYS))
     lines += [(AT_LEAST, 0, len(new), FIRST_NEW[column]), *new]
     for idle in IDLE.values():
         lines += [(EQUAL, 0, 1, idle[column]), fail(0)]
     lines += _fcntl(FCNTL[column], argument=24, fail=fail)
     for denied in DENIED.values():
-        number_of = denied[column]
-        if number_of is not None:
-            lines += [(EQUAL, 0, 1, number_of), fail(errno.EPERM)]
+        if (call_number := denied[column]) is not None:
+            lines += [(EQUAL, 0, 1, call_number), fail(errno.EPERM)]
     lines += [(RETURN, 0, 0, ALLOW)]
     return b"".join(struct.pack("HBBI", *line) for line in lines)
 

@@ -132,13 +132,14 @@ def _broken_out(run: Run) -> list[str]:
         abstract.listen()
         named.listen()
         home = Path.home()
+        names_at_home = os.listdir(home) if home.is_dir() and os.access(home, os.R_OK) else []
         facts = {
             "attempts": ATTEMPTS,
             "token": token,
             "secret": str(secret),
             "packages": [*packages(), *hidden(packages())],
             "home": str(home),
-            "names_at_home": [name for name in _names(home) if not _leads_to_python(home / name)],
+            "names_at_home": [name for name in names_at_home if not _leads_to_python(home / name)],
             "grader": os.getpid(),
             "port": server.getsockname()[1],
             "abstract": "\0" + token,
@@ -147,17 +148,13 @@ def _broken_out(run: Run) -> list[str]:
             "most": PROCESSES,
         }
         result = run(SOURCE.replace("FACTS", repr(json.dumps(facts))), limits)
-        written = "write outside its folder" if set(os.listdir(folder)) - {"secret", "socket"} else None
+        written = set(os.listdir(folder)) - {"secret", "socket"}
     text = "".join(output.get("text", "") for output in result.outputs)
     try:
         succeeded: list[str] = json.loads(text)
     except ValueError:
         raise SandboxError(f"The test of the cage did not finish ({result.ending}): {result.outputs}.") from None
-    return succeeded + ([written] if written and written not in succeeded else [])
-
-
-def _names(folder: Path) -> list[str]:
-    return os.listdir(folder) if folder.is_dir() and os.access(folder, os.R_OK) else []
+    return list(dict.fromkeys(succeeded + ["write outside its folder"] * bool(written)))
 
 
 def _leads_to_python(path: Path) -> bool:

@@ -219,31 +219,28 @@ class Session:
 
     def responds(self) -> bool:
         """Return True if the child answers; kill it if it does not."""
-        if self.alive:
-            try:
-                self._channel.sock.settimeout(self.limits.grace)
-                self._channel.send({"do": "ping"})
-                while not self._channel.receive(time.monotonic() + self.limits.grace).tree.get("pong"):
-                    pass  # output that a student's thread printed meanwhile
-            except (OSError, EOFError, WireError, AttributeError):
-                self.kill()
-        return self.alive
+        return self.alive and self._ask("pong", {"do": "ping"}) is not None
+
+    def _ask(self, key: str, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the child's reply, the message that has this key; kill a child that does not answer."""
+        try:
+            self._channel.sock.settimeout(self.limits.grace)
+            self._channel.send(request)
+            while True:  # past what a student's thread printed meanwhile
+                reply = self._channel.receive(time.monotonic() + self.limits.grace).tree
+                if isinstance(reply, dict) and key in reply:
+                    return reply
+        except (OSError, EOFError, WireError):
+            self.kill()
+            return None
 
     def peek(self, name: str) -> dict[str, Any]:
         """Return the value of a name: {"peek": "plain", "value": …}, {"peek": "missing"}, or {"peek": "other"}.
 
         An "other" value is no plain data; only a fork can examine it. A child that does not answer is killed.
         """
-        try:
-            with self.counted_as_busy():
-                self._channel.send({"do": "peek", "name": name})
-                while True:
-                    reply = self._channel.receive(time.monotonic() + self.limits.grace).tree
-                    if isinstance(reply, dict) and "peek" in reply:
-                        return reply
-        except (OSError, EOFError, WireError):
-            self.kill()
-            return {"peek": "other"}
+        with self.counted_as_busy():
+            return self._ask("peek", {"do": "peek", "name": name}) or {"peek": "other"}
 
     @contextlib.contextmanager
     def questions(self) -> Iterator[Callable[[Packet], Packet]]:
@@ -262,7 +259,6 @@ class Session:
         return ChildChannel(mine, max_header=MAX_HEADER)
 
     def interrupt(self) -> None:
-        """Interrupt the running cell."""
         with contextlib.suppress(OSError):
             self._leash.send(INTERRUPT)
 

@@ -54,9 +54,6 @@ def answering(tree: ast.Module, name: str) -> ast.FunctionDef | None:
     return None
 
 
-# --- results ----------------------------------------------------------------------------------------------------------
-
-
 def _returns(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int, ast.Return]]:
     """Yield the function's own `return` statements that have a value: the block, the index in it, the statement."""
     blocks: list[list[ast.stmt]] = [function.body]
@@ -121,9 +118,6 @@ def last_return(template: str) -> Edit:
     return edit
 
 
-# --- inputs and bodies ------------------------------------------------------------------------------------------------
-
-
 def before_each_return(template: str) -> Edit:
     """Return an edit that adds a statement after each result is computed and before it is returned.
 
@@ -168,9 +162,6 @@ def first(template: str) -> Edit:
 
 def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-# --- errors -----------------------------------------------------------------------------------------------------------
 
 
 def errors(template: str) -> Edit:

@@ -138,7 +138,6 @@ def sources() -> Path:
 
 
 def notebook_path(notebook: str) -> Path:
-    """Return the path of a notebook's source."""
     return sources() / notebook / f"{notebook}.ipynb"
 
 
@@ -218,8 +217,8 @@ def exercise_files(name: str) -> list[Path]:
 def everything_about(notebook: str) -> bytes:
     """Return all that defines a notebook's exercises, as raw bytes: modules, common imports and the code of cells."""
     modules = [path for topic in topics_of(notebook) for path in sorted((home() / topic).glob("*.py"))]
-    cells = "\0".join(source for _, _, source in _code_cells(notebook))
-    return b"\0".join([path.read_bytes() for path in modules] + [course().imports.encode(), cells.encode()])
+    cells = [source.encode() for _, _, source in _code_cells(notebook)]
+    return b"\0".join([*(path.read_bytes() for path in modules), course().imports.encode(), *cells])
 
 
 @functools.cache
@@ -263,14 +262,12 @@ def names() -> frozenset[str]:
 def question_or_exercise(name: str) -> Exercise | Question:
     if name in _places():
         return exercise(name)
-    for question in questions():
-        if question.name == name:
-            return question
+    if found := [question for question in questions() if question.name == name]:
+        return found[0]
     raise ValueError(f"no exercise or question is named {name!r}")
 
 
 def names_in(notebook: str) -> set[str]:
-    """Return the names of a notebook's exercises."""
     return {name for name, home in _places().items() if home == notebook}
 
 
@@ -413,5 +410,4 @@ def exercise_name(name: str) -> str:
 
 
 def exercise_home(name: str) -> str:
-    """Return the notebook of an exercise."""
     return _places()[exercise_name(name)]

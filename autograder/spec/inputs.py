@@ -37,9 +37,6 @@ def some_mask(*shape: int) -> torch.Tensor:
     return mask
 
 
-# --- code on the judge's side and on the student's --------------------------------------------------------------------
-
-
 def source_of(function: Callable[..., Any]) -> str:
     """Return the source of a function, to be defined in the student's process as a probe."""
     return textwrap.dedent(inspect.getsource(function))
@@ -105,9 +102,6 @@ def note_rounded(student: Student, number: Any) -> None:
     """Record a float rounded to five digits: the last ones depend on the order of the arithmetic."""
     if type(number) is float and math.isfinite(number):
         student.note(float(f"{number:.5g}"))
-
-
-# --- checks that many exercises share ---------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager

@@ -22,8 +22,6 @@ class Student(Protocol):
     def case(self) -> AbstractContextManager[None]:
         """Run one of several cases of a check. If it fails, the others still run: together they tell mistakes apart."""
 
-    # --- questions ----------------------------------------------------------------------------------------------------
-
     def call(
         self,
         target: Any,
@@ -66,8 +64,6 @@ class Student(Protocol):
 
     def has(self, name: str) -> bool:
         """Return whether a name is defined."""
-
-    # --- the record ---------------------------------------------------------------------------------------------------
 
     @property
     def answers(self) -> list[Answer]:

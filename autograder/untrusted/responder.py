@@ -18,7 +18,7 @@ import random
 import sys
 import warnings
 from collections.abc import Iterator
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -68,8 +68,6 @@ class Responder:
                 reply = {"problem": {"kind": "device", "text": str(error)} if device else _describe(error)}
             return encode(reply)
 
-    # --- requests -----------------------------------------------------------------------------------------------------
-
     def do_call(self, target: Any, args: list[Any], kwargs: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Call a function, a kept object, or a method of one.
 
@@ -88,23 +86,18 @@ class Responder:
         return reply
 
     def do_read(self, name: str) -> dict[str, Any]:
-        """Return the value of a variable."""
         return {"value": self._find(name)}
 
     def do_has(self, name: str) -> dict[str, Any]:
-        """Return whether a name is defined."""
         return {"value": name in self.namespace}
 
     def do_state(self, target: Ref) -> dict[str, Any]:
-        """Return a module's parameters and buffers, which of them train, and the types of its direct children."""
         return {**self._with_module(target).state(self._find(target))}
 
     def do_load(self, target: Ref, state: dict[str, Any]) -> dict[str, Any]:
-        """Copy values into the parameters of these names; the others stay as they are."""
         return {"value": self._with_module(target).load(self._find(target), state)}
 
     def do_move(self, target: Ref, to: str) -> dict[str, Any]:
-        """Change a module's dtype ("float64") or device ("meta")."""
         return {"value": self._with_module(target).move(self._find(target), to)}
 
     def do_define(self, name: str, source: str) -> dict[str, Any]:
@@ -120,8 +113,6 @@ class Responder:
             exec(_compiled(source, "<working version>"), scope)
             self.namespace[name] = scope[name]
         return {"value": None}
-
-    # --- helpers ------------------------------------------------------------------------------------------------------
 
     def _keep(self, value: Any) -> Ref:
         self.kept[len(self.kept)] = value
@@ -190,19 +181,16 @@ def _describe(error: BaseException) -> dict[str, Any]:
     problem |= {"line": "", "own": False}
     trace = error.__traceback__
     while trace is not None:
-        filename = trace.tb_frame.f_code.co_filename
+        code = trace.tb_frame.f_code
+        filename = code.co_filename
         theirs = "site-packages" not in filename and not filename.startswith(("<probe", "<working", "<frozen", _FOLDER))
         theirs = theirs and "/lib/python" not in filename
         if theirs and (line := linecache.getline(filename, trace.tb_lineno).strip()):
             problem["line"] = line[:MAX_TEXT]
-        problem["own"] = theirs and _raises(trace)  # the innermost frame decides
+        # The innermost frame decides: it ended at a `raise` or an `assert`, or at an operation or a call.
+        problem["own"] = theirs and code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
         trace = trace.tb_next
     return problem
-
-
-def _raises(trace: TracebackType) -> bool:
-    """Return whether a frame ended at a `raise` or an `assert`, and not at an operation or a call."""
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
 
 
 @contextlib.contextmanager

@@ -87,9 +87,7 @@ def _to_second_device(leaf: Any) -> Any:
 
 
 def _numbers(leaf: Any) -> Any:
-    if not isinstance(leaf, FakeCuda):
-        return leaf
-    return leaf.numbers.detach().requires_grad_(leaf.requires_grad)
+    return leaf.numbers.detach().requires_grad_(leaf.requires_grad) if isinstance(leaf, FakeCuda) else leaf
 
 
 @contextlib.contextmanager
@@ -138,11 +136,9 @@ def _computed(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = func(*tree_map(_on_the_cpu, args), **tree_map(_on_the_cpu, kwargs))
     if schema(func).is_mutable:
         return _mutated(func, args, kwargs, result)
-    return tree_map(_put_there, result) if there else result
-
-
-def _put_there(leaf: Any) -> Any:
-    return FakeCuda(leaf) if isinstance(leaf, torch.Tensor) else leaf
+    return (
+        tree_map(lambda leaf: FakeCuda(leaf) if isinstance(leaf, torch.Tensor) else leaf, result) if there else result
+    )
 
 
 def _on_the_cpu(leaf: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from typing import Any
 
+import numpy as np
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -252,16 +254,7 @@ def make_ready(shell: InteractiveShell) -> None:
 
         activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
         configure_inline_support(shell, os.environ["MPLBACKEND"])
-    _reseed()
-
-
-def _reseed() -> None:
-    """Seed the random generators as in a fresh process, so that no child copies the template's."""
-    import random
-
-    import numpy as np
-
-    np.random.seed()
+    np.random.seed()  # as in a fresh process: no child copies the template's generators
     random.seed()
     if "torch" in sys.modules:
         sys.modules["torch"].seed()
