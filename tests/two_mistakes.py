@@ -12,7 +12,7 @@ from autograder.judge.diagnosis.sketch import sketch, verdict
 from autograder.judge.mark import Verdict, mark
 from autograder.judge.run_check import answering
 from autograder.spec.catalogue import _drafts, replaced
-from autograder.spec.common_mistakes import SLIPS
+from autograder.spec.common_mistakes import COMMON_MISTAKES
 from autograder.spec.exercise import Exercise
 
 
@@ -54,7 +54,7 @@ def _versions(exercise: Exercise) -> Iterator[_Edits]:
         for number, version in enumerate(draft.versions):
             if number not in draft.bases and all(old for old, _ in version):
                 yield _Edits(draft.name, tuple(version))
-    for slip in SLIPS:
+    for slip in COMMON_MISTAKES:
         if slip.name in exercise.slips:
             made = slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
             yield from (_Edits(slip.name, slip=number) for number in range(len(made)))
@@ -76,7 +76,7 @@ def _both(exercise: Exercise, one: _Edits, other: _Edits) -> str | None:
 
 def _applied(exercise: Exercise, source: str, version: _Edits) -> str | None:
     if version.slip >= 0:
-        [slip] = [slip for slip in SLIPS if slip.name == version.name]
+        [slip] = [slip for slip in COMMON_MISTAKES if slip.name == version.name]
         try:
             made = slip.versions(source, exercise.name, exercise.takes, exercise.gives)
         except SyntaxError:

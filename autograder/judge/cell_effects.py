@@ -13,7 +13,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..spec.course import asks_for_tensors
+from ..spec.course import uses_torch
 from .parsing import parse_cell, remembering
 from .source_rules import defined_by, defined_in, needed_by
 
@@ -45,7 +45,7 @@ _COMPUTING = frozenset(dir(str)) | {"items", "keys", "values", "get"}
 @functools.cache
 def _computing() -> frozenset[str]:
     """Return names of methods that compute something new. One that nn.Module has too (`to`, `float`) may change it."""
-    if not asks_for_tensors():
+    if not uses_torch():
         return _COMPUTING
     import torch
 

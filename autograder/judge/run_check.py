@@ -10,7 +10,7 @@ from typing import Any
 
 from ..spec.course import blank_namespace, compiled, working_versions
 from ..spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from ..spec.seeds import fresh
+from ..spec.seeds import restart_seeds
 from ..untrusted.uses import AnotherProfiler
 from .student import Student, in_process
 
@@ -28,7 +28,7 @@ def _gradients_on() -> Iterator[None]:
 def ask(exercise: Exercise, check: Check, student: Student) -> None:
     """Run a check and record the answers in `student.record`. Raises `Wrong` if the check fails."""
     student.begin(check.title)
-    fresh(f"{exercise.name}: {check.title}")
+    restart_seeds(f"{exercise.name}: {check.title}")
     try:
         check.ask(student)
         student.finish()

@@ -23,6 +23,7 @@ import struct
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from . import filters
 from .filters import libc
@@ -36,22 +37,10 @@ OPEN_FILES = 512
 
 SYSTEM = (
     *("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
-    *(
-        "/usr/share/zoneinfo",
-        "/usr/share/fonts",
-        "/usr/local/share/fonts",
-        "/usr/share/fontconfig",
-        "/usr/share/locale",
-    ),
-    *(
-        "/usr/share/mime",
-        "/usr/share/ca-certificates",
-        "/usr/share/terminfo",
-        "/var/cache/fontconfig",
-        "/usr/local/lib",
-    ),
-    *("/etc/fonts", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/mime.types"),
-    *("/etc/magic", "/sys/devices/system/cpu"),
+    *("/usr/share/zoneinfo", "/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/fontconfig"),
+    *("/usr/share/locale", "/usr/share/mime", "/usr/share/ca-certificates", "/usr/share/terminfo", "/usr/local/lib"),
+    *("/var/cache/fontconfig", "/etc/fonts", "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime"),
+    *("/etc/timezone", "/etc/mime.types", "/etc/magic", "/sys/devices/system/cpu"),
 )
 
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
@@ -61,7 +50,7 @@ MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH = 2
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 MOUNT_SETATTR = 442
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_SET_CHILD_SUBREAPER = 1, 4, 24, 47, 36
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_CAP_AMBIENT = 1, 4, 24, 47
 KEYCTL = {"x86_64": 250, "aarch64": 219}
 
 FIRST_UID = 0x70000000  # start of a range that no distribution assigns; each cage gets its own user
@@ -97,7 +86,7 @@ def detach() -> int:
             return _unused_user()
         except PermissionError:  # root in a container: continue as an ordinary user
             uid = gid = _unused_user()
-            _become(uid)
+            _switch_user(uid)
     _check(libc.unshare(CLONE_NEWUSER | CLONE_NEWPID), "unshare")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
@@ -114,7 +103,7 @@ def _unused_user() -> int:
     return SMALL_UID + os.getpid() % 4000
 
 
-def _become(uid: int) -> None:
+def _switch_user(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
@@ -124,7 +113,7 @@ def _become(uid: int) -> None:
 # --- in the child -----------------------------------------------------------------------------------------------------
 
 
-def enter(uid: int, limits: dict, files: str | None = None, private: Sequence[str] = ()) -> None:
+def enter(uid: int, limits: dict[str, Any], files: str | None = None, private: Sequence[str] = ()) -> None:
     """Lock this process, the first of its namespace, in for good. Raise OSError if any step fails.
 
     Copy the files of the folder `files` into the cage. Hide `private` folders that lie inside visible ones.
@@ -157,8 +146,8 @@ def _build_root(uid: int, disk: int, files: str | None, private: tuple[str, ...]
     paths, masks = visible(), hidden(private)
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
-    os.mkdir("/tmp/old", 0o755)
-    os.mkdir("/tmp/new", 0o755)
+    for folder in ("/tmp/old", "/tmp/new"):
+        os.mkdir(folder, 0o755)
     _check(libc.pivot_root(b"/tmp", b"/tmp/old"), "pivot_root")
     os.chdir("/")
     _mount("tmpfs", "/new", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=0755")
@@ -232,11 +221,9 @@ def _write_etc(folder: str, uid: int) -> None:
 @functools.cache
 def visible() -> tuple[tuple[str, str], ...]:
     """Return the interpreter, its packages and the system's files, as (path in the cage, real path), parents first."""
-    named = dict.fromkeys([*SYSTEM, sys.base_prefix, sys.prefix])
-    for path in (sys.base_prefix, sys.prefix):
-        named[os.path.realpath(path)] = None
+    prefixes = (sys.base_prefix, sys.prefix)
     result: list[tuple[str, str]] = []
-    for path in sorted(named):
+    for path in sorted({*SYSTEM, *prefixes, *map(os.path.realpath, prefixes)}):
         real = os.path.realpath(path)
         covered = any(path.startswith(top + "/") and real == source + path[len(top) :] for top, source in result)
         if path != "/" and os.path.exists(real) and not covered:
@@ -269,12 +256,10 @@ def copy_files(source: str, target: str, uid: int | None = None) -> None:
     """Copy a submission's files to `target` and give them to `uid`. Leave out files that do not fit."""
     for name in submitted_files(source):
         goal = os.path.join(target, name)
-        parent = target
-        for part in Path(name).parent.parts:
-            parent = os.path.join(parent, part)
+        for parent in reversed(Path(name).parents[:-1]):
             with contextlib.suppress(FileExistsError):
-                os.mkdir(parent)
-            _give(parent, uid)
+                os.mkdir(os.path.join(target, parent))
+            _set_owner(os.path.join(target, parent), uid)
         try:
             descriptor = os.open(os.path.join(source, name), os.O_RDONLY | os.O_NOFOLLOW)
             with open(descriptor, "rb") as original, open(goal, "wb") as copy:
@@ -283,10 +268,10 @@ def copy_files(source: str, target: str, uid: int | None = None) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(goal)
         else:
-            _give(goal, uid)
+            _set_owner(goal, uid)
 
 
-def _give(path: str, uid: int | None) -> None:
+def _set_owner(path: str, uid: int | None) -> None:
     if uid is not None and os.geteuid() == 0:
         os.chown(path, uid, uid)
 
@@ -301,7 +286,7 @@ def address_space() -> int:
     return 0
 
 
-def limit_resources(limits: dict, inherited: int) -> None:
+def limit_resources(limits: dict[str, Any], inherited: int) -> None:
     """Set the resource limits of each process. Memory comes first: a MemoryError is kinder than a kill by the monitor.
 
     The memory limit is added to the `inherited` bytes that the template has mapped: a GPU build of torch alone maps
@@ -327,7 +312,7 @@ def _drop_privileges(uid: int) -> None:
             break  # past the last one that the kernel knows
     libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0)
     if os.geteuid() == 0:
-        _become(uid)
+        _switch_user(uid)
     header, nothing = struct.pack("Ii", 0x20080522, 0), bytes(24)
     _check(libc.capset(header, nothing), "capset")
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)

@@ -30,14 +30,12 @@ def of_template() -> dict[str, str]:
 
 def of_notebook(home: str, temporary: str) -> dict[str, str]:
     """Return a notebook's environment variables: those of its template that it may see, and a few all programs need."""
-    path = dict.fromkeys(
-        [*(os.path.join(prefix, "bin") for prefix in (sys.prefix, sys.base_prefix)), "/usr/bin", "/bin"]
-    )
+    path = dict.fromkeys([f"{sys.prefix}/bin", f"{sys.base_prefix}/bin", "/usr/bin", "/bin"])
     own = {"PATH": ":".join(path), "HOME": home, "TMPDIR": temporary, "USER": "student"}
     return {**_kept((*FROM_GRADER, *FIXED)), **own, "MPLCONFIGDIR": os.path.join(temporary, "matplotlib")}
 
 
-def seen() -> set[str]:
+def visible_names() -> set[str]:
     """Return the names of all variables that a notebook may see; its shell adds IPYTHONDIR."""
     return {*FROM_GRADER, *FIXED, *of_notebook("", ""), "IPYTHONDIR"}
 

@@ -15,79 +15,35 @@ from collections.abc import Callable, Iterable, Sequence
 
 libc = ctypes.CDLL(None, use_errno=True)
 
-# System call numbers on x86_64 and aarch64; None where there is no such call.
-DENIED: dict[str, tuple[int | None, int | None]] = {
-    # other processes
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "kcmp": (312, 272),
-    "move_pages": (279, 239),
-    "migrate_pages": (256, 238),
-    # namespaces and mounts
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265),
-    # large or privileged parts of the kernel that notebooks have no use for
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "fanotify_init": (300, 262),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "init_module": (175, 105),
-    "finit_module": (313, 273),
-    "delete_module": (176, 106),
-    "kexec_load": (246, 104),
-    "kexec_file_load": (320, 294),
-    "reboot": (169, 142),
-    "swapon": (167, 224),
-    "swapoff": (168, 225),
-    "acct": (163, 89),
-    "quotactl": (179, 60),
-    "sethostname": (170, 161),
-    "setdomainname": (171, 162),
-    "settimeofday": (164, 170),
-    "clock_settime": (227, 112),
-    "adjtimex": (159, 171),
-    "clock_adjtime": (305, 266),
-    "syslog": (103, 116),
-    "vhangup": (153, 58),
-    "personality": (135, 92),
-    "modify_ldt": (154, None),
-    "iopl": (172, None),
-    "ioperm": (173, None),
-    "uselib": (134, None),
-    # memory that resource limits do not count
-    "memfd_create": (319, 279),
-    "shmget": (29, 194),
-    "shmat": (30, 196),
-    "shmctl": (31, 195),
-    "shmdt": (67, 197),
-    "semget": (64, 190),
-    "semop": (65, 193),
-    "semctl": (66, 191),
-    "semtimedop": (220, 192),
-    "msgget": (68, 186),
-    "msgsnd": (69, 189),
-    "msgrcv": (70, 188),
-    "msgctl": (71, 187),
-    "mq_open": (240, 180),
-    "mq_unlink": (241, 181),
-    # reveals other processes through files that all notebooks see
-    "inotify_init": (253, None),
-    "inotify_init1": (294, 26),
-    "inotify_add_watch": (254, 27),
-    "fanotify_mark": (301, 263),
-    "mincore": (27, 232),
-    "preadv2": (327, 286),  # reveals which pages are cached; the C library falls back to other calls
-    "pwritev2": (328, 287),
+# Denied system calls with their numbers on x86_64 and aarch64; "-" where there is no such call. `mincore` and `preadv2`
+# reveal which pages are cached: the C library falls back to other calls.
+_DENIED = """
+# other processes
+ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, kcmp 312 272, move_pages 279 239,
+migrate_pages 256 238
+# namespaces and mounts
+unshare 272 97, setns 308 268, mount 165 40, umount2 166 39, pivot_root 155 41, chroot 161 51,
+name_to_handle_at 303 264, open_by_handle_at 304 265
+# large or privileged parts of the kernel that notebooks have no use for
+bpf 321 280, perf_event_open 298 241, userfaultfd 323 282, fanotify_init 300 262, add_key 248 217,
+request_key 249 218, keyctl 250 219, init_module 175 105, finit_module 313 273, delete_module 176 106,
+kexec_load 246 104, kexec_file_load 320 294, reboot 169 142, swapon 167 224, swapoff 168 225, acct 163 89,
+quotactl 179 60, sethostname 170 161, setdomainname 171 162, settimeofday 164 170, clock_settime 227 112,
+adjtimex 159 171, clock_adjtime 305 266, syslog 103 116, vhangup 153 58, personality 135 92, modify_ldt 154 -,
+iopl 172 -, ioperm 173 -, uselib 134 -
+# memory that resource limits do not count
+memfd_create 319 279, shmget 29 194, shmat 30 196, shmctl 31 195, shmdt 67 197, semget 64 190, semop 65 193,
+semctl 66 191, semtimedop 220 192, msgget 68 186, msgsnd 69 189, msgrcv 70 188, msgctl 71 187, mq_open 240 180,
+mq_unlink 241 181
+# reveals other processes through files that all notebooks see
+inotify_init 253 -, inotify_init1 294 26, inotify_add_watch 254 27, fanotify_mark 301 263, mincore 27 232,
+preadv2 327 286, pwritev2 328 287
+"""
+DENIED = {
+    name: tuple(None if number == "-" else int(number) for number in numbers)
+    for line in _DENIED.splitlines()
+    if line and not line.startswith("#")
+    for name, *numbers in (call.split() for call in line.strip(",").split(","))
 }
 # These calls return success and do nothing, as on a file system without locks. So notebooks cannot signal to each other
 # through files that all of them see, and programs that lock their own files still work.
@@ -148,18 +104,15 @@ def _program(column: int, machine: int) -> bytes:
     lines += [(RETURN, 0, 0, ALLOW)]
     for call in SOCKETS.values():
         lines += [(EQUAL, 0, 4, call[column]), argument, (EQUAL, 1, 0, 1), fail(errno.EACCES), (RETURN, 0, 0, ALLOW)]
-    new: list[Line] = []
-    for allowed in NEW_ALLOWED:
-        new += [(EQUAL, 0, 1, allowed), (RETURN, 0, 0, ALLOW)]
+    new = [line for allowed in NEW_ALLOWED for line in ((EQUAL, 0, 1, allowed), (RETURN, 0, 0, ALLOW))]
     new.append(fail(errno.ENOSYS))
     lines += [(AT_LEAST, 0, len(new), FIRST_NEW[column]), *new]
     for idle in IDLE.values():
         lines += [(EQUAL, 0, 1, idle[column]), fail(0)]
     lines += _fcntl(FCNTL[column], argument=24, fail=fail)
     for denied in DENIED.values():
-        number_of = denied[column]
-        if number_of is not None:
-            lines += [(EQUAL, 0, 1, number_of), fail(errno.EPERM)]
+        if (call_number := denied[column]) is not None:
+            lines += [(EQUAL, 0, 1, call_number), fail(errno.EPERM)]
     lines += [(RETURN, 0, 0, ALLOW)]
     return b"".join(struct.pack("HBBI", *line) for line in lines)
 
@@ -176,7 +129,7 @@ def _fcntl(call: int, argument: int, fail: Callable[[int], Line]) -> list[Line]:
 
 def landlock_version() -> int:
     """Return the version of Landlock that the kernel supports; 0 without Landlock."""
-    return max(libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)), 0)
+    return max(int(libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))), 0)
 
 
 def landlock(writable: Sequence[str], devices: Iterable[str] = ()) -> int:
@@ -212,7 +165,7 @@ def _landlock_rule(rules: int, path: str, access: int) -> None:
 
 
 def _landlock_call(number: int, *arguments: object) -> int:
-    result = libc.syscall(number, *arguments)
+    result: int = libc.syscall(number, *arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), "Landlock")
     return result

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Ending = Literal["ok", "error", "time", "died"]
 
 
 class SandboxError(Exception):
@@ -27,7 +30,7 @@ class Limits:
 
 @dataclass
 class CellResult:
-    """The result of a cell: nbformat outputs, and how it ended ("ok", "error", "time" or "died")."""
+    """The result of a cell: nbformat outputs, and how it ended."""
 
-    outputs: list[dict] = field(default_factory=list)
-    ending: str = "ok"
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    ending: Ending = "ok"

@@ -14,12 +14,13 @@ import signal
 import socket
 import sys
 import time
+from typing import Any
 
 INTERRUPT = b"I"
 # Fields of a process's status, and of its smaps_rollup (since Linux 5.3), that count memory, swapped out or not, other
 # than cached files.
 RESIDENT, PROPORTIONAL = ("RssAnon:", "RssShmem:", "VmSwap:"), ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
-EVERY = 0.05  # seconds between two checks
+CHECK_INTERVAL = 0.05  # seconds between two checks
 LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -44,7 +45,7 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def watch(child: int, leash: socket.socket, limits: dict, caged: bool) -> None:
+def watch(child: int, leash: socket.socket, limits: dict[str, Any], caged: bool) -> None:
     """Wait until the child ends or exceeds a limit, then kill all its processes. Send the exceeded limit on `leash`."""
     reason = _wait(child, leash, limits)
     if reason:
@@ -59,7 +60,7 @@ def watch(child: int, leash: socket.socket, limits: dict, caged: bool) -> None:
             os.waitpid(-1, 0)
 
 
-def _wait(child: int, leash: socket.socket, limits: dict) -> str:
+def _wait(child: int, leash: socket.socket, limits: dict[str, Any]) -> str:
     """Wait for the end, and return "memory" or "time" for an exceeded limit.
 
     Return "" when the child ended by itself or the trusted side closed the leash.
@@ -69,12 +70,11 @@ def _wait(child: int, leash: socket.socket, limits: dict) -> str:
     end = time.monotonic() + 4 * (limits["notebook"] + limits["cell"])
     inherited = _kilobytes("/proc/self/status", RESIDENT) * 1024  # the template's: this process is a plain fork of it
     while time.monotonic() < end:
-        if poll.poll(EVERY * 1000):
+        if poll.poll(CHECK_INTERVAL * 1000):
             try:
-                command = leash.recv(1)
+                if leash.recv(1) != INTERRUPT:
+                    return ""
             except OSError:
-                return ""
-            if command != INTERRUPT:
                 return ""
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGINT)
@@ -137,7 +137,7 @@ def _kill_tree(child: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in [pid for pid in (tree(os.getpid()) if LINUX else [0, child]) if pid not in (0, os.getpid())]:
+        for pid in tree(os.getpid())[1:] if LINUX else [child]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
     _kill(child)

@@ -6,6 +6,7 @@ A kernelspec uses it if its metadata name the provisioner "caged-fork", or if th
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from jupyter_client.connect import KernelConnectionInfo
-from jupyter_client.provisioning import KernelProvisionerBase
+from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 
 from ..untrusted.wire import Channel
 from .limits import Limits, SandboxError
@@ -50,14 +51,11 @@ class CagedProvisioner(KernelProvisionerBase):
             setattr(manager, name, number)
         manager.write_connection_file()
         self.connection_info = manager.get_connection_info()
-        listening = []
-        for number in range(1, 6):
-            sock = socket.socket(socket.AF_UNIX)
+        self._sockets = tuple(socket.socket(socket.AF_UNIX) for _ in PORTS)
+        for number, sock in enumerate(self._sockets, start=1):
             sock.bind(f"{manager.ip}-{number}")
             sock.listen(16)
             sock.setblocking(False)
-            listening.append(sock)
-        self._sockets = tuple(listening)
         return await super().pre_launch(cmd=[], **kwargs)
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
@@ -84,18 +82,14 @@ class CagedProvisioner(KernelProvisionerBase):
         if self.leash is None:
             return 0
         try:
-            return 1 if self.leash.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"" else None
-        except BlockingIOError:
-            return None
-        except OSError:
-            return 1
+            return None if self.leash.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) else 1
+        except OSError as error:
+            return None if isinstance(error, BlockingIOError) else 1
 
     async def wait(self) -> int | None:
-        import asyncio
-
         while await self.poll() is None:
             await asyncio.sleep(0.005)
-        self._let_go()
+        self._close_leash()
         return 0
 
     async def send_signal(self, signum: int) -> None:
@@ -113,11 +107,11 @@ class CagedProvisioner(KernelProvisionerBase):
         await self.kill(restart)
 
     async def cleanup(self, restart: bool = False) -> None:
-        self._let_go()
+        self._close_leash()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _let_go(self) -> None:
+    def _close_leash(self) -> None:
         if self.leash is not None:
             self.leash.close()
             self.leash = None

@@ -85,7 +85,7 @@ open("own", "w").write("a cell can write in its own folder")
 print(json.dumps([attempt for attempt in attempts if succeeds(attempts[attempt])]))
 """
 
-HOW = (
+REMEDY = (
     "Nothing was marked. A cage needs Linux, and either root or user namespaces. On Windows and macOS: mark in WSL 2 "
     "or in a Linux machine. In Docker: `docker run --security-opt seccomp=unconfined --security-opt "
     "apparmor=unconfined`, or `--privileged`. On Ubuntu 24.04: "
@@ -95,16 +95,16 @@ HOW = (
 )
 
 
-def prove(run: Run) -> str:
+def check_cage(run: Run) -> str:
     """Test the cage and return a sentence on how `run` cages notebooks. Raise SandboxError if it does not hold."""
     if not sys.platform.startswith("linux"):
-        raise SandboxError(f"Notebooks cannot be caged: this system is not Linux. {HOW}")
+        raise SandboxError(f"Notebooks cannot be caged: this system is not Linux. {REMEDY}")
     try:
-        succeeded = _tried_out(run)
+        succeeded = _broken_out(run)
     except SandboxError as error:
-        raise SandboxError(f"{error} {HOW}") from error
+        raise SandboxError(f"{error} {REMEDY}") from error
     if succeeded:
-        raise SandboxError(f"The cage does not hold: a notebook could {', '.join(succeeded)}. {HOW}")
+        raise SandboxError(f"The cage does not hold: a notebook could {', '.join(succeeded)}. {REMEDY}")
     way = "as a user of its own" if os.geteuid() == 0 else "in a user namespace"
     landlock = f"Landlock {landlock_version()}" if landlock_version() else "no Landlock"
     return (
@@ -113,7 +113,7 @@ def prove(run: Run) -> str:
     )
 
 
-def _tried_out(run: Run) -> list[str]:
+def _broken_out(run: Run) -> list[str]:
     """Run the test cell and return the names of ATTEMPTS that succeeded. Raise SandboxError if it did not finish."""
     token = f"probe-{os.getpid()}-{os.urandom(6).hex()}"
     limits = replace(Limits(), processes=PROCESSES, cell=10)
@@ -132,32 +132,29 @@ def _tried_out(run: Run) -> list[str]:
         abstract.listen()
         named.listen()
         home = Path.home()
+        names_at_home = os.listdir(home) if home.is_dir() and os.access(home, os.R_OK) else []
         facts = {
             "attempts": ATTEMPTS,
             "token": token,
             "secret": str(secret),
             "packages": [*packages(), *hidden(packages())],
             "home": str(home),
-            "names_at_home": [name for name in _names(home) if not _leads_to_python(home / name)],
+            "names_at_home": [name for name in names_at_home if not _leads_to_python(home / name)],
             "grader": os.getpid(),
             "port": server.getsockname()[1],
             "abstract": "\0" + token,
             "path": path,
-            "variables": sorted(set(os.environ) - environment.seen()),
+            "variables": sorted(set(os.environ) - environment.visible_names()),
             "most": PROCESSES,
         }
         result = run(SOURCE.replace("FACTS", repr(json.dumps(facts))), limits)
-        written = "write outside its folder" if set(os.listdir(folder)) - {"secret", "socket"} else None
+        written = set(os.listdir(folder)) - {"secret", "socket"}
     text = "".join(output.get("text", "") for output in result.outputs)
     try:
-        succeeded = json.loads(text)
+        succeeded: list[str] = json.loads(text)
     except ValueError:
         raise SandboxError(f"The test of the cage did not finish ({result.ending}): {result.outputs}.") from None
-    return succeeded + ([written] if written and written not in succeeded else [])
-
-
-def _names(folder: Path) -> list[str]:
-    return os.listdir(folder) if folder.is_dir() and os.access(folder, os.R_OK) else []
+    return list(dict.fromkeys(succeeded + ["write outside its folder"] * bool(written)))
 
 
 def _leads_to_python(path: Path) -> bool:

@@ -41,7 +41,7 @@ class Template:
 
     def __init__(self, caged: bool = True, preload: Sequence[str] = ()) -> None:
         self.caged, self.preload = caged, tuple(preload)
-        self._process: subprocess.Popen | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
         atexit.register(self.close)
 
@@ -50,7 +50,7 @@ class Template:
         files: Path | None,
         scratch: Path | None,
         limits: Limits,
-        kernel: dict | None = None,
+        kernel: dict[str, Any] | None = None,
         sockets: Sequence[int] = (),
     ) -> tuple[socket.socket, socket.socket]:
         """Fork a child that runs a notebook. Return a connection to it, and the leash of its monitor.
@@ -62,25 +62,20 @@ class Template:
         self.prove()
         paths: dict[str, Any] = {"files": files and str(files.absolute()), "scratch": scratch and str(scratch)}
         paths["private"] = [os.path.expanduser("~"), os.getcwd(), *private_folders()]
-        for attempt in (1, 2):
+        for _ in range(2):
             channel = self._running()
             (mine, theirs), (leash, collar) = socket.socketpair(), socket.socketpair()
-            try:
-                channel.send(paths | {"limits": asdict(limits), "caged": self.caged, "kernel": kernel})
-                socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), collar.fileno(), *sockets])
-                channel.receive(time.monotonic() + 30)
-            except (OSError, EOFError, WireError):
-                mine.close()
-                leash.close()
-                self.close()
-                if attempt == 2:
-                    raise SandboxError("the template process does not answer") from None
-            else:
-                return mine, leash
-            finally:
-                theirs.close()
-                collar.close()
-        raise AssertionError
+            with theirs, collar:
+                try:
+                    channel.send(paths | {"limits": asdict(limits), "caged": self.caged, "kernel": kernel})
+                    socket.send_fds(channel.sock, [b"F"], [theirs.fileno(), collar.fileno(), *sockets])
+                    channel.receive(time.monotonic() + 30)
+                    return mine, leash
+                except (OSError, EOFError, WireError):
+                    mine.close()
+                    leash.close()
+                    self.close()
+        raise SandboxError("the template process does not answer")
 
     def prove(self) -> str:
         """Return a sentence that says how notebooks are caged. Raise SandboxError if the cage does not hold."""
@@ -102,7 +97,7 @@ class Template:
             with Session(self, limits=limits) as session:
                 return session.run(source)
 
-        return selftest.prove(run)
+        return selftest.check_cage(run)
 
     def _running(self) -> Channel:
         if self._process is not None and self._process.poll() is None:
@@ -126,10 +121,13 @@ class Template:
         theirs.close()
         self._channel = Channel(mine)
         try:
-            self._channel.receive(time.monotonic() + 180)
+            greeting = self._channel.receive(time.monotonic() + 180).tree
         except (OSError, EOFError, WireError) as error:
             self.close()
             raise SandboxError(f"the template process did not start: {error}") from error
+        if "problem" in greeting:
+            self.close()
+            raise SandboxError(greeting["problem"])
         return self._channel
 
     def close(self) -> None:
@@ -155,7 +153,7 @@ class Session:
             if files is not None:
                 copy_files(str(files), str(self.scratch))
         sock, self._leash = template.spawn(files, self.scratch, self.limits)
-        self._channel = Heard(sock, 8 * self.limits.output)
+        self._channel = ChildChannel(sock, 8 * self.limits.output)
         self.alive = True
         try:
             greeting = self._channel.receive(time.monotonic() + 60).tree
@@ -167,7 +165,7 @@ class Session:
             raise SandboxError(f"a notebook could not be caged: {greeting['problem']}")
 
     @contextlib.contextmanager
-    def charged(self) -> Iterator[None]:
+    def counted_as_busy(self) -> Iterator[None]:
         """Count the time of the `with` block as the child's work, not the grader's."""
         started = time.monotonic()
         try:
@@ -177,18 +175,16 @@ class Session:
 
     def run(self, source: str, limit: float | None = None) -> CellResult:
         """Run one cell and return its result. Interrupt it at its time limit (seconds), and kill it soon after."""
-        with self.charged():
+        with self.counted_as_busy():
             return self._run(source, limit)
 
     def _run(self, source: str, limit: float | None) -> CellResult:
-        limit = limit if limit is not None else self.limits.cell
         result = CellResult()
         if not self.alive:
             result.ending = "died"
             return result
-        interrupted = False
-        deadline = time.monotonic() + limit
-        size = messages = 0
+        deadline = time.monotonic() + (self.limits.cell if limit is None else limit)
+        interrupted, size, messages = False, 0, 0
         try:
             self._channel.send({"do": "cell", "source": source})
             while True:
@@ -223,31 +219,28 @@ class Session:
 
     def responds(self) -> bool:
         """Return True if the child answers; kill it if it does not."""
-        if self.alive:
-            try:
-                self._channel.sock.settimeout(self.limits.grace)
-                self._channel.send({"do": "ping"})
-                while not self._channel.receive(time.monotonic() + self.limits.grace).tree.get("pong"):
-                    pass  # output that a student's thread printed meanwhile
-            except (OSError, EOFError, WireError, AttributeError):
-                self.kill()
-        return self.alive
+        return self.alive and self._ask("pong", {"do": "ping"}) is not None
 
-    def peek(self, name: str) -> dict:
+    def _ask(self, key: str, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the child's reply, the message that has this key; kill a child that does not answer."""
+        try:
+            self._channel.sock.settimeout(self.limits.grace)
+            self._channel.send(request)
+            while True:  # past what a student's thread printed meanwhile
+                reply = self._channel.receive(time.monotonic() + self.limits.grace).tree
+                if isinstance(reply, dict) and key in reply:
+                    return reply
+        except (OSError, EOFError, WireError):
+            self.kill()
+            return None
+
+    def peek(self, name: str) -> dict[str, Any]:
         """Return the value of a name: {"peek": "plain", "value": …}, {"peek": "missing"}, or {"peek": "other"}.
 
         An "other" value is no plain data; only a fork can examine it. A child that does not answer is killed.
         """
-        try:
-            with self.charged():
-                self._channel.send({"do": "peek", "name": name})
-                while True:
-                    reply = self._channel.receive(time.monotonic() + self.limits.grace).tree
-                    if isinstance(reply, dict) and "peek" in reply:
-                        return reply
-        except (OSError, EOFError, WireError):
-            self.kill()
-            return {"peek": "other"}
+        with self.counted_as_busy():
+            return self._ask("peek", {"do": "peek", "name": name}) or {"peek": "other"}
 
     @contextlib.contextmanager
     def questions(self) -> Iterator[Callable[[Packet], Packet]]:
@@ -255,23 +248,17 @@ class Session:
 
         If a question kills or stalls the fork, the next question goes to a new one.
         """
-        line = _Questions(self)
-        try:
-            yield line.ask
-        finally:
-            line.close()
+        with contextlib.closing(_Questions(self)) as questions:
+            yield questions.ask
 
     def fork(self) -> Channel:
         mine, theirs = socket.socketpair()
-        try:
+        with theirs:
             self._channel.send({"do": "fork"})
             socket.send_fds(self._channel.sock, [b"F"], [theirs.fileno()])
-        finally:
-            theirs.close()
-        return Replies(mine)
+        return ChildChannel(mine, max_header=MAX_HEADER)
 
     def interrupt(self) -> None:
-        """Interrupt the running cell."""
         with contextlib.suppress(OSError):
             self._leash.send(INTERRUPT)
 
@@ -314,34 +301,17 @@ class Session:
         self.close()
 
 
-class Heard(Channel):
+class ChildChannel(Channel):
     """A child's channel. It pauses the garbage collector, which walks over all of torch every few thousand lists."""
 
     def receive(self, deadline: float | None = None) -> Packet:
-        rested = gc.isenabled()
+        was_enabled = gc.isenabled()
         gc.disable()
         try:
             return super().receive(deadline)
         finally:
-            if rested:
+            if was_enabled:
                 gc.enable()
-
-
-class Replies(Heard):
-    """A channel whose messages are mostly tensors; its JSON text has a smaller limit."""
-
-    _at_start = False
-
-    def receive(self, deadline: float | None = None) -> Packet:
-        self._at_start = True
-        return super().receive(deadline)
-
-    def _exactly(self, count: int, deadline: float | None) -> bytes:
-        data = super()._exactly(count, deadline)
-        if self._at_start and int.from_bytes(data[:4], "big") > MAX_HEADER:
-            raise WireError("a reply with too much text")
-        self._at_start = False
-        return data
 
 
 class _Questions:
@@ -353,7 +323,7 @@ class _Questions:
         self.setup: list[Packet] = []  # requests to send to a new fork first
         self.asked = float("inf")  # when the last question was sent; a fork that fails before has died, not stalled
         self.lost = 0
-        self.refusal: dict | None = None  # the reply to every further question, once too many forks were lost
+        self.refusal: dict[str, Any] | None = None  # the reply to every further question, once too many forks were lost
 
     def ask(self, packet: Packet) -> Packet:
         if self.refusal is not None:
@@ -384,7 +354,7 @@ class _Questions:
         assert self.channel is not None
         self.asked = time.monotonic()
         self.channel.sock.settimeout(self.session.limits.question + self.session.limits.grace)
-        with self.session.charged():
+        with self.session.counted_as_busy():
             self.channel.send(packet.tree, packet.blobs)
             return self.channel.receive(self.asked + self.session.limits.question + self.session.limits.grace)
 

@@ -15,12 +15,14 @@ import socket
 import sys
 import tempfile
 import time
+from typing import Any
 
 from . import monitor
 
 if __name__ == "__main__":  # first: the other imports take seconds, and the grader may die meanwhile
     monitor.die_with_the_grader(int(sys.argv[1]))
 
+from ..untrusted.torch_internals import UnsupportedTorch
 from ..untrusted.wire import Channel
 from . import cage, environment
 
@@ -37,7 +39,12 @@ def warm_up(more: list[str]) -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     if "torch" in sys.modules:  # a course's notebooks use it
-        _warm_up_torch()
+        import torch
+
+        from ..untrusted import call_tracing, tensor_calls  # noqa: F401  # in the cage, our files are out of reach
+
+        torch.set_num_threads(1)
+        torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
     from ..untrusted.warm_up import rehearse
 
     rehearse()
@@ -46,24 +53,17 @@ def warm_up(more: list[str]) -> None:
         vars(inline.configure_inline_support).pop("current_backend", None)
 
 
-def _warm_up_torch() -> None:
-    import torch
-    import torch._subclasses.schema_check_mode
-    import torch.utils._python_dispatch
-
-    from ..untrusted import call_tracing, tensor_calls  # noqa: F401  # in the cage, our files are out of reach
-
-    torch.set_num_threads(1)
-    torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # triggers 1.5 s of lazy imports
-
-
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     channel = Channel(control)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then closes the connection
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave no zombies
     gc.disable()  # it would walk again and again over half a million new objects, all of which stay
-    warm_up(sys.argv[2:])
+    try:
+        warm_up(sys.argv[2:])
+    except UnsupportedTorch as error:
+        channel.send({"problem": str(error)})
+        return
     gc.enable()
     gc.collect()
     gc.freeze()
@@ -85,7 +85,7 @@ def main() -> None:
         channel.send({"pid": pid})
 
 
-def _become_monitor(request: dict, fds: list[int]) -> None:
+def _become_monitor(request: dict[str, Any], fds: list[int]) -> None:
     """Fork the notebook's process, caged if the request says so, and watch it.
 
     `fds` are its control socket, the monitor's leash, and a kernel's five sockets.
@@ -93,8 +93,7 @@ def _become_monitor(request: dict, fds: list[int]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _close_all_but(fds)
     control, leash = socket.socket(fileno=fds[0]), socket.socket(fileno=fds[1])
-    caged, limits = request["caged"], request["limits"]
-    uid = -1
+    caged, uid = request["caged"], -1
     try:
         if caged:
             uid = cage.detach()
@@ -110,10 +109,10 @@ def _become_monitor(request: dict, fds: list[int]) -> None:
     control.close()
     for descriptor in fds[2:]:
         os.close(descriptor)
-    monitor.watch(child, leash, limits, caged)
+    monitor.watch(child, leash, request["limits"], caged)
 
 
-def _become_notebook(request: dict, control: socket.socket, uid: int, fds: list[int]) -> None:
+def _become_notebook(request: dict[str, Any], control: socket.socket, uid: int, fds: list[int]) -> None:
     from ..untrusted import shell
 
     try:

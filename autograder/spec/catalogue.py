@@ -45,11 +45,19 @@ class CatalogueError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A name, its sentence, and the source of every version."""
+    """Small runnable versions that deserve the same sentence, the one that a good teacher would say.
+
+    `grade` is one of GRADES, or "": then it is a misconception, which costs no more than its lines.
+    """
 
     name: str
     sentence: str
     sources: tuple[str, ...]
+    grade: str = ""
+
+    @property
+    def source(self) -> str:
+        return self.sources[0]
 
 
 @dataclass
@@ -180,12 +188,11 @@ def _source(version: list[tuple[str, str]], reference: str, place: str) -> str:
             raise CatalogueError(f"{place}: {old!r} is not in the reference, so the edit would change nothing.")
         text = replaced(text, old, new)
     try:
-        if _said(text) == _said(reference):
-            raise CatalogueError(f"{place}: a version is the reference itself.")
+        unchanged = _said(text) == _said(reference)
     except (SyntaxError, ValueError) as error:
-        if isinstance(error, CatalogueError):
-            raise
         raise CatalogueError(f"{place}: a version is not Python: {error}.") from None
+    if unchanged:
+        raise CatalogueError(f"{place}: a version is the reference itself.")
     return text
 
 

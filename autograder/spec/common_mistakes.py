@@ -18,7 +18,7 @@ Edit = Callable[[ast.FunctionDef], bool]  # changes the function that answers; r
 
 
 @dataclass(frozen=True)
-class Slip:
+class CommonMistake:
     """A mistake that fits any exercise. Some edits fit one kind of result (`giving`) or of input (`taking`) only."""
 
     name: str
@@ -54,9 +54,6 @@ def answering(tree: ast.Module, name: str) -> ast.FunctionDef | None:
     return None
 
 
-# --- results ----------------------------------------------------------------------------------------------------------
-
-
 def _returns(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int, ast.Return]]:
     """Yield the function's own `return` statements that have a value: the block, the index in it, the statement."""
     blocks: list[list[ast.stmt]] = [function.body]
@@ -77,9 +74,9 @@ def result(template: str) -> Edit:
         for _, _, statement in found:
             assert statement.value is not None
             if isinstance(statement.value, ast.Tuple):
-                statement.value.elts = [_filled(template, part) for part in statement.value.elts]
+                statement.value.elts = [_wrapped(template, part) for part in statement.value.elts]
             else:
-                statement.value = _filled(template, statement.value)
+                statement.value = _wrapped(template, statement.value)
         return bool(found)
 
     return edit
@@ -90,12 +87,22 @@ def each(template: str) -> Edit:
     return result(f"tuple({template.replace('RESULT', 'part')} for part in RESULT)")
 
 
-def _filled(template: str, value: ast.expr) -> ast.expr:
+def _filled(template: str, name: str, value: ast.expr) -> ast.stmt:
+    """Return the one statement of a template, with a value where the name stands."""
+
     class Filling(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            return copy.deepcopy(value) if node.id == "RESULT" else node
+            return copy.deepcopy(value) if node.id == name else node
 
-    return Filling().visit(ast.parse(template, mode="eval").body)
+    [statement] = Filling().visit(ast.parse(template)).body
+    assert isinstance(statement, ast.stmt)
+    return statement
+
+
+def _wrapped(template: str, value: ast.expr) -> ast.expr:
+    statement = _filled(template, "RESULT", value)
+    assert isinstance(statement, ast.Expr)
+    return statement.value
 
 
 def last_return(template: str) -> Edit:
@@ -105,13 +112,10 @@ def last_return(template: str) -> Edit:
         found = [(block, place, statement) for block, place, statement in _returns(function) if block is function.body]
         for block, place, statement in found[-1:]:
             assert statement.value is not None
-            block[place] = ast.Expr(_filled(template, statement.value))
+            block[place] = _filled(template, "RESULT", statement.value)
         return bool(found)
 
     return edit
-
-
-# --- inputs and bodies ------------------------------------------------------------------------------------------------
 
 
 def before_each_return(template: str) -> Edit:
@@ -160,9 +164,6 @@ def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-# --- errors -----------------------------------------------------------------------------------------------------------
-
-
 def errors(template: str) -> Edit:
     """Return an edit that replaces every `raise ValueError(…)` by a statement, where TEXT stands for the message."""
 
@@ -174,14 +175,7 @@ def errors(template: str) -> Edit:
                 raised = node.exc
                 if isinstance(raised, ast.Call) and getattr(raised.func, "id", "") == "ValueError" and raised.args:
                     self.found = True
-                    [statement] = ast.parse(template).body
-                    text = raised.args[0]
-
-                    class Filling(ast.NodeTransformer):
-                        def visit_Name(self, name: ast.Name) -> ast.expr:
-                            return copy.deepcopy(text) if name.id == "TEXT" else name
-
-                    return Filling().visit(statement)
+                    return _filled(template, "TEXT", raised.args[0])
                 return node
 
         raising = Raising()
@@ -191,14 +185,14 @@ def errors(template: str) -> Edit:
     return edit
 
 
-SLIPS: tuple[Slip, ...] = (
-    Slip(
+COMMON_MISTAKES: tuple[CommonMistake, ...] = (
+    CommonMistake(
         "nothing_returned",
         "The result is computed, and perhaps printed, but not handed back, so the call gives None: end with `return`.",
         (last_return("RESULT"), last_return("print(RESULT)")),
         grade=MISSED,  # an answer that computes nothing returns None too
     ),
-    Slip(
+    CommonMistake(
         "gradient_cut_off",
         "The result is cut off from its inputs (`.detach()`, `.data`, `.item()`, `no_grad`, NumPy, or a new tensor "
         "made from numbers), so no gradient flows back and nothing before this could be trained.",
@@ -207,7 +201,7 @@ SLIPS: tuple[Slip, ...] = (
             "pair": (each("RESULT.detach()"), inside("torch.no_grad()")),
         },
     ),
-    Slip(
+    CommonMistake(
         "input_changed",
         "The input is changed in place (`+=`, `/=`, a name ending in `_`, writing into a slice or a list): the "
         "caller's own data are different afterwards. Make new ones instead.",
@@ -217,28 +211,28 @@ SLIPS: tuple[Slip, ...] = (
             "dict": (before_each_return("INPUT.clear()"),),
         },
     ),
-    Slip(
+    CommonMistake(
         "single_precision",
         "The dtype is not kept: float64 goes in and float32 comes out (a `.float()`, or a new tensor made "
         "without `dtype=`).",
         giving={"tensor": (result("RESULT.float()"),), "pair": (each("RESULT.float()"),)},
     ),
-    Slip(
+    CommonMistake(
         "double_precision",
         "The result is float64 even for float32 inputs: keep the dtype that is given.",
         giving={"tensor": (result("RESULT.double()"),), "pair": (each("RESULT.double()"),)},
     ),
-    Slip(
+    CommonMistake(
         "single_precision_inside",
         "The computation goes through float32, so float64 inputs lose precision even though the dtype is restored.",
         giving={"tensor": (result("RESULT.float().to(RESULT.dtype)"),)},
     ),
-    Slip(
+    CommonMistake(
         "squeezed",
         "Dimensions of size 1 are dropped on the way (`squeeze()` without a dimension): every dimension stays.",
         giving={"tensor": (result("RESULT.squeeze()"),), "pair": (each("RESULT.squeeze()"),)},
     ),
-    Slip(
+    CommonMistake(
         "rounded",
         "The result is rounded: give it with all its digits.",
         giving={
@@ -247,33 +241,33 @@ SLIPS: tuple[Slip, ...] = (
             "number": tuple(result(f"round(RESULT, {digits})") for digits in (2, 3, 1)),
         },
     ),
-    Slip(
+    CommonMistake(
         "python_number",
         "A plain Python number is returned where a tensor is asked for (`.item()`): no gradient can pass through it.",
         giving={"scalar": (result("RESULT.item()"),)},
     ),
-    Slip(
+    CommonMistake(
         "list_returned",
         "A plain Python list is returned where a tensor is asked for.",
         giving={"tensor": (result("RESULT.tolist()"),), "pair": (each("RESULT.tolist()"),)},
     ),
-    Slip(
+    CommonMistake(
         "array_returned",
         "A NumPy array is returned where a tensor is asked for: stay with torch, and gradients pass through.",
         grade=MISSED,  # an array's contents do not cross the wire, so an empty array would give the same answer
         giving={"tensor": (result("RESULT.detach().numpy()"), result("RESULT.numpy()"))},
     ),
-    Slip(
+    CommonMistake(
         "text_returned",
         "The result comes as text: return the value itself; how it is shown is another matter.",
         giving={"number": tuple(map(result, ("str(RESULT)", "format(RESULT, '.2f')", "format(RESULT, '.4f')")))},
     ),
-    Slip(
+    CommonMistake(
         "global_generator",
         "Your code draws from torch's global random generator, or seeds it anew: the caller's random numbers change.",
         tuple(map(first, ("torch.manual_seed(42)", "torch.manual_seed(0)", "torch.rand(1)"))),
     ),
-    Slip(
+    CommonMistake(
         "error_of_another_type",
         "Bad input raises an error, but not the ValueError that is asked for: callers catch errors by their type.",
         tuple(
@@ -281,12 +275,12 @@ SLIPS: tuple[Slip, ...] = (
             for kind in ("TypeError", "IndexError", "KeyError", "RuntimeError", "AssertionError", "Exception")
         ),
     ),
-    Slip(
+    CommonMistake(
         "error_returned",
         "The error is returned instead of raised: write `raise ValueError(…)`.",
         tuple(map(errors, ("return ValueError(TEXT)", "return TEXT", "return print(TEXT)"))),
     ),
-    Slip(
+    CommonMistake(
         "bad_input_accepted",
         "Bad input is not refused (a printed warning refuses nothing): check for it first, and raise the ValueError "
         "that is asked for.",

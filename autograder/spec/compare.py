@@ -48,7 +48,7 @@ def a_tensor(got: Any, what: str) -> torch.Tensor:
     return got
 
 
-def a_pair(got: Any, names: str) -> tuple:
+def a_pair(got: Any, names: str) -> tuple[Any, ...]:
     if isinstance(got, list) and len(got) == 2:
         raise Wrong(f"It should return the tuple {names}; yours returned a list: write `return first, second`.")
     if not isinstance(got, tuple) or len(got) != 2:
@@ -163,21 +163,20 @@ def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
     return f"{int(wrong.sum())} of {expected.numel()} values differ{size}."
 
 
-def unchanged(after: list, sent: list[torch.Tensor], names: str) -> None:
+def unchanged(after: list[Any], sent: list[torch.Tensor], names: str) -> None:
     """Raise `Wrong` unless the tensors that were passed in still have their shapes and values exactly."""
     for got, original in zip(after, sent, strict=False):
         if got.shape != original.shape or not torch.allclose(got, original, rtol=0, atol=0, equal_nan=True):
-            raise Wrong(_CHANGED.format(names=names), "input_changed")
-
-
-_CHANGED = (
-    "Your code changes its input ({names}): the caller's tensor is different afterwards. Look for in-place operations "
-    "(`+=`, `/=`, names ending in `_`, writing into a slice) and make a new tensor instead."
-)
+            raise Wrong(
+                f"Your code changes its input ({names}): the caller's tensor is different afterwards. Look for "
+                "in-place operations (`+=`, `/=`, names ending in `_`, writing into a slice) and make a new tensor "
+                "instead.",
+                "input_changed",
+            )
 
 
 def same_gradients(
-    got: list, expected: list[torch.Tensor], names: list[str], where: str = "", rough: bool = False
+    got: list[Any], expected: list[torch.Tensor], names: list[str], where: str = "", rough: bool = False
 ) -> None:
     """Raise `Wrong` unless the gradients with respect to the inputs or parameters of these names agree."""
     place = f" {where}" if where else ""

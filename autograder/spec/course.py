@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -40,13 +41,11 @@ class Course:
     topics: tuple[str, ...]  # folders of the package that hold exercises
     imports: str  # names that answers may use without importing them
     preload: tuple[str, ...]  # modules that notebooks use, for the warm template
-    libraries: frozenset[str] = (
-        frozenset()
-    )  # names under which notebooks import modules; replacing parts of a module is a sign of tampering
+    libraries: frozenset[str] = frozenset()  # names of imported modules; replacing their parts is a sign of tampering
     commonest: tuple[tuple[str, str], ...] = ()  # (exercise, mistake), for the table of what mistakes cost
 
 
-NOTHING = Course(title="", package="", notebooks=(), topics=(), imports="", preload=())  # for assignments of no course
+NO_COURSE = Course(title="", package="", notebooks=(), topics=(), imports="", preload=())  # marks ordinary assignments
 
 
 class NoCourse(Exception):
@@ -64,14 +63,13 @@ def course() -> Course:
     NoCourse if there are several, or if the one that is meant cannot be loaded.
     """
     installed = {point.name: point for point in entry_points(group=GROUP)}
-    settings = _settings()
-    if settings and (named := _named_in(settings)):
+    if (settings := _settings()) and (named := _named_in(settings)):
         return _loaded(installed.get(named) or EntryPoint(named, f"{named}:COURSE", GROUP), str(settings))
     if len(installed) == 1:
         [point] = installed.values()
         return _loaded(point, f"the entry point {point.name!r} of the group {GROUP}")
     if not installed:
-        return NOTHING
+        return NO_COURSE
     known = f"These are installed: {', '.join(sorted(installed))}."
     raise NoCourse(f'No course is named: write COURSE = "its name" into {settings or SETTINGS}. {known}')
 
@@ -115,13 +113,13 @@ def root() -> Path:
 
 def package() -> ModuleType:
     """Return the course's package. Raises NoCourse where there is no course."""
-    if course() is NOTHING:
+    if course() is NO_COURSE:
         settings = _settings() or SETTINGS
         raise NoCourse(f'No course is installed: install its wheel, or write COURSE = "its package" into {settings}.')
     return importlib.import_module(course().package)
 
 
-def asks_for_tensors() -> bool:
+def uses_torch() -> bool:
     """Whether the course's notebooks use PyTorch: nothing else makes the engine import it."""
     return "torch" in course().preload
 
@@ -140,7 +138,6 @@ def sources() -> Path:
 
 
 def notebook_path(notebook: str) -> Path:
-    """Return the path of a notebook's source."""
     return sources() / notebook / f"{notebook}.ipynb"
 
 
@@ -153,7 +150,7 @@ def notebooks() -> tuple[str, ...]:
     return course().notebooks
 
 
-def known(notebook: str) -> str:
+def checked_name(notebook: str) -> str:
     """Return the notebook's name; raise a ValueError that lists the notebooks if there is none of this name."""
     if notebook not in notebooks():
         raise ValueError(f"there is no notebook {notebook!r}; there are {', '.join(notebooks())}")
@@ -204,7 +201,7 @@ def topic_of(name: str) -> str:
 
 def topics_of(notebook: str) -> list[str]:
     """Return the topics that have exercises in a notebook."""
-    return list(dict.fromkeys(topic_of(name) for name in _places() if _places()[name] == known(notebook)))
+    return list(dict.fromkeys(topic_of(name) for name in _places() if _places()[name] == checked_name(notebook)))
 
 
 def _module(topic: str, name: str) -> ModuleType:
@@ -220,31 +217,28 @@ def exercise_files(name: str) -> list[Path]:
 def everything_about(notebook: str) -> bytes:
     """Return all that defines a notebook's exercises, as raw bytes: modules, common imports and the code of cells."""
     modules = [path for topic in topics_of(notebook) for path in sorted((home() / topic).glob("*.py"))]
-    cells = "\0".join(source for _, _, source in _code_cells(notebook))
-    return b"\0".join([path.read_bytes() for path in modules] + [course().imports.encode(), cells.encode()])
+    cells = [source.encode() for _, _, source in _code_cells(notebook)]
+    return b"\0".join([*(path.read_bytes() for path in modules), course().imports.encode(), *cells])
 
 
 @functools.cache
 def exercise(name: str) -> Exercise:
     notebook = exercise_home(name)
-    declared = _module(*_modules()[_plain(name)]).EXERCISE
+    declared: Exercise = _module(*_modules()[_plain(name)]).EXERCISE
     declared.name, declared.notebook, declared.source = name, notebook, _solution_cells(notebook)[name]
     return declared
 
 
 @functools.cache
 def _questions(notebook: str) -> tuple[Question, ...]:
-    there = _solution_names(known(notebook))
-    declared = [question for topic in course().topics for question in _declared_questions(topic)]
+    there = _solution_names(checked_name(notebook))
+    modules = [_module(topic, "questions") for topic in course().topics if (home() / topic / "questions.py").is_file()]
+    declared = [question for module in modules for question in module.QUESTIONS]
     return tuple(replace(question, notebook=notebook) for question in declared if question.name in there)
 
 
-def _declared_questions(topic: str) -> tuple[Question, ...]:
-    return tuple(_module(topic, "questions").QUESTIONS) if (home() / topic / "questions.py").is_file() else ()
-
-
 def exercises(notebook: str | None = None) -> list[Exercise]:
-    wanted = notebooks() if notebook is None else (known(notebook),)
+    wanted = notebooks() if notebook is None else (checked_name(notebook),)
     return [exercise(name) for n in wanted for name in _solution_cells(n) if _places().get(name) == n]
 
 
@@ -268,14 +262,12 @@ def names() -> frozenset[str]:
 def question_or_exercise(name: str) -> Exercise | Question:
     if name in _places():
         return exercise(name)
-    for question in questions():
-        if question.name == name:
-            return question
+    if found := [question for question in questions() if question.name == name]:
+        return found[0]
     raise ValueError(f"no exercise or question is named {name!r}")
 
 
 def names_in(notebook: str) -> set[str]:
-    """Return the names of a notebook's exercises."""
     return {name for name, home in _places().items() if home == notebook}
 
 
@@ -322,12 +314,8 @@ def given_in(notebook: str) -> str:
     """Return the source that a notebook's locked cells provide to answers: definitions, and the imports they need."""
     definitions = "\n\n\n".join(_given(notebook).values())
     used = _words(definitions).union(*map(_words, _solution_cells(notebook).values()))
-    mentioned = [line for line in _imports(notebook) if _binds(line) & used]
+    mentioned = [line for line, bound in _imports(notebook).items() if bound & used]
     return "\n".join([*mentioned, "", "", definitions, ""])
-
-
-def _package(topic: str) -> ModuleType:
-    return importlib.import_module(f"{course().package}.{topic}")
 
 
 @functools.cache
@@ -336,15 +324,15 @@ def _given(notebook: str) -> dict[str, str]:
 
     Raises a ValueError if no cell defines a name in GIVEN.
     """
-    wanted = {name for topic in topics_of(notebook) for name in getattr(_package(topic), "GIVEN", ())}
+    topics = [importlib.import_module(f"{course().package}.{topic}") for topic in topics_of(notebook)]
+    wanted = {name for topic in topics for name in getattr(topic, "GIVEN", ())}
     if not wanted:
         return {}
     there: dict[str, str] = {}
-    for _, answer, source in _code_cells(notebook):
-        for node in () if answer or source.lstrip().startswith(("%", "!")) else ast.parse(source).body:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                there[node.name] = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
+    for source, node in _locked_statements(notebook):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            there[node.name] = "\n".join(source.splitlines()[first - 1 : node.end_lineno])
     if missing := wanted - set(there):
         raise ValueError(f"{notebook} should give {', '.join(sorted(missing))}, but no cell of its defines that")
     todo = list(wanted)
@@ -355,21 +343,20 @@ def _given(notebook: str) -> dict[str, str]:
     return {name: source for name, source in there.items() if name in wanted}
 
 
-def _imports(notebook: str) -> list[str]:
-    nodes = [
-        node
-        for _, answer, source in _code_cells(notebook)
-        if not answer and not source.lstrip().startswith(("%", "!"))
-        for node in ast.parse(source).body
+def _locked_statements(notebook: str) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield a locked cell's source and each statement in it; cells with magic commands are left out."""
+    for _, answer, source in _code_cells(notebook):
+        if not answer and not source.lstrip().startswith(("%", "!")):
+            yield from ((source, node) for node in ast.parse(source).body)
+
+
+def _imports(notebook: str) -> dict[str, set[str]]:
+    """Return the names that each import statement of the locked cells binds."""
+    return {
+        ast.unparse(node): {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        for _, node in _locked_statements(notebook)
         if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
-    return list(dict.fromkeys(map(ast.unparse, nodes)))
-
-
-def _binds(statement: str) -> set[str]:
-    [node] = ast.parse(statement).body
-    assert isinstance(node, (ast.Import, ast.ImportFrom))
-    return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    }
 
 
 def _words(source: str) -> set[str]:
@@ -412,7 +399,7 @@ def given(name: str, where: str) -> Any:
     if where.startswith(f"{course().package}."):
         topic = where.removeprefix(f"{course().package}.").split(".")[0]
         where = next(n for n in notebooks() if topic in topics_of(n) and name in _given(n))
-    return _references(known(where))[name]
+    return _references(checked_name(where))[name]
 
 
 def exercise_name(name: str) -> str:
@@ -423,5 +410,4 @@ def exercise_name(name: str) -> str:
 
 
 def exercise_home(name: str) -> str:
-    """Return the notebook of an exercise."""
     return _places()[exercise_name(name)]

@@ -6,9 +6,14 @@ import functools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from . import catalogue, common_mistakes
+from . import catalogue
+from .catalogue import Entry
+from .common_mistakes import COMMON_MISTAKES
 from .student import Student
+
+Mistake = Entry  # whose versions are wrong
 
 
 class Wrong(Exception):
@@ -34,7 +39,7 @@ class ValuesDiffer(Wrong):
 class Problem(Wrong):
     """The student's code did not return an answer; `facts` say why."""
 
-    def __init__(self, sentence: str, facts: dict, symptom: str = "") -> None:
+    def __init__(self, sentence: str, facts: dict[str, Any], symptom: str = "") -> None:
         super().__init__(sentence, symptom)
         self.facts = facts
 
@@ -52,7 +57,7 @@ class Problem(Wrong):
 class Unanswered(Problem):
     """The stub from the released notebook has not been replaced."""
 
-    def __init__(self, facts: dict, symptom: str = "") -> None:
+    def __init__(self, facts: dict[str, Any], symptom: str = "") -> None:
         super().__init__(UNANSWERED, facts, symptom)
 
 
@@ -74,31 +79,6 @@ class Check:
     weight: float
     ask: Asking
     further: bool = False
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """Small runnable wrong versions that deserve the same sentence, the one that a good teacher would say.
-
-    `grade` is one of `catalogue.GRADES`, or "": then it is a misconception, which costs no more than its lines.
-    """
-
-    name: str
-    sentence: str
-    sources: tuple[str, ...]
-    grade: str = ""
-
-    @property
-    def source(self) -> str:
-        return self.sources[0]
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """A right answer in another style, which must earn full marks."""
-
-    name: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -150,35 +130,31 @@ class Exercise:
     @functools.cached_property
     def mistakes(self) -> list[Mistake]:
         bases = {alternative.name: alternative.source for alternative in self.alternatives}
-        own = [
-            Mistake(e.name, self.sentences[e.name], e.sources, self.grades.get(e.name, ""))
-            for e in catalogue.entries(self.wrong, self.source, f"{self.name}, wrong", bases)
-        ]
-        found = {mistake.name: mistake for mistake in own}
-        for slip in common_mistakes.SLIPS:
+        own = catalogue.entries(self.wrong, self.source, f"{self.name}, wrong", bases)
+        sources = {entry.name: entry.sources for entry in own}
+        for slip in COMMON_MISTAKES:
             if slip.name in self.slips:
                 made = slip.versions(self.source, self.name, self.takes, self.gives)
-                here = found[slip.name].sources if slip.name in found else ()
-                grade = self.grades.get(slip.name, "")
-                found[slip.name] = Mistake(slip.name, self.sentences[slip.name], here + made, grade)
-        return list(found.values())
+                sources[slip.name] = sources.get(slip.name, ()) + made
+        return [Mistake(name, self.sentences[name], sources[name], self.grades.get(name, "")) for name in sources]
 
     @functools.cached_property
     def sentences(self) -> dict[str, str]:
         """Return the sentence of each mistake, by name; much faster than building the mistakes themselves."""
-        general = {slip.name: slip.sentence for slip in common_mistakes.SLIPS}
+        general = {slip.name: slip.sentence for slip in COMMON_MISTAKES}
         own = {name: said or general[name] for name, said in catalogue.sentences(self.wrong).items()}
         return {name: general[name] for name in self.slips} | own
 
     @functools.cached_property
     def grades(self) -> dict[str, str]:
         """Return the severity of each mistake that states one, by name; the exercise's own value comes first."""
-        return {slip.name: slip.grade for slip in common_mistakes.SLIPS} | catalogue.grades(self.wrong)
+        return {slip.name: slip.grade for slip in COMMON_MISTAKES} | catalogue.grades(self.wrong)
 
     @functools.cached_property
-    def alternatives(self) -> list[Alternative]:
+    def alternatives(self) -> list[Entry]:
+        """Return right answers in other styles, which must earn full marks; each has one source."""
         found = catalogue.entries(self.right, self.source, f"{self.name}, right")
-        return [Alternative(entry.name, source) for entry in found for source in entry.sources]
+        return [Entry(entry.name, "", (source,)) for entry in found for source in entry.sources]
 
 
 @dataclass(frozen=True)

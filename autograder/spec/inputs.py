@@ -16,11 +16,11 @@ from torch import nn
 from .compare import kind, same_gradients
 from .exercise import Problem, Wrong
 from .seeds import next_seed
-from .student import Kept, Student
+from .student import Answer, Kept, Student
 
 
 def normal(*shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Return normally distributed numbers that depend only on the topic, the calls since `fresh`, and the arguments."""
+    """Return normally distributed numbers that depend only on the topic, earlier calls, and the arguments."""
     generator = torch.Generator().manual_seed(next_seed())
     return torch.randn(*shape, generator=generator, dtype=torch.float64).mul(scale).to(dtype)
 
@@ -37,16 +37,13 @@ def some_mask(*shape: int) -> torch.Tensor:
     return mask
 
 
-# --- code on the judge's side and on the student's --------------------------------------------------------------------
-
-
-def source_of(function: Callable) -> str:
+def source_of(function: Callable[..., Any]) -> str:
     """Return the source of a function, to be defined in the student's process as a probe."""
     return textwrap.dedent(inspect.getsource(function))
 
 
 @functools.cache
-def here(source: str, name: str) -> Any:
+def define_in_judge(source: str, name: str) -> Any:
     """Define a probe or class from its source in the judge's own process, and return it."""
     scope: dict[str, Any] = {"torch": torch, "nn": nn}
     exec(source, scope)
@@ -62,6 +59,24 @@ def make(seed):
 def their_generator(student: Student, seed: int) -> Kept:
     """Return a handle for a generator that stays in the student's process, so that it can be passed twice."""
     return student.call(student.probe("make", _MAKE_GENERATOR), [seed], keep=True)["value"]
+
+
+_SLICE = """
+def part(inner):
+    outside = float("nan") if inner.is_floating_point() else 1
+    whole = torch.full([size + 2 for size in inner.shape], outside, dtype=inner.dtype, device=inner.device)
+    piece = whole[tuple(slice(1, -1) for _ in inner.shape)]
+    piece.copy_(inner)
+    return piece
+"""
+
+
+def sliced(student: Student, tensor: torch.Tensor) -> Kept:
+    """Return a handle for the same numbers in the student's process, as a slice of a larger tensor with a border.
+
+    The border holds NaN, or 1 or True where the dtype has no NaN. The wire keeps only the order of dimensions.
+    """
+    return student.call(student.probe("part", _SLICE), [tensor], keep=True, record=False)["value"]
 
 
 _OUTLINE = """
@@ -89,11 +104,8 @@ def note_rounded(student: Student, number: Any) -> None:
         student.note(float(f"{number:.5g}"))
 
 
-# --- checks that many exercises share ---------------------------------------------------------------------------------
-
-
 @contextlib.contextmanager
-def refused(what: str, error: str = "ValueError") -> Iterator[None]:
+def raises_error(what: str, error: str = "ValueError") -> Iterator[None]:
     """Raise `Wrong` unless the calls in this block, with bad input, end in this error and in no other."""
     asked = f"{what} should raise {'an' if error[0] in 'AEIOU' else 'a'} {error}"
     try:
@@ -116,7 +128,7 @@ def parameters_unchanged(
         raise Wrong("A call changes the module's parameters: only training may do that.")
 
 
-def gradients_of(function: Callable, inputs: list[torch.Tensor]) -> tuple[list, list]:
+def gradients_of(function: Callable[..., Any], inputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
     """Return the reference's gradients, and the random upstream tensors used for them, one for each output."""
     leaves = [t.detach().clone().requires_grad_(True) for t in inputs]
     result = function(*leaves)
@@ -129,10 +141,10 @@ def gradients_of(function: Callable, inputs: list[torch.Tensor]) -> tuple[list, 
 def gradients_agree(
     student: Student,
     target: str,
-    reference: Callable,
+    reference: Callable[..., Any],
     inputs: list[torch.Tensor],
     names: list[str],
-    fixed: tuple = (),
+    fixed: tuple[Any, ...] = (),
     where: str = "",
     rough: bool = False,
 ) -> None:
@@ -147,7 +159,7 @@ def gradients_agree(
     same_gradients(answer["gradients"].get("inputs", []), expected, names, where, rough)
 
 
-def quietly_called(answer: dict) -> None:
+def generator_unchanged(answer: Answer) -> None:
     """Raise `Wrong` if the call changed the state of the global random generator."""
     if answer["rng_moved"]:
         raise Wrong(
@@ -156,38 +168,34 @@ def quietly_called(answer: dict) -> None:
         )
 
 
-_DEVICE = (
-    "The result does not stay on the device of its inputs: somewhere a tensor is made without `device=…` (or moved to "
-    "the CPU or NumPy). It works on a CPU and fails on a GPU."
-)
-
-
-def device_is_kept(student: Student, target: Any, args: list, kwargs: dict | None = None) -> None:
+def device_is_kept(student: Student, target: Any, args: list[Any], kwargs: dict[str, Any] | None = None) -> None:
     """Raise `Wrong` if inputs on a GPU would not give results on the GPU; no GPU is needed.
 
     The call runs with everything on a simulated second device that has CUDA's rules and computes on the CPU. If it
     stops there for another reason, it runs again on the CPU, with every new tensor that names no device put on the meta
     device.
     """
+    if not _keeps_device(student, target, args, kwargs):
+        raise Wrong(
+            "The result does not stay on the device of its inputs: somewhere a tensor is made without `device=…` (or "
+            "moved to the CPU or NumPy). It works on a CPU and fails on a GPU.",
+            "device_not_kept",
+        )
+
+
+def _keeps_device(student: Student, target: Any, args: list[Any], kwargs: dict[str, Any] | None) -> bool:
     try:
-        answer = student.call(target, args, kwargs, device="elsewhere")
+        return bool(student.call(target, args, kwargs, device="elsewhere")["kept"])
     except Problem as problem:
         if problem.facts.get("kind") == "device":
-            raise Wrong(_DEVICE, "device_not_kept") from None
+            return False
         if not problem.error or hasattr(target, "key"):
-            return
-    else:
-        if not answer["kept"]:
-            raise Wrong(_DEVICE, "device_not_kept")
-        return
+            return True
     try:
         value = student.call(target, args, kwargs, strict_device=True)["value"]
     except Problem as problem:
-        if "expected device" in problem.text:
-            raise Wrong(_DEVICE, "device_not_kept") from None
-        return
-    if any(t.device.type == "meta" for t in _tensors(value)):
-        raise Wrong(_DEVICE, "device_not_kept")
+        return "expected device" not in problem.text
+    return all(t.device.type != "meta" for t in _tensors(value))
 
 
 def devices_differ(problem: Problem) -> bool:

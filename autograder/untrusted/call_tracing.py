@@ -21,28 +21,25 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch.autograd import ProfilerConfig, ProfilerState
-from torch.autograd import _disable_profiler_legacy as stop_noting
-from torch.autograd import _enable_profiler_legacy as start_noting
 
+from . import torch_internals as internals
 from .uses import CALLED, GAVE, HIDDEN, LEFT, RAN, AnotherProfiler
 
 Result = TypeVar("Result")
 
-MOST = 10_000  # records of one call
-MOST_KNOWN = 16_384  # code objects whose origin is cached
+MAX_RECORDS = 10_000  # records of one call
+MAX_CACHED = 16_384  # code objects whose origin is cached
 _FIRST, _LAST = "the watch begins", "the watch ends"  # operations that mark the ends of an uninterrupted record
 
 # The origin of code: the student's, Python's own, or a module that is being imported.
 _OWN, _PLAIN, _IMPORT = "the notebook", "Python", "an import"
 _PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))
 _STANDARD = sysconfig.get_paths()["stdlib"]
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_AUTOGRADER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Packages whose functions may return numbers: torch's operations or their own names show what they compute, or it is
-# elementary (NumPy has no softmax). Excepted are the parts of torch that rewrite its operations in terms of others.
+# elementary (NumPy has no softmax). Excepted are torch's DECOMPOSITIONS.
 _ELEMENTARY = {_PLAIN, "torch", "numpy", "einops", "opt_einsum"}
-_WRITTEN_ANEW = {"_refs", "_decomp", "_prims", "_inductor", "_meta_registrations", "fx", "export", "_export", "onnx"}
 _GENERATED = (
     *("<frozen", "<string>", "<__array_function__", "<@beartype", "<eval_with_key>", "<working version>", "<probe>"),
 )
@@ -58,52 +55,55 @@ _AUDITED = {
 }
 _CALLED = {
     **{getattr(_thread, name): "threads" for name in dir(_thread) if name.startswith("start_")},
-    **{os.read: "os.read", os.write: "os.write", stop_noting: "the profiler's end", start_noting: "another profiler"},
-    torch.autograd._enable_record_function: "the profiler's end",
+    **{os.read: "os.read", os.write: "os.write", internals.enable_profiler: "another profiler"},
+    **dict.fromkeys((internals.disable_profiler, internals.enable_record_function), "the profiler's end"),
 }
-_OF_A_SOCKET = {f"socket.{name}" for name in ("send", "sendall", "sendmsg", "recv", "recv_into", "recvmsg")}
+_SOCKET_METHODS = {f"socket.{name}" for name in ("send", "sendall", "sendmsg", "recv", "recv_into", "recvmsg")}
 
 
-def watched(work: Callable[[], Result], functions: bool = True) -> tuple[Result, list[str]]:
+def record_calls(work: Callable[[], Result], functions: bool = True) -> tuple[Result, list[str]]:
     """Return what `work` returns, and a text for each thing used: its kind, a space, and its name.
 
     Without `functions` only torch's operations are recorded. A profiler that is on is suspended meanwhile, and restored
     in the frame in which it was suspended, so that it sees as many returns as calls. Raises `AnotherProfiler` if that
     is impossible.
     """
-    global _listening
+    global _recorder
     calls, before = _Calls(), sys.getprofile()
-    told = calls.told  # one object: each access to a method makes a new one
-    _be_told()
-    _refuse_others(before if functions else None)
-    with _uncompiled():
-        start_noting(_OF_THE_CPU)
-        _leave_a_mark(_FIRST)
+    on_event = calls.on_event  # one object: each access to a method makes a new one
+    _install_audit_hook()
+    _refuse_other_profilers(before if functions else None)
+    with _force_eager():
+        internals.enable_profiler(_CPU_ONLY)
+        with internals.record_function(_FIRST):
+            pass
         if functions:
-            sys.setprofile(told)
-            _listening = calls
+            sys.setprofile(on_event)
+            _recorder = calls
         try:
             result = work()
         finally:
-            _listening = None
-            whole = not functions or sys.getprofile() is told
+            _recorder = None
+            whole = not functions or sys.getprofile() is on_event
             if functions and isinstance(before, cProfile.Profile):  # up to Python 3.11; `sys.setprofile` cannot call it
                 before.enable()
             elif functions:
                 sys.setprofile(before)
-            _leave_a_mark(_LAST)
-            operations = _noted()
-    found = {(RAN, name) for name in operations if "::" in name and not name.startswith("autograd::")}
-    found |= calls.found
+            with internals.record_function(_LAST):
+                pass
+            operations: set[str] = set()
+            with contextlib.suppress(RuntimeError):  # recording was ended early
+                operations = {event.name() for thread in internals.disable_profiler() for event in thread}
+    found = {(RAN, name) for name in operations if "::" in name and not name.startswith("autograd::")} | calls.found
     if not whole or not {_FIRST, _LAST} <= operations:
         found.add((HIDDEN, "an interrupted record"))
-    if len(found) > MOST:  # no honest answer uses so much
+    if len(found) > MAX_RECORDS:  # no honest answer uses so much
         found = {(HIDDEN, "a record of too many things")}
     return result, [f"{kind} {name}" for kind, name in found]
 
 
-def _refuse_others(profiler: Any) -> None:
-    if torch.autograd._profiler_enabled():
+def _refuse_other_profilers(profiler: Any) -> None:
+    if internals.profiler_enabled():
         raise AnotherProfiler(
             "Which operations an answer runs is seen by PyTorch's profiler, which somebody else has switched on "
             "(torch.profiler): end that, and mark again."
@@ -119,40 +119,27 @@ def _refuse_others(profiler: Any) -> None:
         )
 
 
-_OF_THE_CPU = ProfilerConfig(
-    ProfilerState.CPU, False, False, False, False, False, torch._C._profiler._ExperimentalConfig()
+_CPU_ONLY = internals.ProfilerConfig(
+    internals.ProfilerState.CPU, False, False, False, False, False, internals.ExperimentalConfig()
 )
-_listening: _Calls | None = None  # receives the interpreter's audit events
+_recorder: _Calls | None = None  # receives the interpreter's audit events
 
 
 @functools.cache
-def _be_told() -> None:
+def _install_audit_hook() -> None:
     """Install the audit hook, once. Hooks cannot be removed, so it does nothing while nothing is recorded."""
 
-    def hook(event: str, _arguments: tuple) -> None:
-        if _listening is not None and event in _AUDITED:
-            _listening.leaves(_AUDITED[event])
+    def hook(event: str, _arguments: tuple[Any, ...]) -> None:
+        if _recorder is not None and event in _AUDITED:
+            _recorder.record_escape(_AUDITED[event])
 
     sys.addaudithook(hook)
 
 
-def _leave_a_mark(name: str) -> None:
-    with torch._C._profiler._RecordFunctionFast(name):
-        pass
-
-
-def _noted() -> set[str]:
-    """Return the names of all operations since recording began; none if it was ended early."""
-    try:
-        return {event.name() for thread in stop_noting() for event in thread}
-    except RuntimeError:
-        return set()
-
-
 @contextlib.contextmanager
-def _uncompiled() -> Iterator[None]:
+def _force_eager() -> Iterator[None]:
     """Run code from `torch.compile` uncompiled: compiled code has no visible operations."""
-    if "torch._dynamo.eval_frame" not in sys.modules:  # importing it takes seconds, and nothing has been compiled
+    if not internals.compiler_is_loaded():  # `set_stance` would import it, which takes seconds
         yield
         return
     with torch.compiler.set_stance("force_eager"):
@@ -167,18 +154,18 @@ class _Calls:
         self.own = 0  # number of the student's functions entered so far
         self.stack: list[tuple[str, int]] = []
 
-    def told(self, frame: FrameType, event: str, arg: Any) -> None:
+    def on_event(self, frame: FrameType, event: str, arg: Any) -> None:
         """Handle an event of `sys.setprofile`. It is called at every step, so the most frequent cases come first."""
         if event == "c_return":
             return
         if event == "c_call":
             if arg in _CALLED:
-                self.leaves(_CALLED[arg])
-            elif arg.__name__.startswith(("recv", "send")) and arg.__qualname__ in _OF_A_SOCKET:
-                self.leaves("sockets")
+                self.record_escape(_CALLED[arg])
+            elif arg.__name__.startswith(("recv", "send")) and arg.__qualname__ in _SOCKET_METHODS:
+                self.record_escape("sockets")
         elif event == "call":
             code = frame.f_code
-            _, home, name = _KNOWN.get(id(code)) or _known(code)
+            _, home, name = _ORIGINS.get(id(code)) or _cached_origin(code)
             self.stack.append((home, self.own))
             if home is _OWN:
                 self.own += 1
@@ -187,14 +174,11 @@ class _Calls:
         elif event == "return" and self.stack:
             home, own = self.stack.pop()
             if own == self.own and home not in _ELEMENTARY and _has_numbers(arg):
-                self._gave(frame.f_code)
+                name = _cached_origin(frame.f_code)[2]
+                if name and not frame.f_code.co_flags & inspect.CO_GENERATOR and self._caller() is _OWN:
+                    self.found.add((GAVE, name))
 
-    def _gave(self, code: CodeType) -> None:
-        name = _known(code)[2]
-        if name and not code.co_flags & inspect.CO_GENERATOR and self._caller() is _OWN:
-            self.found.add((GAVE, name))
-
-    def leaves(self, way: str) -> None:
+    def record_escape(self, way: str) -> None:
         if self._caller() is _OWN:  # a progress bar starts a thread by itself, and an import does many things
             self.found.add((LEFT, way))
 
@@ -212,21 +196,21 @@ def _has_numbers(value: Any) -> bool:
 
 
 # By id, with the code object, so that the id stays its own: hashing a code object takes longer than running it.
-_KNOWN: dict[int, tuple[CodeType, str, str]] = {}
+_ORIGINS: dict[int, tuple[CodeType, str, str]] = {}
 
 
-def _known(code: CodeType) -> tuple[CodeType, str, str]:
-    if len(_KNOWN) > MOST_KNOWN:
-        _KNOWN.clear()
-    return _KNOWN.setdefault(id(code), (code, *_home(code)))
+def _cached_origin(code: CodeType) -> tuple[CodeType, str, str]:
+    if len(_ORIGINS) > MAX_CACHED:
+        _ORIGINS.clear()
+    return _ORIGINS.setdefault(id(code), (code, *_origin(code)))
 
 
-def _home(code: CodeType) -> tuple[str, str]:
+def _origin(code: CodeType) -> tuple[str, str]:
     """Return the origin of code, and a library function's full name; "" for bodies of modules and classes."""
     path = code.co_filename
-    if path.startswith((*_GENERATED, _HERE)):
+    if path.startswith((*_GENERATED, _AUTOGRADER)):
         return _PLAIN, ""
-    inside = _in_a_package(path)
+    inside = _path_in_package(path)
     if inside is None and not path.startswith(_STANDARD):
         return _OWN, ""
     if not code.co_flags & inspect.CO_OPTIMIZED:
@@ -235,12 +219,12 @@ def _home(code: CodeType) -> tuple[str, str]:
         return _PLAIN, ""
     parts = inside.removesuffix(".py").removesuffix("/__init__").split("/")
     home = parts[0]
-    if home == "torch" and len(parts) > 1 and parts[1] in _WRITTEN_ANEW:
+    if home == "torch" and len(parts) > 1 and parts[1] in internals.DECOMPOSITIONS:
         home = ".".join(parts[:2])
     return home, ".".join([*parts, code.co_qualname.replace(".<locals>", "")])
 
 
-def _in_a_package(path: str) -> str | None:
+def _path_in_package(path: str) -> str | None:
     path = path.replace("\\", "/")
     for folder in ("/site-packages/", "/dist-packages/"):
         if folder in path:

@@ -37,24 +37,15 @@ class CagedKernelApp(IPKernelApp):
         self.session.key = self.information["key"].encode()
         self.connection_file = os.path.join(tempfile.gettempdir(), "connection.json")
 
-    def write_connection_file(self, **_: Any) -> None:
-        pass
+    def _skip(self, **_: Any) -> None:
+        """Leave a step out: there is no connection file, and the monitor ends this process with its parent."""
 
-    def cleanup_connection_file(self) -> None:
-        pass
+    write_connection_file = cleanup_connection_file = cleanup_ipc_files = log_connection_info = init_poller = _skip
 
-    def cleanup_ipc_files(self) -> None:
-        pass
-
-    def log_connection_info(self) -> None:
-        pass
-
-    def init_poller(self) -> None:
-        pass  # the monitor ends this process with its parent
-
-    def _try_bind_socket(self, s: zmq.Socket, port: int) -> int:
+    def _try_bind_socket(self, s: zmq.Socket[Any], port: int) -> int:
         s.setsockopt(zmq.USE_FD, self.descriptors[port])
-        return super()._try_bind_socket(s, port)
+        bound: int = super()._try_bind_socket(s, port)
+        return bound
 
     def init_heartbeat(self) -> None:
         self.heartbeat = _CagedHeartbeat(zmq.Context(), (self.transport, self.ip, self.hb_port))
@@ -81,7 +72,7 @@ def _pipe_in(self: IOPubThread) -> None:
     self._pipe_in.on_recv(self._handle_pipe_msg)
 
 
-def _pipe_out(self: IOPubThread) -> tuple[zmq.Context, zmq.Socket]:
+def _pipe_out(self: IOPubThread) -> tuple[zmq.Context[Any], zmq.Socket[Any]]:
     context = zmq.Context()
     pipe = context.socket(zmq.PUSH)
     pipe.linger = 3000

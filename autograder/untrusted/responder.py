@@ -18,7 +18,7 @@ import random
 import sys
 import warnings
 from collections.abc import Iterator
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ import numpy as np
 from .wire import Packet, Ref, Seed, decode, encode
 
 MAX_TEXT = 160  # characters of an error message that cross the wire
-HERE = os.path.dirname(__file__)
+_FOLDER = os.path.dirname(__file__)
 RAISE = bytes([dis.opmap["RAISE_VARARGS"]])
 
 
@@ -49,16 +49,16 @@ class Responder:
         watch = request.pop("watch", None)
         if watch is None:
             return self._answer(request)
-        from .call_tracing import watched
+        from .call_tracing import record_calls
 
         # The encoding is watched too: the result may be the student's own subclass of tensor.
-        reply, used = watched(lambda: self._answer(request), functions=watch == "functions")
+        reply, used = record_calls(lambda: self._answer(request), functions=watch == "functions")
         reply.tree["dict"].append(["used", "\n".join(used)])
         return reply
 
-    def _answer(self, request: dict) -> Packet:
+    def _answer(self, request: dict[str, Any]) -> Packet:
         operation = getattr(self, "do_" + request["do"])
-        with _quietly():
+        with _silenced():
             try:
                 reply = operation(**{key: value for key, value in request.items() if key != "do"})
             except _Stop as stop:
@@ -68,9 +68,7 @@ class Responder:
                 reply = {"problem": {"kind": "device", "text": str(error)} if device else _describe(error)}
             return encode(reply)
 
-    # --- requests -----------------------------------------------------------------------------------------------------
-
-    def do_call(self, target: Any, args: list, kwargs: dict, **options: Any) -> dict:
+    def do_call(self, target: Any, args: list[Any], kwargs: dict[str, Any], **options: Any) -> dict[str, Any]:
         """Call a function, a kept object, or a method of one.
 
         Options: keep, upstream, strict_device, trace, training, after, and device="elsewhere". The last puts the
@@ -78,7 +76,7 @@ class Responder:
         """
         function, args, kwargs = self._find(target), self._resolve(args), self._resolve(kwargs)
         if self.tensors is not None:
-            reply = self.tensors.call(function, args, kwargs, **options)
+            reply: dict[str, Any] = self.tensors.call(function, args, kwargs, **options)
         else:
             reply = {"rng_moved": False, "inputs": [], "value": function(*args, **kwargs)}
         if options.get("after"):
@@ -87,41 +85,34 @@ class Responder:
             reply["value"] = self._keep(reply["value"])
         return reply
 
-    def do_read(self, name: str) -> dict:
-        """Return the value of a variable."""
+    def do_read(self, name: str) -> dict[str, Any]:
         return {"value": self._find(name)}
 
-    def do_has(self, name: str) -> dict:
-        """Return whether a name is defined."""
+    def do_has(self, name: str) -> dict[str, Any]:
         return {"value": name in self.namespace}
 
-    def do_state(self, target: Ref) -> dict:
-        """Return a module's parameters and buffers, which of them train, and the types of its direct children."""
-        return self._with_module(target).state(self._find(target))
+    def do_state(self, target: Ref) -> dict[str, Any]:
+        return {**self._with_module(target).state(self._find(target))}
 
-    def do_load(self, target: Ref, state: dict) -> dict:
-        """Copy values into the parameters of these names; the others stay as they are."""
+    def do_load(self, target: Ref, state: dict[str, Any]) -> dict[str, Any]:
         return {"value": self._with_module(target).load(self._find(target), state)}
 
-    def do_move(self, target: Ref, to: str) -> dict:
-        """Change a module's dtype ("float64") or device ("meta")."""
+    def do_move(self, target: Ref, to: str) -> dict[str, Any]:
         return {"value": self._with_module(target).move(self._find(target), to)}
 
-    def do_define(self, name: str, source: str) -> dict:
+    def do_define(self, name: str, source: str) -> dict[str, Any]:
         """Define a probe, a function of the judge's that is passed to the student's code, in its own namespace."""
         scope: dict[str, Any] = {**(self.tensors.PROBES if self.tensors else {}), "__name__": "probe"}
         exec(_compiled(source, "<probe>"), scope)
         return {"value": self._keep(scope[name])}
 
-    def do_bind(self, sources: dict[str, str]) -> dict:
+    def do_bind(self, sources: dict[str, str]) -> dict[str, Any]:
         """Bind the student's names to working versions, so that one mistake is not marked twice."""
         scope: dict[str, Any] = {"__name__": "working_version"}
         for name, source in sources.items():
             exec(_compiled(source, "<working version>"), scope)
             self.namespace[name] = scope[name]
         return {"value": None}
-
-    # --- helpers ------------------------------------------------------------------------------------------------------
 
     def _keep(self, value: Any) -> Ref:
         self.kept[len(self.kept)] = value
@@ -175,11 +166,11 @@ def _tensor_calls() -> ModuleType | None:
 class _Stop(Exception):
     """Ends a request and gives the problem for its reply."""
 
-    def __init__(self, problem: dict) -> None:
+    def __init__(self, problem: dict[str, Any]) -> None:
         self.problem = problem
 
 
-def _describe(error: BaseException) -> dict:
+def _describe(error: BaseException) -> dict[str, Any]:
     """Return the type and first line of an error, and the line of the student's code that it came from.
 
     "base" is the built-in type that it derives from; "own" says whether a `raise` in the student's code worded it.
@@ -190,23 +181,20 @@ def _describe(error: BaseException) -> dict:
     problem |= {"line": "", "own": False}
     trace = error.__traceback__
     while trace is not None:
-        filename = trace.tb_frame.f_code.co_filename
-        theirs = "site-packages" not in filename and not filename.startswith(("<probe", "<working", "<frozen", HERE))
+        code = trace.tb_frame.f_code
+        filename = code.co_filename
+        theirs = "site-packages" not in filename and not filename.startswith(("<probe", "<working", "<frozen", _FOLDER))
         theirs = theirs and "/lib/python" not in filename
         if theirs and (line := linecache.getline(filename, trace.tb_lineno).strip()):
             problem["line"] = line[:MAX_TEXT]
-        problem["own"] = theirs and _raises(trace)  # the innermost frame decides
+        # The innermost frame decides: it ended at a `raise` or an `assert`, or at an operation or a call.
+        problem["own"] = theirs and code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
         trace = trace.tb_next
     return problem
 
 
-def _raises(trace: TracebackType) -> bool:
-    """Return whether a frame ended at a `raise` or an `assert`, and not at an operation or a call."""
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
-
-
 @contextlib.contextmanager
-def _quietly() -> Iterator[None]:
+def _silenced() -> Iterator[None]:
     """Discard what student code prints or warns about while the judge asks."""
     saved = sys.stdout, sys.stderr
     sys.stdout = sys.stderr = io.StringIO()

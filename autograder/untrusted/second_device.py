@@ -5,8 +5,8 @@ except that a CPU tensor without dimensions may take part in an elementwise oper
 tensor made without a device is on the CPU. `.item()`, `.tolist()`, `bool()` and loops over values work, since the
 numbers are there; NumPy takes no tensor of this device.
 
-To C++ these tensors are on the meta device, the only one besides the CPU that every build of PyTorch has; `_Disguise`
-gives it the other name in Python. This module runs beside the student's code and imports nothing but torch.
+To C++ these tensors are on the meta device, the only one besides the CPU that every build of PyTorch has; `_CudaNames`
+gives it the other name in Python. This module runs beside the student's code and imports no other module than torch.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
+
+from . import torch_internals as internals
+from .torch_internals import schema, tree_leaves, tree_map
 
 MIXED = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 NO_NUMPY = "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
@@ -37,18 +38,18 @@ class NumpyError(DeviceError, TypeError):
     """A conversion to NumPy that a GPU tensor would refuse."""
 
 
-class Elsewhere(torch.Tensor):
+class FakeCuda(torch.Tensor):
     """A tensor on the other device. `numbers` is a CPU tensor of the same shape, strides and values."""
 
     numbers: torch.Tensor
-    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]  # as PyTorch's guide has it
+    __torch_function__ = internals.disabled_torch_function  # as PyTorch's guide has it
 
     @staticmethod
-    def __new__(cls, numbers: torch.Tensor) -> Elsewhere:
+    def __new__(cls, numbers: torch.Tensor) -> FakeCuda:
         size, strides, offset = numbers.size(), numbers.stride(), numbers.storage_offset()
         like: dict[str, Any] = {"strides": strides, "storage_offset": offset}
         like |= {"dtype": numbers.dtype, "layout": numbers.layout}
-        tensor = torch.Tensor._make_wrapper_subclass(cls, size, device=_META, **like)
+        tensor: FakeCuda = internals.make_wrapper_subclass(cls, size, device=_META, **like)
         tensor.numbers = numbers.detach()
         return tensor
 
@@ -60,35 +61,33 @@ class Elsewhere(torch.Tensor):
 
 
 @contextlib.contextmanager
-def elsewhere(*arguments: Any) -> Iterator[tuple]:
+def on_second_device(*arguments: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the arguments as they are on the other device: tensors copied, modules moved there until the end.
 
     Generators stay as they are, since no other can be made, and may be used for tensors of both devices.
     """
     modules = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, nn.Module)]
     generators = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, torch.Generator)]
-    with _restored(modules), _Rules(), _Disguise(generators):
+    with _restored(modules), _Rules(), _CudaNames(generators):
         for module in modules:
             module.to(_NAME)
-        yield tree_map(_moved, arguments)
+        yield tree_map(_to_second_device, arguments)
 
 
-def brought_back(result: Any) -> tuple[Any, bool]:
+def back_on_cpu(result: Any) -> tuple[Any, bool]:
     """Return a result with its tensors on the CPU, and whether all of them were on the other device."""
-    kept = all(isinstance(leaf, Elsewhere) for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor))
+    kept = all(isinstance(leaf, FakeCuda) for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor))
     return tree_map(_numbers, result), kept
 
 
-def _moved(leaf: Any) -> Any:
-    if not isinstance(leaf, torch.Tensor) or isinstance(leaf, Elsewhere):
+def _to_second_device(leaf: Any) -> Any:
+    if not isinstance(leaf, torch.Tensor) or isinstance(leaf, FakeCuda):
         return leaf
-    return Elsewhere(leaf.detach().clone()).requires_grad_(leaf.requires_grad)
+    return FakeCuda(leaf.detach().clone()).requires_grad_(leaf.requires_grad)
 
 
 def _numbers(leaf: Any) -> Any:
-    if not isinstance(leaf, Elsewhere):
-        return leaf
-    return leaf.numbers.detach().requires_grad_(leaf.requires_grad)
+    return leaf.numbers.detach().requires_grad_(leaf.requires_grad) if isinstance(leaf, FakeCuda) else leaf
 
 
 @contextlib.contextmanager
@@ -112,11 +111,11 @@ _INDEXING = {"aten::index", "aten::_unsafe_index", "aten::index_put", "aten::ind
 _ONE_NUMBER = {"aten::masked_fill", "aten::masked_fill_", "aten::index_fill", "aten::index_fill_"}
 
 
-class _Rules(TorchDispatchMode):
+class _Rules(internals.TorchDispatchMode):
     """Applies CUDA's rules to every operation, also to those that make new tensors."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+        if internals.has_kernel(func.name(), "CompositeImplicitAutograd"):
             with self:  # a composite operation; each part has its own rule
                 result = func.decompose(*args, **(kwargs or {}))
             if result is not NotImplemented:
@@ -124,64 +123,62 @@ class _Rules(TorchDispatchMode):
         return _computed(func, args, kwargs or {})
 
 
-def _computed(func: Any, args: tuple, kwargs: dict) -> Any:
+def _computed(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-    there = any(isinstance(tensor, Elsewhere) for tensor in tensors)
-    if there and not all(isinstance(tensor, Elsewhere) for tensor in tensors):
+    there = any(isinstance(tensor, FakeCuda) for tensor in tensors)
+    if there and not all(isinstance(tensor, FakeCuda) for tensor in tensors):
         _may_mix(func, args, kwargs, tensors)
     named = _named_device(func, args, kwargs)
     if named is not None:
         there = named.type == "meta"
-    elif tensors and func._schema.name in _ANY_DEVICE | _INDEXING:
-        there = isinstance(args[0], Elsewhere)  # the device of the first argument
+    elif tensors and schema(func).name in _ANY_DEVICE | _INDEXING:
+        there = isinstance(args[0], FakeCuda)  # the device of the first argument
     result = func(*tree_map(_on_the_cpu, args), **tree_map(_on_the_cpu, kwargs))
-    if func._schema.is_mutable:
+    if schema(func).is_mutable:
         return _mutated(func, args, kwargs, result)
-    return tree_map(_put_there, result) if there else result
-
-
-def _put_there(leaf: Any) -> Any:
-    return Elsewhere(leaf) if isinstance(leaf, torch.Tensor) else leaf
+    return (
+        tree_map(lambda leaf: FakeCuda(leaf) if isinstance(leaf, torch.Tensor) else leaf, result) if there else result
+    )
 
 
 def _on_the_cpu(leaf: Any) -> Any:
-    if isinstance(leaf, Elsewhere):
+    if isinstance(leaf, FakeCuda):
         return leaf.numbers
     return torch.device("cpu") if isinstance(leaf, torch.device) else leaf
 
 
-def _named_device(func: Any, args: tuple, kwargs: dict) -> torch.device | None:
+def _named_device(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.device | None:
     """Return the device that the arguments name, by keyword or by position; None if they name none."""
-    if "device" in kwargs:
-        return kwargs["device"]
-    return next((arg for arg in args if isinstance(arg, torch.device)), None)
+    positional = (arg for arg in args if isinstance(arg, torch.device))
+    device: torch.device | None = kwargs["device"] if "device" in kwargs else next(positional, None)
+    return device
 
 
-def _mutated(func: Any, args: tuple, kwargs: dict, result: Any) -> Any:
+def _mutated(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
     """Return the tensors that a writing operation wrote to, as it returns them, instead of new ones."""
-    parameters = func._schema.arguments
+    parameters = schema(func).arguments
     given = {parameter.name: kwargs.get(parameter.name) for parameter in parameters}
     given |= {parameter.name: arg for parameter, arg in zip(parameters, args, strict=False)}
     written = [given[p.name] for p in parameters if p.alias_info is not None and p.alias_info.is_write]
     for leaf in tree_leaves(written):
-        if isinstance(leaf, Elsewhere) and leaf.shape != leaf.numbers.shape:
+        if isinstance(leaf, FakeCuda) and leaf.shape != leaf.numbers.shape:
             raise NotImplementedError("the shape of a tensor on the other device was changed in place")
     if not isinstance(result, torch.Tensor):
         return None if result is None else type(result)(written)
     return written[0]
 
 
-def _may_mix(func: Any, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> None:
+def _may_mix(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]) -> None:
     """Raise `DeviceError` as CUDA does, unless a CPU tensor may meet a GPU tensor in this way."""
-    name = func._schema.name
+    name = schema(func).name
     if name in _ANY_DEVICE:
         return
     if name in _INDEXING:
         value = [args[2]] if len(args) > 2 else []
-        same = all(isinstance(one, Elsewhere) == isinstance(args[0], Elsewhere) or one.dim() == 0 for one in value)
-        if same and (isinstance(args[0], Elsewhere) or not any(isinstance(t, Elsewhere) for t in tree_leaves(args[1]))):
+        same = all(isinstance(one, FakeCuda) == isinstance(args[0], FakeCuda) or one.dim() == 0 for one in value)
+        if same and (isinstance(args[0], FakeCuda) or not any(isinstance(t, FakeCuda) for t in tree_leaves(args[1]))):
             return
-    here = [tensor for tensor in tensors if not isinstance(tensor, Elsewhere)]
+    here = [tensor for tensor in tensors if not isinstance(tensor, FakeCuda)]
     numbers_only = all(tensor.dim() == 0 for tensor in here)
     if name in _ONE_NUMBER:
         if numbers_only and all(tensor is args[-1] for tensor in here):
@@ -196,31 +193,31 @@ def _may_mix(func: Any, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) 
 # --- the device's name in Python --------------------------------------------------------------------------------------
 
 
-class _Disguise(TorchFunctionMode):
+class _CudaNames(TorchFunctionMode):
     """Names the other device `cuda:0` in Python. It checks generators when passed: C++ passes on other objects."""
 
     def __init__(self, generators: list[torch.Generator]) -> None:
         super().__init__()
         self.generators = generators
 
-    def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         own = _OWN.get(func)
-        if own is not None and isinstance(args[0], Elsewhere):
+        if own is not None and isinstance(args[0], FakeCuda):
             return own(*args, **kwargs)
         if func is torch.Tensor.cuda:
             return args[0].to(_META)
-        args = tuple(map(_undisguised, args))
-        kwargs = {name: _undisguised(value) for name, value in kwargs.items()}
+        args = tuple(map(_as_meta, args))
+        kwargs = {name: _as_meta(value) for name, value in kwargs.items()}
         result = _from_data(func, args, kwargs) if func in _FROM_DATA else func(*args, **kwargs)
         generator = kwargs.get("generator")
         known = generator is None or any(generator is one for one in self.generators)
-        if isinstance(result, Elsewhere) and not known:
+        if isinstance(result, FakeCuda) and not known:
             raise DeviceError(GENERATOR)
         return result
 
 
-def _from_data(func: Callable, args: tuple, kwargs: dict) -> torch.Tensor:
+def _from_data(func: Callable[..., torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
     """Call `torch.tensor` or its like: they read numbers from lists, and would put none on the meta device."""
     if args and not isinstance(args[0], torch.Tensor):
         args = (tree_map(_numbers, args[0]), *args[1:])
@@ -230,12 +227,12 @@ def _from_data(func: Callable, args: tuple, kwargs: dict) -> torch.Tensor:
     return func(*args, **kwargs)
 
 
-def _new_tensor(tensor: Elsewhere, data: Any, **kwargs: Any) -> torch.Tensor:
+def _new_tensor(tensor: FakeCuda, data: Any, **kwargs: Any) -> torch.Tensor:
     return _from_data(torch.tensor, (data,), {"dtype": tensor.dtype, "device": _META} | kwargs)
 
 
-def _copied(tensor: Elsewhere, _memo: dict) -> torch.Tensor:
-    copy = Elsewhere(tensor.numbers.clone()).requires_grad_(tensor.requires_grad)
+def _copied(tensor: FakeCuda, _memo: dict[str, Any]) -> torch.Tensor:
+    copy = FakeCuda(tensor.numbers.clone()).requires_grad_(tensor.requires_grad)
     return nn.Parameter(copy, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else copy
 
 
@@ -254,7 +251,7 @@ def _positions(part: Any) -> Any:
     return tensor if tensor.dtype == torch.bool else tensor.long()  # an empty list gives floats
 
 
-def _undisguised(value: Any) -> Any:
+def _as_meta(value: Any) -> Any:
     named = isinstance(value, str) and value.split(":")[0] == "cuda"
     return _META if named or (isinstance(value, torch.device) and value.type == "cuda") else value
 
@@ -265,7 +262,7 @@ def _to_numpy(*_args: Any, **_kwargs: Any) -> Any:
 
 _FROM_DATA = {torch.tensor, torch.as_tensor, torch.asarray}
 _Tensor: Any = torch.Tensor  # attributes typed as values are descriptors on the class
-_OWN: dict[Any, Callable] = {
+_OWN: dict[Any, Callable[..., Any]] = {
     _Tensor.device.__get__: lambda tensor, *_: _NAME,
     _Tensor.is_cuda.__get__: lambda tensor, *_: True,
     _Tensor.is_meta.__get__: lambda tensor, *_: False,

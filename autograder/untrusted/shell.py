@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from typing import Any
 
+import numpy as np
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -55,15 +57,14 @@ class Outputs:
         if text:
             self.send({"output_type": "stream", "name": self.stream, "text": text})
 
-    def emit(self, output: dict) -> None:
+    def emit(self, output: dict[str, Any]) -> None:
         self.flush()
         self.send(output)
 
-    def send(self, output: dict) -> None:
+    def send(self, output: dict[str, Any]) -> None:
         if os.getpid() != self.owner or self.sent > self.limit:
             return  # a process the student forked, or more than the limit
-        size = len(repr(output))
-        self.sent += size
+        self.sent += len(repr(output))
         if self.sent > self.limit:
             message = f"\n[Output cut: more than {self.limit // 2**20} MiB in one cell.]\n"
             output = {"output_type": "stream", "name": "stderr", "text": message}
@@ -71,7 +72,7 @@ class Outputs:
 
 
 class Stream:
-    """The student's sys.stdout and sys.stderr."""
+    """The student's sys.stdout and sys.stderr: a text stream that is only written to."""
 
     encoding, errors, closed = "utf-8", "replace", False
 
@@ -91,21 +92,17 @@ class Stream:
     def flush(self) -> None:
         pass
 
-    def close(self) -> None:
-        pass
-
     def isatty(self) -> bool:
-        return False
-
-    def readable(self) -> bool:
         return False
 
     def writable(self) -> bool:
         return True
 
+    close, readable = flush, isatty
+
 
 class _Publisher(DisplayPublisher):
-    def publish(self, data: dict, metadata: Any = None, source: Any = None, **_: Any) -> None:
+    def publish(self, data: dict[str, Any], metadata: Any = None, source: Any = None, **_: Any) -> None:
         assert self.shell is not None
         self.shell.outputs.emit({"output_type": "display_data", "data": _bundle(data), "metadata": metadata or {}})
 
@@ -117,24 +114,17 @@ class _Hook(DisplayHook):
     def write_output_prompt(self) -> None:
         pass
 
-    def write_format_data(self, format_dict: dict, md_dict: Any = None) -> None:
+    def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
         assert self.shell is not None
-        self.shell.outputs.emit(
-            {
-                "output_type": "execute_result",
-                "data": _bundle(format_dict),
-                "metadata": md_dict or {},
-            }
-        )
+        output = {"output_type": "execute_result", "data": _bundle(format_dict), "metadata": md_dict or {}}
+        self.shell.outputs.emit(output)
 
 
-def _bundle(data: dict) -> dict:
+def _bundle(data: dict[str, Any]) -> dict[str, Any]:
     import base64
 
-    return {
-        str(kind): base64.b64encode(value).decode() if isinstance(value, bytes) else value
-        for kind, value in data.items()
-    }
+    text = {kind: base64.b64encode(value).decode() for kind, value in data.items() if isinstance(value, bytes)}
+    return {str(kind): text.get(kind, value) for kind, value in data.items()}
 
 
 class Shell(InteractiveShell):
@@ -148,18 +138,9 @@ class Shell(InteractiveShell):
         super().init_sys_modules()
         sys.modules["__main__"] = self.user_module
 
-    def _showtraceback(self, etype: Any, evalue: Any, stb: list) -> None:
-        self.outputs.emit(
-            {
-                "output_type": "error",
-                "ename": str(getattr(etype, "__name__", etype)),
-                "evalue": str(evalue),
-                "traceback": stb,
-            }
-        )
-
-    def enable_gui(self, gui: Any = None) -> None:
-        pass
+    def _showtraceback(self, etype: Any, evalue: Any, stb: list[Any]) -> None:
+        name = str(getattr(etype, "__name__", etype))
+        self.outputs.emit({"output_type": "error", "ename": name, "evalue": str(evalue), "traceback": stb})
 
     def system(self, cmd: str) -> None:
         """Run a `!command` without the pseudo-terminal that IPython would open."""
@@ -168,13 +149,14 @@ class Shell(InteractiveShell):
         sys.stdout.write(done.stdout)
         self.user_ns["_exit_code"] = done.returncode
 
-    def ask_exit(self) -> None:
-        pass
+    def _skip(self, _gui: Any = None) -> None:
+        """There is no event loop to start, and no terminal to leave."""
 
+    enable_gui = ask_exit = _skip
     exit_now = False
 
 
-def serve(control: socket.socket, limits: dict) -> None:
+def serve(control: socket.socket, limits: dict[str, Any]) -> None:
     """Run a child: execute requests until the other side closes the connection."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     channel = Channel(control)
@@ -200,9 +182,9 @@ def serve(control: socket.socket, limits: dict) -> None:
             _fork_responder(shell, control, socket.socket(fileno=fds[0]), limits)
 
 
-def peek(names: dict[str, Any], name: str) -> dict:
+def peek(names: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the value of a name if it is None or a short text, else only whether it exists; no student code runs."""
-    value = names.get(name, ...)
+    value = names.get(name, ...)  # a released notebook may leave `...` to replace: that is missing, too
     if value is ...:
         return {"peek": "missing"}
     if value is None or (type(value) is str and len(value) <= 100):
@@ -213,11 +195,7 @@ def peek(names: dict[str, Any], name: str) -> dict:
 def run_cell(shell: Shell, outputs: Outputs, source: str) -> bool:
     """Run a cell, sending its outputs, and return whether it failed."""
     outputs.begin()
-    sys.stdout, sys.stderr = (
-        Stream(outputs, "stdout"),
-        Stream(outputs, "stderr"),
-    )  # an earlier cell may have replaced them
-    failed = False
+    sys.stdout, sys.stderr = Stream(outputs, "stdout"), Stream(outputs, "stderr")  # a cell may have replaced them
     try:
         failed = not shell.run_cell(source, store_history=True).success
     except BaseException as error:  # whatever IPython does not catch
@@ -227,7 +205,7 @@ def run_cell(shell: Shell, outputs: Outputs, source: str) -> bool:
     return failed
 
 
-def _fork_responder(shell: Shell, control: socket.socket, questions: socket.socket, limits: dict) -> None:
+def _fork_responder(shell: Shell, control: socket.socket, questions: socket.socket, limits: dict[str, Any]) -> None:
     """Fork; the child answers the judge's questions about the present state, and exits."""
     if os.fork():
         questions.close()
@@ -248,8 +226,7 @@ def _fork_responder(shell: Shell, control: socket.socket, questions: socket.sock
                 reply = responder.answer(packet)
                 channel.send(reply.tree, reply.blobs)
             except WireError as error:
-                reply = encode({"problem": {"kind": "unreadable", "text": str(error)}})
-                channel.send(reply.tree, reply.blobs)
+                channel.send(encode({"problem": {"kind": "unreadable", "text": str(error)}}).tree)
             signal.setitimer(signal.ITIMER_REAL, 0)
     except BaseException:
         pass
@@ -277,16 +254,7 @@ def make_ready(shell: InteractiveShell) -> None:
 
         activate_matplotlib(os.environ["MPLBACKEND"])  # interactive: a figure is drawn without `plt.show()`
         configure_inline_support(shell, os.environ["MPLBACKEND"])
-    _reseed()
-
-
-def _reseed() -> None:
-    """Seed the random generators as in a fresh process, so that no child copies the template's."""
-    import random
-
-    import numpy as np
-
-    np.random.seed()
+    np.random.seed()  # as in a fresh process: no child copies the template's generators
     random.seed()
     if "torch" in sys.modules:
         sys.modules["torch"].seed()

@@ -12,10 +12,9 @@ from typing import Any
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
-from torch.utils._device import _device_constructors
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from .second_device import DeviceError, brought_back, elsewhere
+from .second_device import DeviceError, back_on_cpu, on_second_device
+from .torch_internals import TorchDispatchMode, device_constructors
 
 __all__ = ["PROBES", "DeviceError", "call", "generator", "is_module", "load", "move", "state"]
 
@@ -45,8 +44,8 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
             modes.enter_context(_NoDefaultDevice())
         reply: dict[str, Any] = {}
         if options.get("device") == "elsewhere":
-            _, there, named = modes.enter_context(elsewhere(owner, args, kwargs))
-            reply["value"], reply["kept"] = brought_back(function(*there, **named))
+            _, there, named = modes.enter_context(on_second_device(owner, args, kwargs))
+            reply["value"], reply["kept"] = back_on_cpu(function(*there, **named))
         else:
             reply["value"] = function(*args, **kwargs)
         if upstream is not None:
@@ -77,7 +76,7 @@ def state(module: nn.Module) -> dict[str, Any]:
     }
 
 
-def load(module: nn.Module, values: dict) -> list[str]:
+def load(module: nn.Module, values: dict[str, Any]) -> list[str]:
     """Copy values into the parameters of these names. Return the names that there are."""
     own = dict(module.named_parameters())
     with torch.no_grad():
@@ -110,15 +109,17 @@ class _NoDefaultDevice(TorchFunctionMode):
     Tensors with no dimension are left alone: they mix with any device.
     """
 
-    def __torch_function__(self, func: Callable, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        if func in _device_constructors() and kwargs.get("device") is None and result.dim():
+        if func in device_constructors() and kwargs.get("device") is None and result.dim():
             return result.to("meta")
         return result
 
 
-def _gradients(result: Any, upstream: list, leaves: list[torch.Tensor], parameters: dict) -> dict:
+def _gradients(
+    result: Any, upstream: list[Any], leaves: list[torch.Tensor], parameters: dict[str, Any]
+) -> dict[str, Any]:
     """Return gradients of sum(output * upstream) for every input leaf and parameter; None where none arrives."""
     outputs = list(result) if isinstance(result, (tuple, list)) else [result]
     total = 0.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 
+from . import torch_internals
+
 KINDS = RAN, CALLED, GAVE, LEFT, HIDDEN = "ran", "called", "gave", "left", "hidden"
 
 
@@ -21,8 +23,7 @@ def end_profilers() -> None:
             for event in vars(sys.monitoring.events).values():
                 if isinstance(event, int) and event.bit_count() == 1:
                     sys.monitoring.register_callback(tool, event, None)
-    if (torch := sys.modules.get("torch")) is None:
-        return
-    for stop in (torch.autograd._disable_profiler, torch.autograd._disable_profiler_legacy):
-        with contextlib.suppress(RuntimeError):
-            stop()
+    if "torch" in sys.modules:
+        for stop in (torch_internals.disable_kineto_profiler, torch_internals.disable_profiler):
+            with contextlib.suppress(RuntimeError):
+                stop()

@@ -44,7 +44,7 @@ def rehearsed(x, model=None):
 """
 
 
-class _Nobody:
+class _NullChannel:
     """A channel that discards the outputs of a rehearsed cell."""
 
     def send(self, tree: Any, blobs: Any = ()) -> None:
@@ -56,12 +56,12 @@ def rehearse() -> None:
     kept, main = dict(os.environ), sys.modules["__main__"]
     streams = sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__
     with tempfile.TemporaryDirectory(prefix="rehearsal-") as scratch:
-        outputs = Outputs(_Nobody(), 2**20)  # type: ignore[arg-type]  # only `send` is used
+        outputs = Outputs(_NullChannel(), 2**20)  # type: ignore[arg-type]  # only `send` is used
         shell = make_shell(outputs, scratch)
         try:
             for answer in (ANSWER, TENSORS) if "torch" in sys.modules else (ANSWER,):
                 run_cell(shell, outputs, answer)
-            _ask(dict(shell.user_ns))
+            _ask_questions(dict(shell.user_ns))
         finally:
             atexit.unregister(shell.atexit_operations)
             shell.restore_sys_module_state()
@@ -76,31 +76,31 @@ def rehearse() -> None:
             os.environ.update(kept)
 
 
-def _ask(namespace: dict[str, Any]) -> None:
+def _ask_questions(namespace: dict[str, Any]) -> None:
     responder = Responder(namespace)
 
-    def asked(do: str, **request: Any) -> None:
+    def ask(do: str, **request: Any) -> None:
         responder.answer(encode({"do": do, **request}))
 
-    def called(target: Any, *args: Any, **options: Any) -> None:
-        asked("call", target=target, args=list(args), kwargs={}, **options)
+    def call(target: Any, *args: Any, **options: Any) -> None:
+        ask("call", target=target, args=list(args), kwargs={}, **options)
 
-    asked("has", name="counted")
-    called("counted", ["a", "b", "a"], after=True)
-    asked("define", name="probe", source="def probe(x):\n    return x + 1")
+    ask("has", name="counted")
+    call("counted", ["a", "b", "a"], after=True)
+    ask("define", name="probe", source="def probe(x):\n    return x + 1")
     if "torch" not in sys.modules:
         return
     import torch
 
     x = torch.linspace(-1, 1, 24).reshape(2, 3, 4)
-    called("rehearsed", x, watch="functions")
-    called("rehearsed", x.double(), upstream=[x.double()], after=True)
-    called("Rehearsal", 4, keep=True)
+    call("rehearsed", x, watch="functions")
+    call("rehearsed", x.double(), upstream=[x.double()], after=True)
+    call("Rehearsal", 4, keep=True)
     module = Ref(1)  # after the probe
     for device in ({}, {"device": "elsewhere"}):
-        called("rehearsed", x, **device)
-        called(module, x, training=True, **device)
-    called(module, x, upstream=[torch.ones(2, 3, 3)], trace=True)
-    called("rehearsed", x, module)
-    asked("state", target=module)
-    asked("move", target=module, to="float64")
+        call("rehearsed", x, **device)
+        call(module, x, training=True, **device)
+    call(module, x, upstream=[torch.ones(2, 3, 3)], trace=True)
+    call("rehearsed", x, module)
+    ask("state", target=module)
+    ask("move", target=module, to="float64")

@@ -170,7 +170,7 @@ def _decode(tree: Any, blobs: list[bytes], depth: int) -> Any:
     raise WireError("not an encoded value")
 
 
-def _decode_tensor(tree: dict, blobs: list[bytes]) -> torch.Tensor:
+def _decode_tensor(tree: dict[str, Any], blobs: list[bytes]) -> torch.Tensor:
     name, shape = tree["tensor"], tree.get("shape")
     if not isinstance(name, str) or name not in DTYPES or not _is_shape(shape):
         raise WireError("not an encoded tensor")
@@ -211,7 +211,7 @@ def _all_whole(value: Any) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(n) is int for n in value)
 
 
-def _as_list(value: Any) -> list:
+def _as_list(value: Any) -> list[Any]:
     if not isinstance(value, list) or len(value) > MAX_ITEMS:
         raise WireError("not an encoded list, or too long a one")
     return value
@@ -235,8 +235,8 @@ def _hashable(value: Any) -> Any:
 class Channel:
     """Messages over a connected socket. `receive` raises WireError for a malformed one, TimeoutError and EOFError."""
 
-    def __init__(self, sock: socket.socket, limit: int = MAX_FRAME) -> None:
-        self.sock, self.limit = sock, limit
+    def __init__(self, sock: socket.socket, limit: int = MAX_FRAME, max_header: float = math.inf) -> None:
+        self.sock, self.limit, self.max_header = sock, limit, max_header  # bytes of a message, and of its JSON text
 
     def send(self, tree: Any, blobs: list[bytes] | None = None) -> None:
         blobs = blobs or []
@@ -249,6 +249,8 @@ class Channel:
     def receive(self, deadline: float | None = None) -> Packet:
         """Return the next message; raise TimeoutError after `deadline`, a time on the monotonic clock."""
         size, total = struct.unpack("!II", self._exactly(8, deadline))
+        if size > self.max_header:
+            raise WireError("a reply with too much text")
         if total > self.limit or size > total:
             raise WireError(f"a message of {total / 2**20:.0f} MiB")
         payload = self._exactly(total, deadline)

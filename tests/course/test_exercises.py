@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from autograder.spec.course import exercises, questions, reference
 from autograder.spec.exercise import Exercise
-from autograder.spec.common_mistakes import SLIPS
+from autograder.spec.common_mistakes import COMMON_MISTAKES
 from autograder.judge.diagnosis import signature_store, signatures, sketch
 from autograder.judge.run_check import answering, namespace_with
 from autograder.judge.mark import Verdict, mark, points_of_version
@@ -174,7 +174,7 @@ def test_what_can_go_wrong_everywhere_is_known_here(exercise, everything):
     """A slip that a room lists stands in its catalogue; where another one loses marks, the room has a name for it."""
     catalogued = {source for mistake in exercise.mistakes for source in mistake.sources}
     others = []
-    for slip in SLIPS:
+    for slip in COMMON_MISTAKES:
         versions = slip.versions(exercise.source, exercise.name, exercise.takes, exercise.gives)
         if slip.name in exercise.slips:
             assert versions, f"{slip.name} does not apply here"
@@ -189,7 +189,7 @@ def test_what_can_go_wrong_everywhere_is_known_here(exercise, everything):
 def test_misconceptions_have_one_name_across_the_course():
     found = Counter(mistake.name for exercise in exercises() for mistake in exercise.mistakes)
     assert found["nothing_returned"] >= len(exercises()) - 2  # two answers have nothing to return
-    assert all(found[slip.name] >= 3 for slip in SLIPS), {slip.name: found[slip.name] for slip in SLIPS}
+    assert all(found[slip.name] >= 3 for slip in COMMON_MISTAKES), {slip.name: found[slip.name] for slip in COMMON_MISTAKES}
 
 
 @pytest.mark.parametrize("question", questions(), ids=lambda question: question.name)

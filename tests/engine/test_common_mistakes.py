@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.spec.common_mistakes import SLIPS, Slip
+from autograder.spec.common_mistakes import COMMON_MISTAKES, CommonMistake
 
-BY_NAME = {slip.name: slip for slip in SLIPS}
+BY_NAME = {slip.name: slip for slip in COMMON_MISTAKES}
 DOUBLED = 'def doubled(x):\n    """Twice x."""\n    return x * 2\n'
 CLASS = """
 class Doubled(nn.Module):
@@ -194,7 +194,7 @@ def test_where_nothing_is_returned_no_slip_is_about_results():
         assert made(slip, NO_RETURN) == ()
 
 
-@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.name)
+@pytest.mark.parametrize("slip", COMMON_MISTAKES, ids=lambda slip: slip.name)
 @pytest.mark.parametrize("gives", ["tensor", "scalar", "number", "list", "dict", ""])
 def test_no_version_is_made_twice_or_is_the_reference(slip, gives):
     for source in (DOUBLED, CLASS, GUARDED, EARLY, PAIR, INNER):
@@ -205,7 +205,7 @@ def test_no_version_is_made_twice_or_is_the_reference(slip, gives):
 
 
 def test_edits_that_do_the_same_are_one_version():
-    slip = Slip("twice", "Said twice.", BY_NAME["nothing_returned"].always * 2)
+    slip = CommonMistake("twice", "Said twice.", BY_NAME["nothing_returned"].always * 2)
     assert len(slip.versions(DOUBLED, "doubled", "tensor", "tensor")) == 2
 
 
@@ -241,5 +241,5 @@ def test_a_scalar_is_a_tensor_too_and_a_number_is_none():
 
 
 def test_every_slip_has_a_name_of_its_own_and_a_sentence():
-    assert len(BY_NAME) == len(SLIPS)
-    assert all(slip.sentence.endswith((".", "?")) and len(slip.sentence) > 30 for slip in SLIPS)
+    assert len(BY_NAME) == len(COMMON_MISTAKES)
+    assert all(slip.sentence.endswith((".", "?")) and len(slip.sentence) > 30 for slip in COMMON_MISTAKES)

@@ -34,7 +34,7 @@ def found(folder, asked, *names, settings=""):
 
 
 def test_where_no_course_is_installed_nothing_is_an_exercise(tmp_path):
-    assert found(tmp_path, "len(course.names()), course.notebooks(), course.asks_for_tensors()") == "0 () False"
+    assert found(tmp_path, "len(course.names()), course.notebooks(), course.uses_torch()") == "0 () False"
     assert found(tmp_path, "course.root()") == str(tmp_path.resolve())
 
 

@@ -38,7 +38,7 @@ def letter_key() -> str:
 def test_the_closure_holds_what_decides_and_little_else():
     names = {path.relative_to(ROOT).as_posix() for path in CLOSURE}
     assert names >= {
-        *(f"autograder/spec/{name}.py" for name in ("memory_layouts", "compare", "inputs", "course", "exercise")),
+        *(f"autograder/spec/{name}.py" for name in ("seeds", "compare", "inputs", "course", "exercise")),
         *(f"autograder/untrusted/{name}.py" for name in ("responder", "second_device", "call_tracing", "wire")),
         *(
             f"autograder/judge/{name}.py"
@@ -89,7 +89,7 @@ def test_a_module_that_does_not_decide_changes_no_key(name, written):
 
 
 def test_a_module_that_is_imported_from_now_on_decides(written):
-    added, path = ROOT / "autograder" / "files.py", ROOT / "autograder" / "spec" / "memory_layouts.py"
+    added, path = ROOT / "autograder" / "files.py", ROOT / "autograder" / "spec" / "seeds.py"
     written[path] = keys.read(path) + "\n\ndef later():\n    from .. import files\n"
     before = exercise_key()
     written[added] = keys.read(added) + "\nx = 1\n"

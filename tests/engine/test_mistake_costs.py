@@ -363,8 +363,8 @@ def test_what_each_mistake_of_an_exercise_earns_can_be_looked_up():
 
 
 def test_what_goes_wrong_everywhere_is_a_slip_unless_an_empty_answer_looks_alike():
-    assert {slip.name for slip in common_mistakes.SLIPS if slip.grade == catalogue.MISSED} == {
+    assert {slip.name for slip in common_mistakes.COMMON_MISTAKES if slip.grade == catalogue.MISSED} == {
         "nothing_returned",
         "array_returned",
     }
-    assert all(slip.grade in (catalogue.SLIP, catalogue.MISSED) for slip in common_mistakes.SLIPS)
+    assert all(slip.grade in (catalogue.SLIP, catalogue.MISSED) for slip in common_mistakes.COMMON_MISTAKES)

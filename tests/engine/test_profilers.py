@@ -90,7 +90,7 @@ def monitoring():
         sys.monitoring.set_events(tool, events.PY_START)
     try:
         yield
-        assert {"watched", "softmax"} <= seen
+        assert {"record_calls", "softmax"} <= seen
     finally:
         for tool in (sys.monitoring.PROFILER_ID, sys.monitoring.COVERAGE_ID):
             sys.monitoring.set_events(tool, 0)

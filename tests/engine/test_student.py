@@ -12,8 +12,8 @@ from autograder.judge.student import Student, in_process
 from autograder.spec import student as promised
 from autograder.spec.course import course, home
 from autograder.spec.exercise import Problem, Wrong
-from autograder.spec.inputs import note_rounded, outline, refused, some_mask
-from autograder.spec.seeds import fresh
+from autograder.spec.inputs import note_rounded, outline, raises_error, some_mask
+from autograder.spec.seeds import restart_seeds
 
 PROMISED = {name: member for name, member in vars(promised.Student).items() if not name.startswith("_")}
 
@@ -118,7 +118,7 @@ def refuse_with(error: type[Exception]) -> None:
     def function() -> None:
         raise error("no")
 
-    with refused("An empty text"):
+    with raises_error("An empty text"):
         asked(function=function).value("function")
 
 
@@ -136,7 +136,7 @@ def test_no_error_is_wrong_by_name():
     student = asked(function=lambda: 1)
     with (
         pytest.raises(Wrong, match="should raise an IndexError; yours returned something") as wrong,
-        refused("Id 9", "IndexError"),
+        raises_error("Id 9", "IndexError"),
     ):
         student.value("function")
     assert wrong.value.symptom == "bad_input_accepted"
@@ -148,10 +148,10 @@ def test_an_exercise_without_an_answer_is_not_said_to_raise_the_wrong_error():
 
 
 def test_a_name_that_is_missing_is_no_refusal():
-    with pytest.raises(Problem, match="not defined"), refused("An empty text"):
+    with pytest.raises(Problem, match="not defined"), raises_error("An empty text"):
         asked().value("function")
 
 
 def test_no_row_of_a_mask_is_blocked_altogether():
-    fresh("masks")
+    restart_seeds("masks")
     assert not any(some_mask(50, 3).all(dim=-1).any() for _ in range(20))

@@ -18,7 +18,7 @@ from autograder.judge.diagnosis import keys, signature_store, signatures
 from autograder.judge.try_mistakes import Trial, try_exercise
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises, names_in
-from autograder.spec.exercise import Alternative, Mistake
+from autograder.spec.exercise import Entry, Mistake
 
 NAME = "causal_mask"  # the quickest to ask
 
@@ -109,7 +109,7 @@ def test_a_version_that_answers_like_an_earlier_one_of_its_mistake_is_redundant_
 
 def test_a_right_answer_that_loses_marks_is_said_with_the_line_that_it_loses(tried, monkeypatch):
     source = replaced(exercise(NAME).source, "dtype=torch.bool", "dtype=torch.uint8")
-    monkeypatch.setitem(exercise(NAME).__dict__, "alternatives", [Alternative("in bytes", source)])
+    monkeypatch.setitem(exercise(NAME).__dict__, "alternatives", [Entry("in bytes", "", (source,))])
     [fault] = tried(blocked=("diagonal=0",)).faults
     assert fault.startswith("causal_mask: the right answer in bytes loses marks (True exactly above the diagonal: ")
 

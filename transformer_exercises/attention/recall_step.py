@@ -14,7 +14,7 @@ import torch
 from autograder.spec.compare import kind, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import here, normal, note_rounded, quietly_called
+from autograder.spec.inputs import define_in_judge, generator_unchanged, normal, note_rounded
 from autograder.spec.student import Student
 
 recall_step = reference("recall_step")
@@ -85,8 +85,8 @@ class _Run:
 def _trained(student: Student, run: _Run, where: str, values: bool = True, notes: bool = False) -> list[Any]:
     """Takes the steps and compares the parameters after each; returns the answers."""
     table, bias = normal(6, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype)
-    mine = here(_TOY, "make")(table, bias, run.scale, run.training)
-    my_optimiser = here(_OPTIMISER, "optimiser")(mine, run.optimiser, **dict(run.options))
+    mine = define_in_judge(_TOY, "make")(table, bias, run.scale, run.training)
+    my_optimiser = define_in_judge(_OPTIMISER, "optimiser")(mine, run.optimiser, **dict(run.options))
     model = student.call(student.probe("make", _TOY), [table, bias, run.scale, run.training], keep=True)["value"]
     making = student.probe("optimiser", _OPTIMISER)
     optimiser = student.call(making, [model, run.optimiser], dict(run.options), keep=True)["value"]
@@ -172,7 +172,7 @@ def _manners(student: Student) -> None:
         with student.case():
             for answer, _, given in _trained(student, run, where, notes=True):
                 unchanged(answer["inputs"], list(given), "pages or answers")
-                quietly_called(answer)
+                generator_unchanged(answer)
     with student.case():
         where = "for transposed pages and answers (not contiguous), with arguments given by name"
         _trained(student, _Run(turned=True), where)

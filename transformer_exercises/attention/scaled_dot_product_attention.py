@@ -12,7 +12,7 @@ import torch
 from autograder.spec.compare import unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal, quietly_called
+from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, normal
 from autograder.spec.student import Student
 
 from .common import blocked_is_zero, same_pair, striped_mask
@@ -157,7 +157,7 @@ def _sdpa_manners(student: Student) -> None:
         with student.case():
             answer = _attend(student, args, "", given)
             unchanged(answer["inputs"], [*args, *([] if given is None else [given])], "Q, K, V or mask")
-            quietly_called(answer)
+            generator_unchanged(answer)
     again = "when called a second time"
     same_pair(_attend(student, args, again)["value"], scaled_dot_product_attention(*args), again)
     with student.case():

@@ -10,7 +10,7 @@ import torch
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal, quietly_called
+from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, normal
 from autograder.spec.student import Student
 
 simple_attention = reference("simple_attention")
@@ -66,7 +66,7 @@ def _simple_manners(student: Student) -> None:
     answer = student.call("simple_attention", [x], where="for float64 x")
     same_tensor(answer["value"], simple_attention(x), "The result", "for float64 x")
     unchanged(answer["inputs"], [x], "`x`")
-    quietly_called(answer)
+    generator_unchanged(answer)
     where = "when called a second time"
     same_tensor(student.value("simple_attention", x, where=where), simple_attention(x), "The result", where)
     for turned in (normal(3, 5).T, normal(2, 4, 3, 5).transpose(1, 2)):

@@ -12,7 +12,7 @@ import torch
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Ban, Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal, quietly_called
+from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, normal
 from autograder.spec.student import Student
 
 softmax = reference("softmax")
@@ -123,7 +123,7 @@ def _softmax_manners(student: Student) -> None:
         answer = student.call("softmax", [scores], where=turn)
         same_tensor(answer["value"], torch.softmax(scores, -1), "The result", turn)
         unchanged(answer["inputs"], [scores], "`scores`")
-        quietly_called(answer)
+        generator_unchanged(answer)
     for turned in (normal(4, 3).T, normal(2, 4, 3, 5).transpose(1, 2)):
         answer = student.call("softmax", [turned], where="for a tensor that is not contiguous (a transpose)")
         same_tensor(answer["value"], torch.softmax(turned, -1), "The result", "for a tensor that is not contiguous")

@@ -12,8 +12,15 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import close, same_gradients, same_tensor, shape_of, unchanged
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_of, normal, outline, parameters_unchanged, quietly_called
-from autograder.spec.memory_layouts import sliced
+from autograder.spec.inputs import (
+    device_is_kept,
+    generator_unchanged,
+    gradients_of,
+    normal,
+    outline,
+    parameters_unchanged,
+    sliced,
+)
 from autograder.spec.student import Student
 
 from .common import LAYERS, OUTPUT, begin, fed, layer_names, layer_weights
@@ -180,7 +187,7 @@ def _ff_modes(student: Student) -> None:
             answer = student.call(module, [x], where=where, training=training)
             same_tensor(answer["value"], fed(state, x), OUTPUT, where)
             if not training:
-                quietly_called(answer)
+                generator_unchanged(answer)
 
 
 def _ff_gradient(student: Student) -> None:

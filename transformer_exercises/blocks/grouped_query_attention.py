@@ -12,8 +12,16 @@ import torch
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Ban, Check, Exercise
-from autograder.spec.inputs import device_is_kept, future, gradients_agree, normal, quietly_called, refused, some_mask
-from autograder.spec.memory_layouts import sliced
+from autograder.spec.inputs import (
+    device_is_kept,
+    future,
+    generator_unchanged,
+    gradients_agree,
+    normal,
+    raises_error,
+    sliced,
+    some_mask,
+)
 from autograder.spec.student import Student
 
 from .common import OUTPUT
@@ -111,7 +119,7 @@ def _refused(student: Student) -> None:
     args = _qkv(2, 4, 2, 3, 5, 4, 6)
     same_tensor(student.value(NAME, *args), grouped_query_attention(*args), OUTPUT)
     for H, G in ((6, 4), (5, 2), (3, 6), (2, 3)):
-        with student.case(), refused(f"{H} query heads on {G} heads of keys and values"):
+        with student.case(), raises_error(f"{H} query heads on {G} heads of keys and values"):
             student.value(NAME, *_qkv(2, H, G, 3, 5, 4, 6))
 
 
@@ -131,7 +139,7 @@ def _manners(student: Student) -> None:
     answer = student.call(NAME, [*args, mask])
     same_tensor(answer["value"], grouped_query_attention(*args, mask), OUTPUT)
     unchanged(answer["inputs"], [*args, mask], "Q, K, V or mask")
-    quietly_called(answer)
+    generator_unchanged(answer)
     with student.case():
         wide = _qkv(2, 4, 2, 3, 5, 4, 6, dtype=torch.float64)
         got = student.value(NAME, *wide, where="in float64")

@@ -12,8 +12,14 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import same_gradients, same_tensor, unchanged
 from autograder.spec.exercise import Ban, Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_of, normal, parameters_unchanged, quietly_called
-from autograder.spec.memory_layouts import sliced
+from autograder.spec.inputs import (
+    device_is_kept,
+    generator_unchanged,
+    gradients_of,
+    normal,
+    parameters_unchanged,
+    sliced,
+)
 from autograder.spec.student import Student
 
 from .common import OUTPUT
@@ -151,7 +157,7 @@ def _norm_manners(student: Student) -> None:
             answer = student.call(module, [x], where=where, training=training)
             same_tensor(answer["value"], _normed(state, x), OUTPUT, where)
             unchanged(answer["inputs"], [x], "x")
-            quietly_called(answer)
+            generator_unchanged(answer)
     with student.case():
         same_tensor(student.value(other, x), _normed(other_state, x), OUTPUT, "of a second module")
         parameters_unchanged(student, module, state, record=False)

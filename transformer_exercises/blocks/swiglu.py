@@ -12,8 +12,15 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import close, same_gradients, same_tensor, shape_of, unchanged
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_of, normal, outline, parameters_unchanged, quietly_called
-from autograder.spec.memory_layouts import sliced
+from autograder.spec.inputs import (
+    device_is_kept,
+    generator_unchanged,
+    gradients_of,
+    normal,
+    outline,
+    parameters_unchanged,
+    sliced,
+)
 from autograder.spec.student import Student
 
 from .common import OUTPUT
@@ -161,7 +168,7 @@ def _manners(student: Student) -> None:
             answer = student.call(module, [x], where=where, training=training)
             same_tensor(answer["value"], _gated(state, x), OUTPUT, where)
             unchanged(answer["inputs"], [x], "x")
-            quietly_called(answer)
+            generator_unchanged(answer)
     with student.case():
         same_tensor(student.value(other, x), _gated(other_state, x), OUTPUT, "of a second module")
         parameters_unchanged(student, module, state, record=False)

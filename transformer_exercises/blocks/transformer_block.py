@@ -16,14 +16,14 @@ from autograder.spec.exercise import Asking, Check, Exercise, Wrong
 from autograder.spec.inputs import (
     device_is_kept,
     future,
+    generator_unchanged,
     gradients_of,
     normal,
     outline,
     parameters_unchanged,
-    quietly_called,
+    sliced,
     some_mask,
 )
-from autograder.spec.memory_layouts import sliced
 from autograder.spec.student import Student
 
 from .common import OUTPUT, begin, fed, layer_names, layer_weights
@@ -387,7 +387,7 @@ def _block_modes(student: Student) -> None:
                 answer = student.call(module, [x], where=place, training=training)
                 same_output(answer["value"], _torchs_output(state, 3, norm_first, x), place)
                 if not training:
-                    quietly_called(answer)
+                    generator_unchanged(answer)
 
 
 def _block_gradient(student: Student) -> None:

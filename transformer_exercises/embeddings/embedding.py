@@ -11,7 +11,7 @@ import torch
 
 from autograder.spec.compare import dtype_name, same_gradients, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise, Problem, Wrong
-from autograder.spec.inputs import normal, refused
+from autograder.spec.inputs import normal, raises_error
 from autograder.spec.student import Student
 
 from .common import some_ids, stays_on_device
@@ -71,7 +71,7 @@ def _out_of_range(student: Student, bad: tuple, V: int = 5) -> None:
     for ids in (torch.arange(V), torch.tensor([V - 1, 0])):
         same_tensor(student.value(module, ids), weight[ids], "The result for ids in range")
     for ids in bad:
-        with student.case(), refused(f"Ids {ids.tolist()} with num_embeddings = {V}", "IndexError"):
+        with student.case(), raises_error(f"Ids {ids.tolist()} with num_embeddings = {V}", "IndexError"):
             student.value(module, ids)
 
 

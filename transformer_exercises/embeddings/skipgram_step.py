@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import a_pair, a_tensor, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import normal, quietly_called
+from autograder.spec.inputs import generator_unchanged, normal
 from autograder.spec.student import Student
 
 from .common import some_ids, stays_on_device
@@ -130,7 +130,7 @@ def _step_manners(student: Student) -> None:
             answer = student.call("skipgram_step", args)
             _two(answer["value"], _stepped(args), "in float64" if dtype == torch.float64 else "")
             unchanged(answer["inputs"], args[:5], INPUTS)
-            quietly_called(answer)
+            generator_unchanged(answer)
     *_, centre, context, negatives, _ = args
     turned = [normal(3, 13).T, normal(3, 13).T, centre, context, negatives.T.contiguous().T]
     with student.case():

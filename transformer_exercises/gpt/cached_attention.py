@@ -14,7 +14,7 @@ from torch import nn
 from autograder.spec.compare import a_pair, a_tensor, same_gradients, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_of, here, normal
+from autograder.spec.inputs import define_in_judge, device_is_kept, gradients_of, normal
 from autograder.spec.student import Student
 
 cached_attention = reference("cached_attention")
@@ -156,7 +156,7 @@ def _work(student: Student) -> None:
 
 def _gradients(student: Student) -> None:
     text = _Text(2, 6, 8, 2)
-    mine = here(_ATTENTION, "make")(text.weights, text.biases)
+    mine = define_in_judge(_ATTENTION, "make")(text.weights, text.biases)
     for S, T in ((0, 4), (3, 2)):
         with student.case():
             arguments = text.arguments(student, S, T)

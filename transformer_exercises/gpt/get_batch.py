@@ -13,7 +13,7 @@ import torch
 
 from autograder.spec.compare import a_pair, a_tensor, dtype_name, kind, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import device_is_kept, refused, their_generator
+from autograder.spec.inputs import device_is_kept, raises_error, their_generator
 from autograder.spec.student import Student
 
 from .common import ids_of_shape
@@ -163,7 +163,7 @@ def _batch_short(student: Student) -> None:
     for n, block_size in ((6, 6), (4, 6), (1, 1), (3, 40)):
         with student.case():
             what = f"A text of {n} tokens with block_size = {block_size} has no window with a target for each token: it"
-            with refused(what):
+            with raises_error(what):
                 student.call("get_batch", [_tokens(n), block_size, 2, their_generator(student, 1)])
 
 

@@ -26,7 +26,7 @@ from autograder.spec.compare import (
 )
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Problem, Wrong
-from autograder.spec.inputs import device_is_kept, devices_differ, normal, refused
+from autograder.spec.inputs import device_is_kept, devices_differ, normal, raises_error
 from autograder.spec.student import Student
 
 from .common import GPT2, Config, GPTConfig, sizes_of, their_config
@@ -726,11 +726,11 @@ def _gpt_lengths(student: Student) -> None:
         if got.shape != (1, 1030, 5):
             raise Wrong(f"The logits should have shape (1, 1030, 5) {where}; yours have {shape_name(got)}.")
     for T in (7, 9):
-        with student.case(), refused(f"T = {T} with block_size = 6"):
+        with student.case(), raises_error(f"T = {T} with block_size = 6"):
             student.call(model, [_some_ids(config, 2, T)])
     with student.case():
         ids = _some_ids(config, 1, 8)
-        with refused("T = 8 with block_size = 6, and targets,"):
+        with raises_error("T = 8 with block_size = 6, and targets,"):
             student.call(model, [ids, ids])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import here
+from autograder.spec.inputs import define_in_judge
 from autograder.spec.student import Kept, Student
 
 # A run of training whose every part matters: what is learned and what is counted in a buffer, the optimiser's memory,
@@ -101,7 +101,7 @@ def trained(student: Student, run: Kept, steps: int) -> list[float]:
 
 def undisturbed(optimiser: str, steps: int, dtype: str = "float32") -> list[float]:
     """The losses of a run that nobody stops."""
-    return here(RUN, "train")(here(RUN, "begin")(optimiser, 0, dtype), steps)
+    return define_in_judge(RUN, "train")(define_in_judge(RUN, "begin")(optimiser, 0, dtype), steps)
 
 
 def same_losses(got: list[float], expected: list[float]) -> bool:

@@ -13,7 +13,7 @@ import torch
 from autograder.spec.compare import a_tensor, close, dtype_name, kind, same_gradients, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import device_is_kept, gradients_of, normal, quietly_called, refused
+from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_of, normal, raises_error
 from autograder.spec.student import Student
 
 next_token_distribution = reference("next_token_distribution")
@@ -198,7 +198,7 @@ def _next_manners(student: Student) -> None:
                 answer = student.call("next_token_distribution", [logits], kwargs, where=where)
                 _is_distribution(answer["value"], next_token_distribution(logits, **kwargs), where)
                 unchanged(answer["inputs"], [logits], "logits")
-                quietly_called(answer)
+                generator_unchanged(answer)
     with student.case():
         turned, where = (
             _apart(4, 3, 6).transpose(0, 1),
@@ -246,7 +246,7 @@ def _next_refused(student: Student) -> None:
         *({"top_p": -0.1}, {"top_p": 0.0}, {"top_p": 1.5}, {"temperature": 0, "top_k": 0}),
     ):
         said = ", ".join(f"{name} = {value}" for name, value in kwargs.items())
-        with student.case(), refused(said):
+        with student.case(), raises_error(said):
             student.call("next_token_distribution", [logits], kwargs)
 
 

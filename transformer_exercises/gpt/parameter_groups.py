@@ -9,7 +9,7 @@ from typing import Any
 
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import here
+from autograder.spec.inputs import define_in_judge
 from autograder.spec.student import Student
 
 parameter_groups = reference("parameter_groups")
@@ -111,7 +111,7 @@ def _asked(student: Student, kind: str, weight_decay: float) -> tuple[Any, Any, 
 
 def _expected(kind: str) -> tuple[set[str], set[str]]:
     """Names of what decays and of what does not."""
-    model = here(_MODELS, "make")(kind)
+    model = define_in_judge(_MODELS, "make")(kind)
     names = {id(p): name for name, p in model.named_parameters()}
     decay, rest = ({names[id(p)] for p in group["params"]} for group in parameter_groups(model, 0.1))
     return decay, rest

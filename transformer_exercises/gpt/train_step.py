@@ -14,7 +14,7 @@ import torch
 from autograder.spec.compare import kind, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import here, normal, note_rounded, quietly_called
+from autograder.spec.inputs import define_in_judge, generator_unchanged, normal, note_rounded
 from autograder.spec.student import Student
 
 from .common import a_number
@@ -89,8 +89,8 @@ class _Run:
 def _trained(student: Student, run: _Run, where: str, values: bool = True, notes: bool = False) -> list[Any]:
     """Takes the steps and compares the parameters after each; returns the answers."""
     table, bias = normal(run.V, run.V, dtype=run.dtype), normal(run.V, dtype=run.dtype)
-    mine = here(_TOY, "make")(table, bias, run.scale)
-    my_optimiser = here(_OPTIMISER, "optimiser")(mine, run.optimiser, **dict(run.options))
+    mine = define_in_judge(_TOY, "make")(table, bias, run.scale)
+    my_optimiser = define_in_judge(_OPTIMISER, "optimiser")(mine, run.optimiser, **dict(run.options))
     model = student.call(student.probe("make", _TOY), [table, bias, run.scale], keep=True)["value"]
     making = student.probe("optimiser", _OPTIMISER)
     optimiser = student.call(making, [model, run.optimiser], dict(run.options), keep=True)["value"]
@@ -179,7 +179,7 @@ def _step_manners(student: Student) -> None:
         with student.case():
             for answer, _, (x, y) in _trained(student, _Run(dtype=dtype, steps=2, V=6), where, notes=True):
                 unchanged(answer["inputs"], [x, y], "x, y")
-                quietly_called(answer)
+                generator_unchanged(answer)
 
 
 EXERCISE = Exercise(

@@ -13,7 +13,7 @@ import torch
 
 from autograder.spec.compare import a_pair, a_tensor, close, dtype_name, kind, same_tensor
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import refused
+from autograder.spec.inputs import raises_error
 from autograder.spec.student import Student
 
 from .common import (
@@ -134,7 +134,7 @@ def _maps_refused(student: Student) -> None:
         got, where = _maps(student, _LOOKERS[2], "The dog")
         _same_maps(got, _LOOKERS[2], "The dog", where)
         args = [their_model(student, _LOOKERS[2]), their_tokenizer(student), ""]
-        with refused("A text without tokens"):
+        with raises_error("A text without tokens"):
             asked(student, "attention_maps", args)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from autograder.spec.exercise import Problem, Wrong
-from autograder.spec.inputs import here
+from autograder.spec.inputs import define_in_judge
 from autograder.spec.student import Kept, Student
 
 # Models and tokenizers cannot be sent: both sides make the same ones by the same formula.
@@ -72,7 +72,7 @@ _WORDS = "ĠThe The Ġthe Ġdog Ġit Ġwas Ġdrinks Ġwater Ġbecause Ġthirsty 
 
 @cache
 def own_tokenizer() -> Any:
-    return here(_TOKENIZER, "make")(_WORDS)
+    return define_in_judge(_TOKENIZER, "make")(_WORDS)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def their_model(student: Student, sizes: Sizes, **options: Any) -> Kept:
 @cache
 def own_model(sizes: Sizes, dtype: str = "float32") -> Any:
     """The same model on this side, in eval mode and with attention that keeps its weights."""
-    model = here(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
+    model = define_in_judge(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
     model.set_attn_implementation("eager")
     return model
 

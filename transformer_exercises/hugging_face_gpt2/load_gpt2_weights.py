@@ -15,7 +15,7 @@ import torch
 from autograder.spec.compare import a_pair, a_tensor, close, same_tensor
 from autograder.spec.course import given_in, reference
 from autograder.spec.exercise import Check, Exercise, Problem, ValuesDiffer, Wrong
-from autograder.spec.inputs import here, normal, refused
+from autograder.spec.inputs import define_in_judge, normal, raises_error
 from autograder.spec.student import Student
 
 from .common import MODEL, UNTIED, Sizes, asked, own_model, their_model
@@ -90,12 +90,12 @@ def _pair(student: Student, sizes: Sizes, dtype: str = "float32", **options: Any
 @cache
 def _right(sizes: Sizes, dtype: str = "float32") -> tuple[dict, dict]:
     """What the parameters of a GPT should be, and what they are at the start."""
-    hf_model = here(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
+    hf_model = define_in_judge(MODEL, "make")(sizes.settings, sizes.seed, dtype, head=sizes.head)
     torch.default_generator.manual_seed(0)
-    model = here(_GPT, "make")(hf_model, dtype)
-    start = here(_PARAMETERS, "read")(model)
+    model = define_in_judge(_GPT, "make")(hf_model, dtype)
+    start = define_in_judge(_PARAMETERS, "read")(model)
     load_gpt2_weights(model, hf_model)
-    return here(_PARAMETERS, "read")(model), start
+    return define_in_judge(_PARAMETERS, "read")(model), start
 
 
 _COMPLAINTS = {  # PyTorch's own errors, which look alike: what each is about, and what it usually means here
@@ -169,7 +169,7 @@ def _same_parameters(student: Student, model: Any, sizes: Sizes, where: str, dty
 def _run(student: Student, model: Any, sizes: Sizes, ids: torch.Tensor) -> tuple:
     """What the model's parameters compute in the GPT of this side."""
     got = student.value(student.probe("read", _PARAMETERS), model)
-    twin = here(_GPT, "make")(own_model(sizes)).eval()
+    twin = define_in_judge(_GPT, "make")(own_model(sizes)).eval()
     with torch.no_grad():
         for name, parameter in twin.named_parameters(remove_duplicate=False):
             mine = got.get(name) if isinstance(got, dict) else None
@@ -290,7 +290,7 @@ def _load_refused(student: Student) -> None:
             config = student.call(student.probe("change", _FROM_ANOTHER), [sizes.settings, more], keep=True)["value"]
             making = student.probe("make", _GPT)
             other = student.call(making, [hf_model], {"config": config}, keep=True)["value"]
-            with refused(what):
+            with raises_error(what):
                 asked(student, "load_gpt2_weights", [other, hf_model])
 
 

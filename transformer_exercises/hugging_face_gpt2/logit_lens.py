@@ -12,7 +12,7 @@ import torch
 from autograder.spec.compare import same_gradients, same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import gradients_of, normal, quietly_called, refused
+from autograder.spec.inputs import generator_unchanged, gradients_of, normal, raises_error
 from autograder.spec.student import Student
 
 from .common import STATE_OF_MODEL, UNTIED, Sizes, asked, left_as_it_was, own_model, their_model
@@ -120,7 +120,7 @@ def _lens_manners(student: Student) -> None:
             with torch.no_grad():
                 same_tensor(answer["value"], logit_lens(hidden, own_model(sizes)), OUTPUT, rough=True)
             unchanged(answer["inputs"], [hidden], "`hidden`")
-            quietly_called(answer)
+            generator_unchanged(answer)
             left_as_it_was(student, model, before)
 
 
@@ -128,7 +128,7 @@ def _lens_refused(student: Student) -> None:
     for sizes, width in ((_READ[0], 15), (_READ[1], 13), (_READ[2], 1)):
         with student.case():
             _read(student, sizes, normal(3, sizes.width), "for a stream of the right width")
-            with refused(f"A stream of width {width} where C = {sizes.width}"):
+            with raises_error(f"A stream of width {width} where C = {sizes.width}"):
                 asked(student, "logit_lens", [normal(3, width), their_model(student, sizes)])
 
 

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import kind
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import refused
+from autograder.spec.inputs import raises_error
 from autograder.spec.student import Student
 
 from .common import (
@@ -130,14 +130,14 @@ def _perplexity_refused(student: Student) -> None:
     for text, what in (("", "A text without tokens"), ("The", "A text of one token (a word of three letters here)")):
         with student.case():
             _perplexity(student, sizes, "é", "for a text of one letter, which is two tokens")
-            with refused(what):
+            with raises_error(what):
                 asked(student, "text_perplexity", [their_model(student, sizes), tokenizer, text])
     with student.case():
         fitting = sizes.context
         long = _text_of(fitting + 1)
         _perplexity(student, sizes, _text_of(fitting), "for a text of as many tokens as the context has positions")
         for text in (long, 3 * DOG):
-            with refused("A text longer than the model's context"):
+            with raises_error("A text longer than the model's context"):
                 asked(student, "text_perplexity", [their_model(student, sizes), tokenizer, text])
 
 

@@ -14,7 +14,7 @@ import torch
 
 from autograder.spec.compare import kind
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import refused
+from autograder.spec.inputs import raises_error
 from autograder.spec.student import Student
 
 from .common import (
@@ -151,7 +151,7 @@ def _top_refused(student: Student) -> None:
         args = [their_model(student, READERS[2]), tokenizer, "."]
         where = "after a prompt of one token"
         _same_probs(_pairs(asked(student, "top_next_tokens", args), 10, where), READERS[2], ".", where)
-        with refused("A prompt without tokens"):
+        with raises_error("A prompt without tokens"):
             asked(student, "top_next_tokens", [their_model(student, READERS[2]), tokenizer, ""])
 
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import a_tensor, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, normal, quietly_called
+from autograder.spec.inputs import device_is_kept, generator_unchanged, normal
 from autograder.spec.student import Student
 
 from .common import same_values, text_of
@@ -125,7 +125,7 @@ def _step_manners(student: Student) -> None:
             answer = student.call("bigram_step", [logits, ids, 1.5])
             same_tensor(answer["value"], _stepped(logits, ids, 1.5), WHAT)
             unchanged(answer["inputs"], [logits, ids], "`logits`, `ids`")
-            quietly_called(answer)
+            generator_unchanged(answer)
     with student.case():
         logits = normal(5, 5)
         answer = student.call("bigram_step", [logits, torch.tensor([3]), 1.5])

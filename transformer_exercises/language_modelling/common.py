@@ -8,7 +8,7 @@ import torch
 
 from autograder.spec.compare import kind, same_gradients, same_tensor, unchanged
 from autograder.spec.exercise import Wrong
-from autograder.spec.inputs import normal, quietly_called
+from autograder.spec.inputs import generator_unchanged, normal
 from autograder.spec.student import Student
 
 
@@ -60,4 +60,4 @@ def quiet_and_pure(student: Student, target: str, args: list, expected: torch.Te
         answer = student.call(target, args, where=turn)
         same_tensor(answer["value"], expected, what, turn)
         unchanged(answer["inputs"], tensors, names)
-        quietly_called(answer)
+        generator_unchanged(answer)

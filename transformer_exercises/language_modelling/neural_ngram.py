@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import dtype_name, same_gradients, same_tensor, shape_name, shape_of, unchanged
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import device_is_kept, normal, outline, parameters_unchanged, quietly_called
+from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, outline, parameters_unchanged
 from autograder.spec.student import Student
 
 ROLES = ("embedding.weight", "hidden.weight", "hidden.bias", "output.weight", "output.bias")
@@ -141,7 +141,7 @@ def _ngram_manners(student: Student) -> None:
         answer = student.call(module, [context], training=training, where=where)
         same_tensor(answer["value"], _logits(state, context), LOGITS, where)
         unchanged(answer["inputs"], [context], "`context`")
-        quietly_called(answer)
+        generator_unchanged(answer)
     same_tensor(student.value(other, context), _logits(other_state, context), LOGITS, "of a second module")
     parameters_unchanged(student, module, {names[role]: value for role, value in state.items()}, record=False)
     with student.case():

@@ -12,7 +12,7 @@ import torch
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal, quietly_called
+from autograder.spec.inputs import device_is_kept, generator_unchanged, gradients_agree, normal
 from autograder.spec.student import Student
 
 masked_softmax = reference("masked_softmax")
@@ -134,7 +134,7 @@ def _masked_manners(student: Student) -> None:
             for turn in ("", "when called a second time"):
                 answer = student.call("masked_softmax", [scores, given], where=turn)
                 unchanged(answer["inputs"], [scores, given], "scores or mask")
-                quietly_called(answer)
+                generator_unchanged(answer)
                 same_tensor(answer["value"], masked_softmax(scores, given), "The result", turn)
     with student.case():
         turned = normal(2, 5, 4).mT

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 
 from autograder.spec.exercise import Asking, Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import quietly_called
+from autograder.spec.inputs import generator_unchanged
 from autograder.spec.student import Student
 
 _SOFTMAX_ATTEND = """
@@ -176,7 +176,7 @@ def _future_manners(student: Student) -> None:
             raise ValuesDiffer(
                 f"It should be {expected} for the function that returns {body}, however often it is asked."
             )
-        quietly_called(answer)
+        generator_unchanged(answer)
     attend = student.probe("attend", "def attend(x):\n    return x.flip(1)\n")
     answer = student.call("sees_the_future", [], {"attend": attend}, where="with `attend` given by name")
     if answer["value"] is not True:

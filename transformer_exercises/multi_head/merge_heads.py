@@ -6,8 +6,7 @@ import torch
 
 from autograder.spec.compare import a_tensor, close, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal
-from autograder.spec.memory_layouts import sliced
+from autograder.spec.inputs import device_is_kept, gradients_agree, normal, sliced
 from autograder.spec.student import Student
 
 from .common import HEADS, counting, heads_sizes, merge

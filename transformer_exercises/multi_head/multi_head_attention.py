@@ -15,14 +15,14 @@ from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import (
     device_is_kept,
     future,
+    generator_unchanged,
     gradients_of,
     normal,
     parameters_unchanged,
-    quietly_called,
-    refused,
+    raises_error,
+    sliced,
     some_mask,
 )
-from autograder.spec.memory_layouts import sliced
 from autograder.spec.student import Student
 
 from .common import PROJECTIONS, build_loaded, merge, split, torchs, weights_for
@@ -288,7 +288,7 @@ def _mha_refused(student: Student) -> None:
     x = normal(2, 4, 6)
     _same_output(student.value(module, x), _expected(state, 3, x))
     for C, H in ((8, 3), (5, 2), (6, 4), (9, 6), (4, 8)):
-        with student.case(), refused(f"MultiHeadAttention({C}, {H})"):
+        with student.case(), raises_error(f"MultiHeadAttention({C}, {H})"):
             student.build("MultiHeadAttention", C, H)
 
 
@@ -309,7 +309,7 @@ def _mha_manners(student: Student) -> None:
             _same_output(
                 answer["value"], _expected(state, 2, x), "in training mode" if training else "in evaluation mode"
             )
-            quietly_called(answer)
+            generator_unchanged(answer)
     with student.case():
         wide, wide_state = build_loaded(student, 8, 2, "float64")
         x = normal(2, 5, 8, dtype=torch.float64)

@@ -6,8 +6,7 @@ import torch
 
 from autograder.spec.compare import same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, gradients_agree, normal, refused
-from autograder.spec.memory_layouts import sliced
+from autograder.spec.inputs import device_is_kept, gradients_agree, normal, raises_error, sliced
 from autograder.spec.student import Student
 
 from .common import HEADS, counting, heads_sizes, split
@@ -23,7 +22,7 @@ def _split_values(student: Student) -> None:
 def _split_refused(student: Student) -> None:
     same_tensor(student.value("split_heads", counting(2, 3, 8), 4), split(counting(2, 3, 8), 4), "The result")
     for C, H in ((8, 3), (6, 4), (5, 2), (9, 6), (4, 8)):
-        with student.case(), refused(f"A width of {C} with {H} heads"):
+        with student.case(), raises_error(f"A width of {C} with {H} heads"):
             student.value("split_heads", normal(2, 3, C), H)
 
 

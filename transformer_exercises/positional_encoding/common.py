@@ -8,7 +8,7 @@ import torch
 
 from autograder.spec.compare import a_tensor, same_tensor
 from autograder.spec.exercise import ValuesDiffer, Wrong
-from autograder.spec.inputs import refused
+from autograder.spec.inputs import raises_error
 from autograder.spec.student import Student
 
 
@@ -43,6 +43,6 @@ def refuses_odd_widths(student: Student, name: str, good: list, bad: list[list])
         if len(shape) != 2 or shape[-1] != good[-1]:
             raise Wrong(f"The result for d_model = {good[-1]} should have two dimensions and {good[-1]} columns.")
     for args in bad:
-        with student.case(), refused(f"d_model = {args[-1]} is odd and"):
+        with student.case(), raises_error(f"d_model = {args[-1]} is odd and"):
             if isinstance(student.value(name, *args), torch.Tensor):
                 student.note("a tensor")  # what it holds makes no difference

@@ -11,7 +11,7 @@ import torch
 
 from autograder.spec.compare import dtype_name, same_gradients, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise, Problem, Wrong
-from autograder.spec.inputs import device_is_kept, devices_differ, normal, refused
+from autograder.spec.inputs import device_is_kept, devices_differ, normal, raises_error
 from autograder.spec.student import Student
 
 _TENSORS = """
@@ -150,7 +150,7 @@ def _learned_too_long(student: Student) -> None:
     full = normal(2, 6, 3)
     same_tensor(student.value(module, full), full + table, "The result", "for T = max_len")
     for T in (7, 9, 60):
-        with student.case(), refused(f"T = {T} with max_len = 6"):
+        with student.case(), raises_error(f"T = {T} with max_len = 6"):
             try:
                 student.value(module, normal(2, T, 3))
             except Problem as problem:

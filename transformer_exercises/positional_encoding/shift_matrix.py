@@ -9,7 +9,7 @@ import torch
 
 from autograder.spec.compare import a_tensor, dtype_name, same_tensor
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import quietly_called
+from autograder.spec.inputs import generator_unchanged
 from autograder.spec.student import Student
 
 from .common import refuses_odd_widths, sinusoids
@@ -66,7 +66,7 @@ def _shift_manners(student: Student) -> None:
                 raise Wrong(
                     f"The matrix should be float32, PyTorch's default; yours is {dtype_name(got)}.", "wrong_dtype"
                 )
-            quietly_called(answer)
+            generator_unchanged(answer)
     with student.case():
         got = student.value("shift_matrix", k=0, d_model=4)
         same_tensor(got, torch.eye(4), "The matrix", "for k = 0, with arguments given by name")

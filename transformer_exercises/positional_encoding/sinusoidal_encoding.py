@@ -9,7 +9,7 @@ import torch
 
 from autograder.spec.compare import same_tensor
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import quietly_called
+from autograder.spec.inputs import generator_unchanged
 from autograder.spec.student import Student
 
 from .common import near, refuses_odd_widths, sinusoids
@@ -44,7 +44,7 @@ def _sinusoidal_manners(student: Student) -> None:
             answer = student.call("sinusoidal_encoding", [max_len, d_model], where=where)
             expected = sinusoids(torch.arange(max_len), d_model).float()
             same_tensor(answer["value"], expected, "The table", where)
-            quietly_called(answer)
+            generator_unchanged(answer)
     with student.case():
         got = student.value("sinusoidal_encoding", max_len=3, d_model=2)
         same_tensor(got, sinusoids(torch.arange(3), 2).float(), "The table", "with arguments given by name")

@@ -13,7 +13,7 @@ import torch
 from autograder.spec.compare import unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer
-from autograder.spec.inputs import here, quietly_called, refused
+from autograder.spec.inputs import define_in_judge, generator_unchanged, raises_error
 from autograder.spec.student import Student
 
 from .common import SCRIPTED, asked_in_its_mode, decoded_on_device, id_list, left_in_eval_mode, their_scripted
@@ -209,7 +209,7 @@ def _beam_tree(
     where = f"with beam_size = {beam_size}{said}, {what}"
     source = torch.tensor([[4, 3, 5]])
     got = student.call("beam_search", [model, source, 1, 2, beam_size, max_len], how, where=where)["value"]
-    expected = beam_search(here(_TREE, "Tree")(*args), source, 1, 2, beam_size, max_len, **how)
+    expected = beam_search(define_in_judge(_TREE, "Tree")(*args), source, 1, 2, beam_size, max_len, **how)
     assert expected == [_LETTERS.index(x) for x in words], f"{what}: {expected}"
     _best(got, expected, 1, 2, max_len, where)
 
@@ -222,7 +222,7 @@ def _beam_scripted(
     model, source_ids = their_scripted(student, args), torch.tensor([source])
     rest = [source_ids, bos_id, eos_id, beam_size, max_len, *penalty]
     answer = student.call("beam_search", [model, *rest], where=where)
-    expected = beam_search(here(SCRIPTED, "Scripted")(*args), *rest)
+    expected = beam_search(define_in_judge(SCRIPTED, "Scripted")(*args), *rest)
     _best(answer["value"], expected, bos_id, eos_id, max_len, where)
     return answer, model
 
@@ -350,19 +350,19 @@ def _beam_manners(student: Student) -> None:
     with student.case():
         answer, model = _beam_scripted(student, args, [15, 15, 12, 8], 2, 10, "with beam_size = 2")
         unchanged(answer["inputs"][:1], [torch.tensor([[15, 15, 12, 8]])], "source_ids")
-        quietly_called(answer)
+        generator_unchanged(answer)
         left_in_eval_mode(student, model)
     with student.case():
         source, where = torch.tensor([[15, 15, 12, 8]]), "with the arguments given by name"
         given = {"length_penalty": 0.6, "max_len": 10, "beam_size": 2, "eos_id": 2, "bos_id": 1, "source_ids": source}
         got = student.call("beam_search", [], given | {"model": their_scripted(student, args)}, where)["value"]
-        _best(got, beam_search(here(SCRIPTED, "Scripted")(*args), source, 1, 2, 2, 10), 1, 2, 10, where)
+        _best(got, beam_search(define_in_judge(SCRIPTED, "Scripted")(*args), source, 1, 2, 2, 10), 1, 2, 10, where)
     with student.case():
         asked_in_its_mode(student, "beam_search", args, [torch.tensor([[15, 15, 12, 8]]), 1, 2, 2, 10])
     for beam_size in (0, -1):
         with student.case():
             model = their_scripted(student, args)
-            with refused(f"beam_size = {beam_size}"):
+            with raises_error(f"beam_size = {beam_size}"):
                 student.call("beam_search", [model, torch.tensor([[15, 8]]), 1, 2, beam_size, 5])
     with student.case():
         decoded_on_device(

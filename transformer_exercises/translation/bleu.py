@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, Wrong
-from autograder.spec.inputs import normal, refused
+from autograder.spec.inputs import normal, raises_error
 from autograder.spec.student import Student
 
 from .common import float_answered
@@ -158,7 +158,7 @@ def _bleu_manners(student: Student) -> None:
     ):
         with student.case():
             args = [[h.split() for h in hypotheses], [r.split() for r in references]]
-            with refused(f"{len(hypotheses)} hypotheses for {len(references)} references"):
+            with raises_error(f"{len(hypotheses)} hypotheses for {len(references)} references"):
                 student.call("bleu", args)
 
 

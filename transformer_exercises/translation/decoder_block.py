@@ -17,14 +17,14 @@ from autograder.spec.exercise import Check, Exercise, Wrong
 from autograder.spec.inputs import (
     device_is_kept,
     future,
+    generator_unchanged,
     gradients_of,
     normal,
     outline,
     parameters_unchanged,
-    quietly_called,
+    sliced,
     some_mask,
 )
-from autograder.spec.memory_layouts import sliced
 from autograder.spec.student import Student
 
 for_torch = given("for_torch", __name__)
@@ -338,7 +338,7 @@ def _block_modes(student: Student) -> None:
             answer = student.call(module, [x, memory], where=where, training=training)
             same_output(answer["value"], _torchs_output(state, 3, x, memory), where)
             if not training:
-                quietly_called(answer)
+                generator_unchanged(answer)
 
 
 def _block_gradient(student: Student) -> None:

@@ -12,7 +12,7 @@ import torch
 from autograder.spec.compare import kind, unchanged
 from autograder.spec.course import reference
 from autograder.spec.exercise import Check, Exercise, ValuesDiffer, Wrong
-from autograder.spec.inputs import here, normal, quietly_called
+from autograder.spec.inputs import define_in_judge, generator_unchanged, normal
 from autograder.spec.student import Student
 
 from .common import SCRIPTED, asked_in_its_mode, decoded_on_device, id_list, left_in_eval_mode, their_scripted
@@ -60,7 +60,7 @@ def _greedy(student: Student, args: tuple, source: torch.Tensor, max_len: int, w
     model = their_scripted(student, args)
     given = {"source_ids": source, "bos_id": bos_id, "eos_id": eos_id, "max_len": max_len}
     answer = student.call("greedy_decode", [model, *given.values()], where=where)
-    expected = greedy_decode(here(SCRIPTED, "Scripted")(*args), *given.values())
+    expected = greedy_decode(define_in_judge(SCRIPTED, "Scripted")(*args), *given.values())
     got = _ids_lists(answer["value"], len(source), where)
     for mine, right in zip(got, expected, strict=True):
         _same_ids(mine, right, bos_id, eos_id, max_len, where)
@@ -131,13 +131,13 @@ def _greedy_manners(student: Student) -> None:
         source = _source(4, 3)
         answer, model, _ = _greedy(student, args, source, 12, "for 4 rows")
         unchanged(answer["inputs"][:1], [source], "source_ids")
-        quietly_called(answer)
+        generator_unchanged(answer)
         left_in_eval_mode(student, model)
     with student.case():
         given = {"max_len": 5, "eos_id": 2, "bos_id": 1, "source_ids": source, "model": their_scripted(student, args)}
         where = "with the arguments given by name"
         got = _ids_lists(student.call("greedy_decode", [], given, where)["value"], 4, where)
-        expected = greedy_decode(here(SCRIPTED, "Scripted")(*args), source, 1, 2, 5)
+        expected = greedy_decode(define_in_judge(SCRIPTED, "Scripted")(*args), source, 1, 2, 5)
         for mine, right in zip(got, expected, strict=True):
             _same_ids(mine, right, 1, 2, 5, where)
     with student.case():

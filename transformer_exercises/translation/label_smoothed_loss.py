@@ -12,8 +12,7 @@ import torch.nn.functional as F
 
 from autograder.spec.compare import same_gradients, same_tensor, unchanged
 from autograder.spec.exercise import Check, Exercise
-from autograder.spec.inputs import device_is_kept, normal, quietly_called, refused
-from autograder.spec.memory_layouts import sliced
+from autograder.spec.inputs import device_is_kept, generator_unchanged, normal, raises_error, sliced
 from autograder.spec.student import Student
 
 _LOSS = "The loss"
@@ -133,7 +132,7 @@ def _loss_manners(student: Student) -> None:
             where = "in " + str(dtype).removeprefix("torch.")
             answer = _same_loss(student, logits, targets, 0.1, 2, where)
             unchanged(answer["inputs"], [logits, targets], "logits or targets")
-            quietly_called(answer)
+            generator_unchanged(answer)
     with student.case():
         logits, targets = normal(6, 3, 5).permute(1, 2, 0), _some_targets(5, 3, V=6, pads=0.4).mT
         _same_loss(student, logits, targets, 0.1, 0, "for tensors that are not contiguous")
@@ -153,7 +152,7 @@ def _loss_refusals(student: Student) -> None:
         with student.case():
             _same_loss(student, logits, targets, smoothing, 0, f"for smoothing = {smoothing}")
     for smoothing in (-0.1, 1.1, 10.0):
-        with student.case(), refused(f"smoothing = {smoothing}"):
+        with student.case(), raises_error(f"smoothing = {smoothing}"):
             student.call("label_smoothed_loss", [logits, targets, smoothing, 0])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograder.spec.course import reference
 from autograder.spec.exercise import Asking, Check, Exercise, Wrong
-from autograder.spec.inputs import refused
+from autograder.spec.inputs import raises_error
 from autograder.spec.student import Student
 
 from .common import float_answered
@@ -40,7 +40,7 @@ def _noam_edges(student: Student) -> None:
 def _noam_refusals(student: Student) -> None:
     _noam(student, 1, 16, 10)
     for step in (0, -1, -20):
-        with student.case(), refused(f"step = {step} (steps count from 1)"):
+        with student.case(), raises_error(f"step = {step} (steps count from 1)"):
             student.call("noam_rate", [step, 16, 10])
 
 

@@ -6,7 +6,7 @@ import difflib
 import functools
 import re
 
-from ...spec.common_mistakes import SLIPS, Slip
+from ...spec.common_mistakes import COMMON_MISTAKES, CommonMistake
 from ...spec.course import exercise
 
 WORDS = re.compile(r"\w+|[^\S\n]+|.|\n", re.DOTALL)
@@ -59,18 +59,18 @@ def _changes(name: str, version: str) -> tuple[Change, ...] | None:
 
 
 @functools.cache
-def _slips(name: str) -> dict[str, tuple[Slip, int]]:
+def _slips(name: str) -> dict[str, tuple[CommonMistake, int]]:
     """Return the slips made from the reference, by source: the slip, and the version's number among its own."""
     declared = exercise(name)
     return {
         source: (slip, number)
-        for slip in SLIPS
+        for slip in COMMON_MISTAKES
         if slip.name in declared.slips
         for number, source in enumerate(slip.versions(declared.source, name, declared.takes, declared.gives))
     }
 
 
-def _slipped(name: str, source: str, slip: Slip, number: int) -> str | None:
+def _slipped(name: str, source: str, slip: CommonMistake, number: int) -> str | None:
     declared = exercise(name)
     made = slip.versions(source, name, declared.takes, declared.gives)
     known = sum(other is slip for other, _ in _slips(name).values())

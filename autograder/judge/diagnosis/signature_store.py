@@ -21,7 +21,7 @@ from pathlib import Path
 import filelock
 from tqdm.auto import tqdm
 
-from ...spec.course import asks_for_tensors
+from ...spec.course import uses_torch
 from . import keys, signatures
 from .signatures import Signatures
 
@@ -168,7 +168,7 @@ def main() -> None:
     """Run a worker: answer requests from standard input until it ends."""
     import logging
 
-    if asks_for_tensors():
+    if uses_torch():
         import torch
 
         torch.set_num_threads(1)

@@ -1,0 +1,80 @@
+"""Resolve the names of PyTorch that it keeps private: no other module uses any.
+
+Where one is missing, the first use of this module raises `UnsupportedTorch`, and nothing is marked: a check that needs
+it must not be skipped. PyTorch is not imported before.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from pathlib import Path
+from typing import Any
+
+NAMES = {
+    # tensors of a class of our own, and what runs on them
+    "TorchDispatchMode": "torch.utils._python_dispatch:TorchDispatchMode",
+    "SchemaCheckMode": "torch._subclasses.schema_check_mode:SchemaCheckMode",  # PyTorch imports it with the first mode
+    "disabled_torch_function": "torch:_C._disabled_torch_function_impl",
+    "make_wrapper_subclass": "torch:Tensor._make_wrapper_subclass",
+    "has_kernel": "torch:_C._dispatch_has_kernel_for_dispatch_key",
+    "in_place_schema": "torch:ops.aten.add_.Tensor._schema",  # an example of what `schema` returns
+    "device_constructors": "torch.utils._device:_device_constructors",
+    "tree_leaves": "torch.utils._pytree:tree_leaves",
+    "tree_map": "torch.utils._pytree:tree_map",
+    # the profiler
+    "ProfilerConfig": "torch.autograd:ProfilerConfig",
+    "ProfilerState": "torch.autograd:ProfilerState",
+    "ExperimentalConfig": "torch:_C._profiler._ExperimentalConfig",
+    "record_function": "torch:_C._profiler._RecordFunctionFast",
+    "enable_record_function": "torch.autograd:_enable_record_function",
+    "profiler_enabled": "torch.autograd:_profiler_enabled",
+    "enable_profiler": "torch.autograd:_enable_profiler_legacy",
+    "disable_profiler": "torch.autograd:_disable_profiler_legacy",
+    "disable_kineto_profiler": "torch.autograd:_disable_profiler",
+}
+# Parts of torch that rewrite its operations in terms of others
+DECOMPOSITIONS = {"_refs", "_decomp", "_prims", "_inductor", "_meta_registrations", "fx", "export", "_export", "onnx"}
+COMPILER = "torch._dynamo.eval_frame"
+
+
+class UnsupportedTorch(RuntimeError):
+    """The installed PyTorch lacks names that marking needs; the message lists them. No ImportError, which is caught."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return what has a name in NAMES. The first call resolves all of them."""
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals().update(_resolved())
+    return globals()[name]
+
+
+def _resolved() -> dict[str, Any]:
+    import torch
+
+    found, missing = {}, []
+    for name, place in NAMES.items():
+        try:
+            found[name] = pkgutil.resolve_name(place)
+        except (ImportError, AttributeError):
+            missing.append(place.replace(":", "."))
+    for module in (*sorted(f"torch.{part}" for part in DECOMPOSITIONS), COMPILER):
+        file = Path(torch.__file__).parents[1].joinpath(*module.split("."))
+        if not file.is_dir() and not file.with_suffix(".py").is_file():  # importing some would take seconds
+            missing.append(module)
+    if missing:
+        raise UnsupportedTorch(
+            f"torch {torch.__version__} has no {', '.join(missing)}, which marking needs: install one that has it."
+        )
+    return found
+
+
+def schema(operation: Any) -> Any:
+    """Return the schema of an operation (an `OpOverload`): its name, arguments, and which of them it writes to."""
+    return operation._schema
+
+
+def compiler_is_loaded() -> bool:
+    """Whether something may have been compiled by `torch.compile`."""
+    return COMPILER in sys.modules

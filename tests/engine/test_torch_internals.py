@@ -1,0 +1,135 @@
+"""Tests that each private name of PyTorch exists and behaves as used, and that marking refuses where one is missing."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+import torch
+from conftest import ROOT
+
+from autograder.sandbox.limits import SandboxError
+from autograder.sandbox.session import Template
+from autograder.untrusted import torch_internals as internals
+from autograder.untrusted.call_tracing import _CPU_ONLY
+from autograder.untrusted.second_device import FakeCuda
+
+PRIVATE = re.compile(r"\btorch(\.\w+)*\._(?!_)|from torch[\w.]* import[^\n]*\b_|\._schema\b|_make_wrapper_subclass")
+ADD = torch.ops.aten.add_.Tensor
+
+
+class Counting(internals.TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen = [*getattr(self, "seen", []), internals.schema(func).name]
+        return func(*args, **(kwargs or {}))
+
+
+def profiled(recording: bool = True) -> set[str]:
+    """Return the names that the profiler recorded."""
+    internals.enable_profiler(_CPU_ONLY)
+    assert internals.profiler_enabled()
+    internals.enable_record_function(recording)
+    with internals.record_function("a marker"):
+        torch.softmax(torch.ones(2), 0)
+    internals.enable_record_function(True)
+    names = {event.name() for thread in internals.disable_profiler() for event in thread}
+    assert not internals.profiler_enabled()
+    return names
+
+
+def records_names() -> bool:
+    return profiled() >= {"a marker", "aten::softmax", "aten::_softmax"}
+
+
+def operations_of_a_mode():
+    with Counting() as mode:
+        torch.ones(2).add_(torch.ones(2))
+    return mode.seen
+
+
+def ends_the_other_profiler():
+    profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+    profiler.start()
+    internals.disable_kineto_profiler()
+    return not internals.profiler_enabled()
+
+
+USES = {
+    "TorchDispatchMode": lambda: operations_of_a_mode() == ["aten::ones", "aten::ones", "aten::add_"],
+    "SchemaCheckMode": lambda: issubclass(internals.SchemaCheckMode, internals.TorchDispatchMode),
+    "disabled_torch_function": lambda: type(internals.disabled_torch_function) is type(len),
+    "make_wrapper_subclass": lambda: (
+        (FakeCuda(torch.ones(3, 2).T).shape, FakeCuda(torch.ones(3, 2).T).stride()) == ((2, 3), (1, 2))
+    ),
+    "has_kernel": lambda: (
+        internals.has_kernel("aten::matmul", "CompositeImplicitAutograd")
+        and not internals.has_kernel(ADD.name(), "CompositeImplicitAutograd")
+    ),
+    "in_place_schema": lambda: (
+        internals.in_place_schema.name == "aten::add_"
+        and internals.in_place_schema.is_mutable
+        and not internals.schema(torch.ops.aten.add.Tensor).is_mutable
+        and [(a.name, bool(a.alias_info and a.alias_info.is_write)) for a in internals.schema(ADD).arguments]
+        == [("self", True), ("other", False), ("alpha", False)]
+    ),
+    "device_constructors": lambda: {torch.ones, torch.arange, torch.tensor} <= internals.device_constructors(),
+    "tree_leaves": lambda: internals.tree_leaves(([1, {"a": 2}], 3)) == [1, 2, 3],
+    "tree_map": lambda: internals.tree_map(str, ([1, {"a": 2}], 3)) == (["1", {"a": "2"}], "3"),
+    **dict.fromkeys(("ProfilerConfig", "ProfilerState", "ExperimentalConfig", "record_function"), records_names),
+    **dict.fromkeys(("profiler_enabled", "enable_profiler", "disable_profiler"), records_names),
+    "enable_record_function": lambda: not profiled(recording=False) & {"a marker", "aten::softmax"},
+    "disable_kineto_profiler": ends_the_other_profiler,
+}
+
+
+@pytest.mark.parametrize("name", internals.NAMES)
+def test_a_private_name_exists_and_behaves_as_used(name):
+    assert USES[name]()
+
+
+@pytest.mark.parametrize("name", internals.NAMES)
+def test_a_missing_name_is_refused_and_named_with_the_version(name, monkeypatch):
+    place = internals.NAMES[name] + "_of_another_version"
+    monkeypatch.setitem(internals.NAMES, name, place)
+    for one in internals.NAMES:
+        monkeypatch.delitem(vars(internals), one, raising=False)
+    message = re.escape(f"torch {torch.__version__} has no {place.replace(':', '.')}, which marking needs")
+    with pytest.raises(internals.UnsupportedTorch, match=message):
+        _ = internals.tree_map
+
+
+@pytest.mark.parametrize("part", [*sorted(internals.DECOMPOSITIONS), "the compiler"])
+def test_a_missing_module_is_refused(part, monkeypatch):
+    if part == "the compiler":
+        monkeypatch.setattr(internals, "COMPILER", "torch._dynamo.another")
+    else:
+        monkeypatch.setattr(internals, "DECOMPOSITIONS", internals.DECOMPOSITIONS - {part} | {"another"})
+    monkeypatch.delitem(vars(internals), "tree_map", raising=False)
+    with pytest.raises(internals.UnsupportedTorch, match=r"has no torch\.(_dynamo\.)?another, which"):
+        _ = internals.tree_map
+
+
+def test_the_compiler_is_seen_once_it_is_imported(monkeypatch):
+    monkeypatch.delitem(sys.modules, internals.COMPILER, raising=False)
+    assert not internals.compiler_is_loaded()
+    monkeypatch.setitem(sys.modules, internals.COMPILER, internals)
+    assert internals.compiler_is_loaded()
+
+
+@pytest.mark.slow  # a process of its own, with torch
+def test_nothing_is_marked_with_a_torch_that_lacks_a_name(tmp_path, monkeypatch):
+    """The template says so instead of starting: no answer is marked without the check that needs the name."""
+    (tmp_path / "older.py").write_text("import torch\ndel torch.autograd._enable_profiler_legacy\n")
+    monkeypatch.setattr("autograder.sandbox.environment.CHECKOUT", (str(ROOT), str(tmp_path)))
+    template = Template(caged=False, preload=["older"])
+    with pytest.raises(SandboxError, match=r"torch .* has no torch\.autograd\._enable_profiler_legacy, which marking"):
+        template.spawn(None, tmp_path, None)
+
+
+def test_no_other_module_uses_a_private_name_of_torch():
+    for room in ("autograder", "transformer_exercises", "tools"):
+        for path in (ROOT / room).rglob("*.py"):
+            if path.name != "torch_internals.py":
+                found = PRIVATE.search(path.read_text("utf-8"))
+                assert not found, f"{path.relative_to(ROOT)}: {found[0]}"
