@@ -29,10 +29,10 @@ Used = set[tuple[str, str]]
 
 
 @contextlib.contextmanager
-def watching(student: Student) -> Iterator[Used]:
+def recording_uses(student: Student) -> Iterator[Used]:
     """Record in the yielded set what the student's code uses in the calls inside the block: (kind, name) pairs."""
     used: Used = set()
-    through = student.pass_on
+    through = student.send
     calls = itertools.count()
 
     def line(question: Packet) -> Packet:
@@ -43,11 +43,11 @@ def watching(student: Student) -> Iterator[Used]:
         watch = "functions" if closely else "operations"
         return _without_notes(through(Packet({"dict": [*parts, ["watch", watch]]}, question.blobs)), used)
 
-    student.pass_on = line
+    student.send = line
     try:
         yield used
     finally:
-        student.pass_on = through
+        student.send = through
 
 
 def _without_notes(reply: Packet, used: Used) -> Packet:
@@ -72,7 +72,7 @@ def _read(notes: object) -> Used:
     return {(kind, name) for kind, _, name in pairs if kind in KINDS}
 
 
-def banned(ban: Ban, used: Used) -> list[str]:
+def banned_uses(ban: Ban, used: Used) -> list[str]:
     """Return names of things that were used and are banned, torch's operations first; at most NAMED of them."""
     names = {kind: sorted(name for one, name in used if one == kind) for kind in KINDS}
     operations = sorted({_operation(name) for name in names[RAN] if ban.covers(_operation(name))})

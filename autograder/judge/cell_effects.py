@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..spec.course import asks_for_tensors
-from .parsing import parse_cell, remembering
+from .parsing import cached_by_source, parse_cell
 from .source_rules import defined_by, defined_in, needed_by
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -282,7 +282,7 @@ class Cell:
     objects: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and the calls that make the objects assigned to them
 
 
-@remembering
+@cached_by_source
 def _read(source: str) -> Cell | None:
     """Return the facts from one cell; None if it is not Python. Cached: most cells are the same in every notebook."""
     tree = parse_cell(source)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..spec.exercise import Check, Exercise, Wrong
 from ..untrusted.wire import Packet
-from .run_check import ask
+from .run_check import run_check
 from .student import Student
 
 MOST = 128 * 2**20  # bytes of questions and answers; beyond it the cache is emptied
@@ -30,45 +30,45 @@ class Conclusion:
 
     wrong: Wrong | None
     answers: list[Any]
-    asked: frozenset[str]
+    called: frozenset[str]
 
 
 @dataclass
-class Heard:
+class ReplyNode:
     """A point in a check: the next question, and the outcome of each reply to it."""
 
     question: Packet
-    replies: dict[bytes, Heard | Conclusion] = field(default_factory=dict)
+    replies: dict[bytes, ReplyNode | Conclusion] = field(default_factory=dict)
 
 
-class Memory:
+class CheckCache:
     """A cache of the conclusions of all checks that this process has run."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
         self.size = 0
-        self._first: dict[tuple[str, str], tuple[Check, Heard]] = {}
+        self._first: dict[tuple[str, str], tuple[Check, ReplyNode]] = {}
 
-    def ask(self, exercise: Exercise, check: Check, student: Student) -> None:
-        """Run a check like `run_check.ask`, from the cache if possible. Raises `Wrong` if the check fails.
+    def run(self, exercise: Exercise, check: Check, student: Student) -> None:
+        """Run a check like `run_check`, from the cache if possible. Raises `Wrong` if the check fails.
 
         The answers are recorded in `student.record`.
         """
         told: list[tuple[Packet, Packet]] = []
-        here: Heard | Conclusion | None = self._at(exercise, check)
-        while isinstance(here, Heard):
-            reply = student.pass_on(here.question)
+        here: ReplyNode | Conclusion | None = self._at(exercise, check)
+        while isinstance(here, ReplyNode):
+            reply = student.send(here.question)
             told.append((here.question, reply))
             here = here.replies.get(digest(reply))
         if here is None:
             self._ask_in_earnest(exercise, check, student, told)
             return
         student.record[check.title] = here.answers
-        student.asked |= here.asked
+        student.called |= here.called
         if here.wrong is not None:
             raise here.wrong.with_traceback(None)
 
-    def _at(self, exercise: Exercise, check: Check) -> Heard | None:
+    def _at(self, exercise: Exercise, check: Check) -> ReplyNode | None:
         known, first = self._first.get((exercise.name, check.title), (None, None))
         return first if known is check else None
 
@@ -76,8 +76,8 @@ class Memory:
         self, exercise: Exercise, check: Check, student: Student, told: list[tuple[Packet, Packet]]
     ) -> None:
         talk: list[tuple[Packet, Packet]] = []
-        before = student.asked
-        student.asked = set()
+        before = student.called
+        student.called = set()
 
         def line(question: Packet) -> Packet:
             place = len(talk)
@@ -88,18 +88,18 @@ class Memory:
             return talk[-1][1]
 
         wrong: Wrong | None = None
-        through, student.pass_on = student.pass_on, line
+        through, student.send = student.send, line
         try:
-            ask(exercise, check, student)
+            run_check(exercise, check, student)
         except Wrong as found:
             wrong = found
             raise
         finally:
-            student.pass_on = through
-            asked = frozenset(student.asked)
-            student.asked |= before
+            student.send = through
+            called = frozenset(student.called)
+            student.called |= before
             if talk and (wrong is None or wrong.__cause__ is None):  # not if the check itself crashed, which is logged
-                self._keep(exercise, check, talk, Conclusion(wrong, student.record[check.title], asked))
+                self._keep(exercise, check, talk, Conclusion(wrong, student.record[check.title], called))
 
     def _keep(
         self, exercise: Exercise, check: Check, talk: list[tuple[Packet, Packet]], conclusion: Conclusion
@@ -110,13 +110,13 @@ class Memory:
             self.size = 0
         here = self._at(exercise, check)
         if here is None:
-            here = Heard(talk[0][0])
+            here = ReplyNode(talk[0][0])
             self._first[exercise.name, check.title] = (check, here)
         for (_, reply), (question, _) in itertools.pairwise(talk):
             key = digest(reply)
             following = here.replies.get(key)
-            if not isinstance(following, Heard):
-                following = here.replies[key] = Heard(question)
+            if not isinstance(following, ReplyNode):
+                following = here.replies[key] = ReplyNode(question)
                 self.size += weight(question)
             here = following
         here.replies[digest(talk[-1][1])] = conclusion
@@ -144,4 +144,4 @@ def weight(packet: Packet) -> int:
     return ENTRY + sum(map(len, packet.blobs))
 
 
-memory = Memory()
+shared_cache = CheckCache()

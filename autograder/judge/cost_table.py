@@ -26,14 +26,14 @@ class Price:
 
 def prices(name: str) -> list[Price]:
     """Return the prices of all catalogued mistakes of an exercise, in the catalogue's order."""
-    declared, known = exercise(name), signature_store.of(name)
+    declared, signatures = exercise(name), signature_store.of(name)
     rows: dict[str, list[int]] = {}
-    for row, mistake in enumerate(known.names):
+    for row, mistake in enumerate(signatures.names):
         rows.setdefault(mistake, []).append(row)
     found = []
     for mistake, versions in rows.items():
-        alone = [by_lines(declared, known, version) for version in versions]
-        marks = [points_of_version(declared, known, version) for version in versions]
+        alone = [by_lines(declared, signatures, version) for version in versions]
+        marks = [points_of_version(declared, signatures, version) for version in versions]
         grade = declared.grades.get(mistake, "") or MISCONCEPTION
         lowest, highest = (min(alone), max(alone)), (min(marks), max(marks))
         found.append(Price(name, mistake, grade, declared.points, lowest, highest))

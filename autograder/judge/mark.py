@@ -9,13 +9,13 @@ from typing import Any
 from ..spec.course import names_in, question_or_exercise, working_versions
 from ..spec.exercise import UNANSWERED, Ban, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
 from ..untrusted.wire import Opaque, Ref, is_tensor
-from .bans import Used, banned, watching
-from .check_cache import memory
+from .bans import Used, banned_uses, recording_uses
+from .check_cache import shared_cache
 from .diagnosis import mistake_costs
 from .diagnosis.behaviour import behaviour, unexplained
 from .diagnosis.diagnose import Diagnosis, Line, diagnose
 from .diagnosis.signatures import Signatures
-from .source_rules import evasions, uses
+from .source_rules import suspicious_words, uses
 from .student import UNDEFINED, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
@@ -75,11 +75,11 @@ def mark(
             student.bind(others)
     except Problem as problem:
         return zero(name, str(problem))
-    except KeyError:  # a forged reply without the requested part; within a check, `run_check.ask` handles it
+    except KeyError:  # a forged reply without the requested part; within a check, `run_check` handles it
         return zero(name, UNREADABLE)
     if declared.ban is None:
         return _run_checks(declared, student)
-    with watching(student) as used:
+    with recording_uses(student) as used:
         verdict = _run_checks(declared, student)
     remark = _remark_on(declared.ban, used, name, sources) if verdict.earned else ""
     return Verdict(name, declared.points, 0.0, verdict.lines, [], remark) if remark else verdict
@@ -87,9 +87,9 @@ def mark(
 
 def _remark_on(ban: Ban, used: Used, name: str, sources: Sequence[str]) -> str:
     """Return the remark about a banned use, or about source that could hide one; "" if there is neither."""
-    if found := banned(ban, used):
+    if found := banned_uses(ban, used):
         return f"{ban.sentence} Yours uses {_quoted(found)}."
-    if found := evasions(name, sources, stop=names_in(question_or_exercise(name).notebook)):
+    if found := suspicious_words(name, sources, stop=names_in(question_or_exercise(name).notebook)):
         return f"{ban.sentence} Yours uses {_quoted(found)}, which can hide what it uses; write it without."
     return ""
 
@@ -98,10 +98,10 @@ def _quoted(words: Sequence[str]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-def follow_through(name: str, sources: Sequence[str], asked: set[str]) -> bool:
-    """Return whether an answer, or a name its checks called (`asked`), involves other exercises of its notebook."""
+def depends_on_others(name: str, sources: Sequence[str], called: set[str]) -> bool:
+    """Return whether an answer, or a name its checks called (`called`), involves other exercises of its notebook."""
     declared = question_or_exercise(name)
-    return bool((uses(name, sources) | asked) & (names_in(declared.notebook) - {name}))
+    return bool((uses(name, sources) | called) & (names_in(declared.notebook) - {name}))
 
 
 def _run_checks(exercise: Exercise, student: Student) -> Verdict:
@@ -113,12 +113,12 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.record)
-        _reckon(exercise, verdict, student.record)
+        _apply_costs(exercise, verdict, student.record)
         verdict.behaviour = behaviour(unexplained(lines, verdict.diagnoses), student.record)
     return verdict
 
 
-def _reckon(exercise: Exercise, verdict: Verdict, record: dict[str, list[Any]]) -> None:
+def _apply_costs(exercise: Exercise, verdict: Verdict, record: dict[str, list[Any]]) -> None:
     """Raise the points to the total less the cost of the mistakes, if they explain every failure and that is more.
 
     An answer that never gave a value gets no such points: nothing shows that the rest of it is right.
@@ -149,15 +149,17 @@ def _is_seen(value: Any, depth: int = 0) -> bool:
     return value is not None and not isinstance(value, (Opaque, Ref))
 
 
-def points_of_version(exercise: Exercise, known: Signatures, version: int) -> float:
+def points_of_version(exercise: Exercise, signatures: Signatures, version: int) -> float:
     """Return the points of a catalogued version: by its lines, or by the cost of its mistake, whichever is more."""
-    by_costs = mistake_costs.by_costs(exercise.points, [mistake_costs.cost(exercise, known, version)])
-    return max(by_lines(exercise, known, version), by_costs)
+    by_costs = mistake_costs.by_costs(exercise.points, [mistake_costs.cost(exercise, signatures, version)])
+    return max(by_lines(exercise, signatures, version), by_costs)
 
 
-def by_lines(exercise: Exercise, known: Signatures, version: int) -> float:
+def by_lines(exercise: Exercise, signatures: Signatures, version: int) -> float:
     """Return the points for the lines that a catalogued version passes."""
-    passed = [check.weight for check, wrong in zip(exercise.checks, known.failed[version], strict=True) if not wrong]
+    passed = [
+        check.weight for check, wrong in zip(exercise.checks, signatures.failed[version], strict=True) if not wrong
+    ]
     return share_of(exercise, sum(passed))
 
 
@@ -172,7 +174,7 @@ def _lines(exercise: Exercise, student: Student) -> list[Line]:
     found: list[tuple[Check, Wrong | None]] = []
     for check in exercise.checks:
         try:
-            memory.ask(exercise, check, student)
+            shared_cache.run(exercise, check, student)
         except Wrong as wrong:
             if isinstance(wrong, Unanswered) and not found:
                 raise

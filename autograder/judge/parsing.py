@@ -36,7 +36,7 @@ class _TooStrange(Exception):
     """The source has more IPython signs than are parsed."""
 
 
-def remembering(work: Callable[[str], Any]) -> Callable[[str], Any]:
+def cached_by_source(work: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return the same function of a source, with its results cached for sources of ordinary length."""
     remembered = functools.lru_cache(maxsize=4096)(work)
 
@@ -47,7 +47,7 @@ def remembering(work: Callable[[str], Any]) -> Callable[[str], Any]:
     return with_memory
 
 
-def too_much(source: str) -> str | None:
+def reason_not_parsed(source: str) -> str | None:
     """Return a sentence that says why a cell is not parsed; None if it is."""
     return _read(source)[1]
 
@@ -60,7 +60,7 @@ def parse_cell(source: str) -> ast.Module | None:
     return _read(source)[0]
 
 
-@remembering
+@cached_by_source
 def _read(source: str) -> tuple[ast.Module | None, str | None]:
     if len(source) > MAX_SOURCE:
         return None, f"This cell has {len(source):,} characters; more than {MAX_SOURCE:,} are not read. It was not run."

@@ -15,7 +15,7 @@ from . import canonical
 if TYPE_CHECKING:
     import torch
 
-Ask = Callable[[Packet], Packet]
+Send = Callable[[Packet], Packet]
 
 
 UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
@@ -23,16 +23,16 @@ SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends
 
 
 class Student:
-    """Asks questions through `ask` and records the answers, check by check, for the diagnosis.
+    """Asks questions through `send` and records the answers, check by check, for the diagnosis.
 
     `call` and the other methods return plain data or raise `Wrong`. Tensors arrive as copies;
     `value.was_differentiable` tells whether the original could be differentiated.
     """
 
-    def __init__(self, ask: Ask) -> None:
-        self.pass_on = ask  # sends one request and returns its reply
+    def __init__(self, send: Send) -> None:
+        self.send = send  # sends one request and returns its reply
         self.record: dict[str, list[Any]] = {}
-        self.asked: set[str] = set()  # names that checks called or built
+        self.called: set[str] = set()  # names that checks called or built
         self._topic = ""
         self._failures: list[Wrong] = []
 
@@ -149,13 +149,13 @@ class Student:
 
     def _request(self, where: str, record: bool = True, **request: Any) -> dict:
         try:
-            reply = decode(self.pass_on(encode(request)))
+            reply = decode(self.send(encode(request)))
         except WireError as error:
             reply = {"problem": {"kind": "unreadable", "text": str(error)}}
         if not isinstance(reply, dict):
             reply = {"problem": {"kind": "unreadable", "text": "not an answer"}}
         if isinstance(request.get("target"), str):
-            self.asked.add(request["target"])
+            self.called.add(request["target"])
         if record and self._topic:
             self.record[self._topic].append(reply)
         if "problem" in reply:

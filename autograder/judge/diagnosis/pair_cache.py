@@ -21,15 +21,15 @@ import platformdirs
 
 from ...spec.exercise import Exercise
 from . import keys, pairs
-from .pairs import Answered, Pair
+from .pairs import Pair, StudentAnswers
 from .signatures import Signatures
 from .similarity import alike, packed
 
 log = logging.getLogger(__name__)
 
 
-def explaining(
-    exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]] = ()
+def explaining_pairs(
+    exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]] = ()
 ) -> list[Pair]:
     """Return the pairs that explain these answers, from the cache or by a new search."""
     entry: dict[str, Any] = {
@@ -38,16 +38,16 @@ def explaining(
     }
     place = home(exercise.name)
     path = place / (hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()[:24] + ".json")
-    kept = _read(path, len(known.versions))
+    kept = _read(path, len(signatures.versions))
     if kept is not None:
         return kept["pairs"]
-    for other in _entries(place, len(known.versions)):
+    for other in _entries(place, len(signatures.versions)):
         if other["passed"] == entry["passed"] and alike(other["failed"], entry["failed"]):
             if not other["pairs"]:  # the same answers up to rounding had no explanation
                 return []
             first = [*(pair.versions for pair in other["pairs"]), *first]
             break
-    found = pairs.search(exercise, known, mine, first)
+    found = pairs.search(exercise, signatures, mine, first)
     if found is not None:
         _write(path, entry | {"pairs": [asdict(pair) for pair in found]})
     return found or []

@@ -28,7 +28,7 @@ from ...spec.catalogue import MISSED, SLIP
 from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.uses import end_profilers
 from ...untrusted.wire import Packet, is_tensor
-from ..run_check import answering, ask
+from ..run_check import run_check, student_with_answer
 from ..student import Student, agree
 from .compose import composed
 from .signatures import Signatures
@@ -56,7 +56,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Answered:
+class StudentAnswers:
     """One student's answers: the answers and their sketch for each failed check, and the checks that passed."""
 
     record: dict[str, list]
@@ -65,16 +65,16 @@ class Answered:
 
 
 def search(
-    exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]] = ()
+    exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]] = ()
 ) -> list[Pair] | None:
     """Return the pairs, each of different mistakes, whose merged programs answer as the student did.
 
     `first` are run first. Several pairs mean that the answers do not tell which it is. None means that the search did
     not finish.
     """
-    if not hasattr(os, "fork") or any(_never_came_back(answers) for answers in mine.record.values()):
+    if not hasattr(os, "fork") or any(_ended_early(answers) for answers in mine.record.values()):
         return []
-    found = _in_a_process(lambda: _search(exercise, known, mine, first))
+    found = _in_fork(lambda: _search(exercise, signatures, mine, first))
     return None if found is None else [read(pair) for pair in found]
 
 
@@ -93,7 +93,7 @@ def errors(answers: list) -> Iterator[tuple[str, str]]:
             yield str(problem.get("type")), str(problem.get("text"))
 
 
-def _never_came_back(answers: list) -> bool:
+def _ended_early(answers: list) -> bool:
     """Return whether an answer timed out or ended its process: no program that runs here answers like that."""
     problems = (answer.get("problem") for answer in answers if isinstance(answer, dict))
     return any(isinstance(problem, dict) and problem.get("kind") in ("time", "died") for problem in problems)
@@ -103,37 +103,39 @@ def _never_came_back(answers: list) -> bool:
 
 
 def _search(
-    exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]]
+    exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]]
 ) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     seen: set[frozenset[str]] = set()
     tried: set[str] = set()
-    asked = _Asked(exercise, mine)
+    comparison = _Comparison(exercise, mine)
     most: float = EFFORT
-    for versions in (*first, *ordered(exercise, known, mine)):
-        if asked.effort >= most:
+    for versions in (*first, *ordered(exercise, signatures, mine)):
+        if comparison.effort >= most:
             break
-        names = frozenset(known.names[version] for version in versions)
-        source = None if names in seen else composed(exercise.name, *(known.versions[version] for version in versions))
+        names = frozenset(signatures.names[version] for version in versions)
+        source = (
+            None if names in seen else composed(exercise.name, *(signatures.versions[version] for version in versions))
+        )
         if source is None or source in tried:
             continue
         tried.add(source)
-        if (said := asked.like(source)) is not None:
+        if (said := comparison.errors_if_alike(source)) is not None:
             seen.add(names)
             if not found:  # other pairs that answer the same way follow soon after it
-                most = min(EFFORT, 2 * asked.effort + EFFORT / 4)
+                most = min(EFFORT, 2 * comparison.effort + EFFORT / 4)
             found.append({"versions": versions, "errors": said})
     return found
 
 
-class _Differs(BaseException):
+class _AnswerDiffers(BaseException):
     """Raised at an answer that is not the student's, to stop asking. A BaseException, so that no check catches it."""
 
 
-class _Asked:
+class _Comparison:
     """Runs programs to find out whether they answer like the student, and counts the effort."""
 
-    def __init__(self, exercise: Exercise, mine: Answered) -> None:
+    def __init__(self, exercise: Exercise, mine: StudentAnswers) -> None:
         self.exercise, self.mine = exercise, mine
         self.failed = [check for check in exercise.checks if check.title in mine.record]
         self.passed = [check for check in exercise.checks if check.title in mine.passed]
@@ -146,10 +148,10 @@ class _Asked:
     def effort(self) -> float:
         return self.questions * statistics.median(self.prices) if self.prices else 0.0
 
-    def like(self, source: str) -> dict[str, Errors] | None:
+    def errors_if_alike(self, source: str) -> dict[str, Errors] | None:
         """Return a program's errors by check if it fails the same checks with the student's answers; else None."""
         if len(self.prices) == PRICED:
-            return self._like(source)
+            return self._compare(source)
         calls = 0
 
         def called(frame: Any, event: str, argument: Any) -> None:
@@ -159,41 +161,41 @@ class _Asked:
         before = self.questions
         sys.setprofile(called)
         try:
-            return self._like(source)
+            return self._compare(source)
         finally:
             sys.setprofile(None)
             self.prices.append(calls / max(1, self.questions - before))
 
-    def _like(self, source: str) -> dict[str, Errors] | None:
+    def _compare(self, source: str) -> dict[str, Errors] | None:
         try:
-            someone = answering(self.exercise, source)
+            student = student_with_answer(self.exercise, source)
         except Exception:  # the changes do not work together in one program
             return None
-        through = someone.pass_on
+        through = student.send
         said: dict[str, Errors] = {}
-        for check in self._telling():
+        for check in self._failed_checks():
             title, before = check.title, self.questions
-            someone.pass_on = self._comparing(someone, through, title)
-            same = self._fails(check, someone) and agree(self.mine.record[title], someone.record[title])
+            student.send = self._comparing(student, through, title)
+            same = self._fails(check, student) and agree(self.mine.record[title], student.record[title])
             self.asked[title] += self.questions - before
             if not same:
                 self.refuted[title] += 1
                 return None
-            said[title] = list(errors(someone.record[title]))
-        someone.pass_on = self._counting(through)
-        return None if any(self._fails(check, someone) for check in self.passed) else said
+            said[title] = list(errors(student.record[title]))
+        student.send = self._counting(through)
+        return None if any(self._fails(check, student) for check in self.passed) else said
 
-    def _telling(self) -> list[Check]:
+    def _failed_checks(self) -> list[Check]:
         """Return the failed checks, those that refute most programs per question first; at first each gets a turn."""
         return sorted(self.failed, key=lambda check: (self.asked[check.title] + 1) / (self.refuted[check.title] + 1))
 
-    def _fails(self, check: Check, someone: Student) -> bool:
+    def _fails(self, check: Check, student: Student) -> bool:
         """Return whether a program fails a check with the student's answers; False if it answers differently."""
         try:
-            ask(self.exercise, check, someone)
+            run_check(self.exercise, check, student)
         except Wrong:
             return True
-        except _Differs:
+        except _AnswerDiffers:
             return False
         return False
 
@@ -205,7 +207,7 @@ class _Asked:
         return line
 
     def _comparing(
-        self, someone: Student, through: Callable[[Packet], Packet], title: str
+        self, student: Student, through: Callable[[Packet], Packet], title: str
     ) -> Callable[[Packet], Packet]:
         """Return a sender that compares the answers so far before each question, when a check's notes are in place."""
         line, theirs = self._counting(through), self.mine.record[title]
@@ -213,19 +215,19 @@ class _Asked:
 
         def compared(packet: Packet) -> Packet:
             nonlocal seen
-            answers = someone.record[title]
+            answers = student.record[title]
             if len(answers) > len(theirs):
-                raise _Differs
+                raise _AnswerDiffers
             while seen < len(answers):
-                if not agree(theirs[seen], answers[seen]) and not _may_still_agree(theirs[seen], answers[seen]):
-                    raise _Differs
+                if not agree(theirs[seen], answers[seen]) and not _may_agree_later(theirs[seen], answers[seen]):
+                    raise _AnswerDiffers
                 seen += 1
             return line(packet)
 
         return compared
 
 
-def _may_still_agree(theirs: Any, answer: Any) -> bool:
+def _may_agree_later(theirs: Any, answer: Any) -> bool:
     """Return whether a check may yet replace a tensor by a text, as it does after further questions."""
     return (
         isinstance(theirs, dict)
@@ -238,7 +240,7 @@ def _may_still_agree(theirs: Any, answer: Any) -> bool:
 # --- the order of pairs -----------------------------------------------------------------------------------------------
 
 
-def ordered(exercise: Exercise, known: Signatures, mine: Answered) -> list[tuple[int, int]]:
+def ordered(exercise: Exercise, signatures: Signatures, mine: StudentAnswers) -> list[tuple[int, int]]:
     """Return the pairs of versions that may explain these answers, the most plausible first.
 
     If one of two has no effect on a check, the answers should be the other's. If one leaves everything but numbers as
@@ -247,17 +249,17 @@ def ordered(exercise: Exercise, known: Signatures, mine: Answered) -> list[tuple
     columns = {check.title: column for column, check in enumerate(exercise.checks)}
     passed = [columns[title] for title in mine.passed if title in columns]
     failed = [columns[title] for title in mine.record if title in columns]
-    rows = np.flatnonzero(~known.failed[:, passed].any(axis=1) & known.failed[:, failed].any(axis=1))
+    rows = np.flatnonzero(~signatures.failed[:, passed].any(axis=1) & signatures.failed[:, failed].any(axis=1))
     count = len(rows)
     against = np.zeros((count, count))
     for title in mine.record:
-        against += _against(known, rows, columns[title], mine.sketches[title])
-    names = np.array(known.names)[rows]
+        against += _contradictions(signatures, rows, columns[title], mine.sketches[title])
+    names = np.array(signatures.names)[rows]
     one, other = np.triu_indices(count, 1)
     chosen = names[one] != names[other]
     one, other = one[chosen], other[chosen]
     grade = np.array([_grade(exercise, name) for name in names])
-    spread = known.failed[rows].sum(axis=1)
+    spread = signatures.failed[rows].sum(axis=1)
     keys = (one + other, grade[one] + grade[other], spread[one] + spread[other], against[one, other])
     return [(int(rows[one[at]]), int(rows[other[at]])) for at in np.lexsort(keys)]
 
@@ -266,42 +268,49 @@ def _grade(exercise: Exercise, name: str) -> int:
     return {SLIP: 0, MISSED: 2}.get(exercise.grades.get(name, ""), 1)
 
 
-def _against(known: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> np.ndarray:
+def _contradictions(signatures: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> np.ndarray:
     """Return booleans [rows, rows]: whether this check speaks against two versions together."""
-    digests, right = known.digests[rows, column], _right(known, column)
-    same = (digests == mine.digest) & _near(known, rows, column, mine.sums[0], mine.sums[1], mine.far)
+    digests, right = signatures.digests[rows, column], _right(signatures, column)
+    same = (digests == mine.digest) & _near(signatures, rows, column, mine.sums[0], mine.sums[1], mine.far)
     looks = digests == mine.digest
     if right is None:
         return np.zeros((len(rows), len(rows)), bool)
-    plain = digests == known.digests[right, column]
+    plain = digests == signatures.digests[right, column]
     reach = 1e-3, 1e-7
-    idle = plain & _near(known, rows, column, known.single[right, column], known.double[right, column], reach)
+    idle = plain & _near(
+        signatures, rows, column, signatures.single[right, column], signatures.double[right, column], reach
+    )
     by_looks = np.where(plain[:, None], ~looks[None, :], np.where(plain[None, :], ~looks[:, None], False))
     return np.where(idle[:, None], ~same[None, :], np.where(idle[None, :], ~same[:, None], by_looks))
 
 
-def _right(known: Signatures, column: int) -> int | None:
+def _right(signatures: Signatures, column: int) -> int | None:
     """Return a version that passes a check with the most common answer, the reference's; None if none passes."""
-    passing = np.flatnonzero(~known.failed[:, column])
+    passing = np.flatnonzero(~signatures.failed[:, column])
     if not len(passing):
         return None
-    _, first, counts = np.unique(known.digests[passing, column], return_index=True, return_counts=True)
+    _, first, counts = np.unique(signatures.digests[passing, column], return_index=True, return_counts=True)
     return int(passing[first[counts.argmax()]])
 
 
 def _near(
-    known: Signatures, rows: np.ndarray, column: int, single: np.ndarray, double: np.ndarray, reach: tuple[float, ...]
+    signatures: Signatures,
+    rows: np.ndarray,
+    column: int,
+    single: np.ndarray,
+    double: np.ndarray,
+    reach: tuple[float, ...],
 ) -> np.ndarray:
     with np.errstate(invalid="ignore"):
-        return (np.abs(known.single[rows, column] - single).max(-1) <= reach[0]) & (
-            np.abs(known.double[rows, column] - double).max(-1) <= reach[1]
+        return (np.abs(signatures.single[rows, column] - single).max(-1) <= reach[0]) & (
+            np.abs(signatures.double[rows, column] - double).max(-1) <= reach[1]
         )
 
 
 # --- a separate process -----------------------------------------------------------------------------------------------
 
 
-def _in_a_process(work: Callable[[], Any]) -> Any:
+def _in_fork(work: Callable[[], Any]) -> Any:
     """Return the result of `work` (as JSON), run in a fork of this process; None if that fails or times out.
 
     A fork that uses up its CPU time gives [].
@@ -312,7 +321,7 @@ def _in_a_process(work: Callable[[], Any]) -> Any:
         with open(writing, "w") as out:
             try:
                 os.close(reading)
-                _enter()
+                _set_limits()
                 json.dump({"result": work()}, out)
             except BaseException as error:
                 json.dump({"trouble": repr(error)}, out)
@@ -321,7 +330,7 @@ def _in_a_process(work: Callable[[], Any]) -> Any:
                 os._exit(0)
     os.close(writing)
     try:
-        said = _all_of(reading)
+        said = _read_all(reading)
     finally:
         os.close(reading)
         with contextlib.suppress(ProcessLookupError):
@@ -338,7 +347,7 @@ def _in_a_process(work: Callable[[], Any]) -> Any:
     return answer.get("result")
 
 
-def _all_of(reading: int) -> bytes:
+def _read_all(reading: int) -> bytes:
     parts: list[bytes] = []
     deadline = time.monotonic() + PATIENCE
     while (left := deadline - time.monotonic()) > 0:
@@ -350,7 +359,7 @@ def _all_of(reading: int) -> bytes:
     return b""
 
 
-def _enter() -> None:
+def _set_limits() -> None:
     """Set the fork's own limits, tie its life to its parent's, and discard its output."""
     import resource
 

@@ -1,4 +1,4 @@
-"""Load signatures (`of(name)`), compute missing ones on all cores (`learn`), and add them to the course (`keep`).
+"""Load signatures (`of(name)`), compute missing ones on all cores (`compute_missing`), add them to the course (`keep`).
 
 A worker is a separate Python process (`python -m autograder.judge.diagnosis.signature_store`), so that catalogued
 programs cannot harm the process that marks. It reads lines "NAME row row …" and writes the signatures of these
@@ -40,23 +40,23 @@ def of(name: str) -> Signatures:
     key = keys.exercise_key(name)
     rows = signatures.missing(name)
     if len(rows) > FEW:
-        learn([name])
+        compute_missing([name])
     elif rows:
         with filelock.FileLock(signatures.lock_of(name)):  # another process may be computing them: then read its result
             rows = signatures.missing(name)
             kept = signatures.load(signatures.cached(name), key)
             if rows:
-                new = signatures.learned(name, rows)
+                new = signatures.compute(name, rows)
                 signatures.save(new if kept is None else kept.joined(new), signatures.cached(name), key)
-    found = signatures.known(name, key)
+    found = signatures.load_stored(name, key)
     place = {version: row for row, version in enumerate(found.versions)}
-    found = found.chosen([place[source] for source in signatures.sources_of(name)])
+    found = found.select([place[source] for source in signatures.sources_of(name)])
     found.names = signatures.names_of(name)
     signatures.save(found, ordered, key, letters)
     return found
 
 
-def learn(names: Iterable[str], workers: int | None = None) -> int:
+def compute_missing(names: Iterable[str], workers: int | None = None) -> int:
     """Compute what is missing of these exercises' signatures into the user's cache. Return the number of versions."""
     rows = {name: signatures.missing(name) for name in names}
     todo: queue.SimpleQueue = queue.SimpleQueue()
@@ -178,7 +178,7 @@ def main() -> None:
     for line in sys.stdin:
         name, *rows = line.split()
         buffer = io.BytesIO()
-        signatures.write(signatures.learned(name, list(map(int, rows))), buffer, keys.exercise_key(name))
+        signatures.write(signatures.compute(name, list(map(int, rows))), buffer, keys.exercise_key(name))
         answers.write(base64.b64encode(buffer.getvalue()).decode() + "\n")
         answers.flush()
 

@@ -25,7 +25,7 @@ import platformdirs
 from ...spec import course
 from ...spec.exercise import Check, Exercise, Wrong
 from .. import run_check, student
-from ..check_cache import memory
+from ..check_cache import shared_cache
 from . import keys, sketch
 from .sketch import KINDS, PROJECTIONS, Sketch
 
@@ -61,7 +61,7 @@ class Signatures:
         sums = np.stack([getattr(self, kind)[version, check].astype(np.float64) for kind in KINDS])
         return Sketch(digest, words, sums)
 
-    def chosen(self, rows: list[int]) -> Signatures:
+    def select(self, rows: list[int]) -> Signatures:
         return Signatures(
             tuple(self.versions[row] for row in rows),
             tuple(self.names[row] for row in rows),
@@ -150,7 +150,7 @@ def lock_of(name: str) -> Path:
     return path
 
 
-def known(name: str, key: str) -> Signatures:
+def load_stored(name: str, key: str) -> Signatures:
     """Return all stored signatures of an exercise under this key, from the course and from the cache, in any order."""
     parts = [found for path in (shipped(name), cached(name)) if (found := load(path, key)) is not None]
     return functools.reduce(Signatures.joined, parts, Signatures.empty(len(course.exercise(name).checks)))
@@ -158,14 +158,14 @@ def known(name: str, key: str) -> Signatures:
 
 def missing(name: str) -> list[int]:
     """Return the numbers of an exercise's catalogued versions that have no stored signatures."""
-    there = set(known(name, keys.exercise_key(name)).versions)
+    there = set(load_stored(name, keys.exercise_key(name)).versions)
     return [row for row, source in enumerate(sources_of(name)) if source not in there]
 
 
 # --- computing --------------------------------------------------------------------------------------------------------
 
 
-def learned(name: str, rows: Sequence[int]) -> Signatures:
+def compute(name: str, rows: Sequence[int]) -> Signatures:
     """Compute the signatures of these versions of the catalogue, given by number, in this process."""
     exercise = course.exercise(name)
     sources = [sources_of(name)[row] for row in rows]
@@ -196,14 +196,14 @@ class Answers:
 
 def answers_of(exercise: Exercise, source: str) -> list[Answers]:
     """Return a version's answers to every check of its exercise."""
-    someone = run_check.answering(exercise, source)
+    someone = run_check.student_with_answer(exercise, source)
     return [answer_to(exercise, check, someone) for check in exercise.checks]
 
 
 def answer_to(exercise: Exercise, check: Check, someone: student.Student) -> Answers:
     failed = strange = False
     try:
-        memory.ask(exercise, check, someone)
+        shared_cache.run(exercise, check, someone)
     except Wrong as wrong:
         failed, strange = True, wrong.__cause__ is not None
     return Answers(failed, strange, someone.record[check.title])

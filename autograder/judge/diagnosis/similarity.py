@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .sketch import Sketch, verdict
+from .sketch import Sketch, compare
 
 FIELDS = ("digest", "words", "sums", "near", "far")
 
@@ -18,7 +18,7 @@ def alike(one: dict[str, dict], other: dict[str, dict]) -> bool:
     """
     return one.keys() == other.keys() and all(
         one[title].keys() == other[title].keys() == set(FIELDS)
-        and verdict(_unpacked(one[title]), _unpacked(other[title])) is not False
+        and compare(_unpacked(one[title]), _unpacked(other[title])) is not False
         and one[title]["words"] == other[title]["words"]
         for title in one
     )

@@ -192,7 +192,7 @@ def _long_signs() -> np.ndarray:
     return bits.reshape(PROJECTIONS, 2 * BLOCK) * 2.0 - 1.0
 
 
-def verdict(mine: Sketch, theirs: Sketch) -> bool | None:
+def compare(mine: Sketch, theirs: Sketch) -> bool | None:
     """Return whether two answers are the same; None if only the answers can tell. The bounds are those of `mine`."""
     if mine.digest != theirs.digest:
         return False
