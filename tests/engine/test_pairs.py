@@ -191,7 +191,7 @@ def test_a_program_that_never_ends_or_fails_harms_nobody(monkeypatch):
 
 def test_a_search_ends_after_the_same_effort_each_time(monkeypatch):
     monkeypatch.setattr(pairs, "EFFORT", 20_000)
-    monkeypatch.setattr(pairs, "_in_a_process", lambda work: work())
+    monkeypatch.setattr(pairs, "_in_fork", lambda work: work())
     spent: list[int] = []
     like = pairs._Comparison.errors_if_alike
 
