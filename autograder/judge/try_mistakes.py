@@ -65,9 +65,7 @@ def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tr
     verdict = mark(declared.name, student, [source])
     version = f"{declared.name}, {mistake.name}: version {number} of {tried.versions}"
     if signatures.strange[row].any():
-        [title, *_] = [
-            check.title for check, strange in zip(declared.checks, signatures.strange[row], strict=True) if strange
-        ]
+        title = declared.checks[signatures.strange[row].argmax()].title
         yield f"{version} stops the check “{title}” with an error; have the check look at the kind of the answer first."
     if verdict.full:
         yield f"{version} keeps all points; add a case to a check that catches it, or write it into `right`."

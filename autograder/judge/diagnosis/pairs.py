@@ -12,12 +12,11 @@ import contextlib
 import ctypes
 import json
 import logging
+import multiprocessing
 import os
-import select
 import signal
 import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,7 @@ from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.uses import end_profilers
 from ...untrusted.wire import Packet, is_tensor
 from ..run_check import run_check, student_with_answer
-from ..student import Student, agree
+from ..student import Answer, Record, Send, Student, agree
 from .compose import composed
 from .signatures import Signatures
 from .sketch import Sketch
@@ -39,7 +38,6 @@ PRICED = 9  # programs run to estimate how many calls a question takes
 SECONDS = 10  # CPU seconds, for programs that never end
 PATIENCE = 60.0  # seconds of wall-clock time, on a busy machine
 MEMORY = 2 * 2**30  # bytes above the present use
-LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG = 1
 
 log = logging.getLogger(__name__)
@@ -59,7 +57,7 @@ class Pair:
 class StudentAnswers:
     """One student's answers: the answers and their sketch for each failed check, and the checks that passed."""
 
-    record: dict[str, list]
+    record: Record
     sketches: dict[str, Sketch]
     passed: tuple[str, ...]
 
@@ -72,8 +70,9 @@ def search(
     `first` are run first. Several pairs mean that the answers do not tell which it is. None means that the search did
     not finish.
     """
-    if not hasattr(os, "fork") or any(_ended_early(answers) for answers in mine.record.values()):
-        return []
+    problems = [problem for answers in mine.record.values() for problem in _problems(answers)]
+    if not hasattr(os, "fork") or any(problem.get("kind") in ("time", "died") for problem in problems):
+        return []  # no program that runs here times out or ends its process
     found = _in_fork(lambda: _search(exercise, signatures, mine, first))
     return None if found is None else [read(pair) for pair in found]
 
@@ -85,18 +84,16 @@ def read(said: Any) -> Pair:
     return Pair((one, other), texts)
 
 
-def errors(answers: list) -> Iterator[tuple[str, str]]:
+def errors(answers: list[Answer]) -> Iterator[tuple[str, str]]:
     """Yield the type and the message of each error among these answers, in order."""
-    for answer in answers:
-        problem = answer.get("problem") if isinstance(answer, dict) else None
-        if isinstance(problem, dict) and problem.get("kind") == "raised":
+    for problem in _problems(answers):
+        if problem.get("kind") == "raised":
             yield str(problem.get("type")), str(problem.get("text"))
 
 
-def _ended_early(answers: list) -> bool:
-    """Return whether an answer timed out or ended its process: no program that runs here answers like that."""
-    problems = (answer.get("problem") for answer in answers if isinstance(answer, dict))
-    return any(isinstance(problem, dict) and problem.get("kind") in ("time", "died") for problem in problems)
+def _problems(answers: list[Answer]) -> Iterator[dict[str, Any]]:
+    found = (answer.get("problem") for answer in answers if isinstance(answer, dict))
+    return (problem for problem in found if isinstance(problem, dict))
 
 
 # --- running pairs ----------------------------------------------------------------------------------------------------
@@ -110,13 +107,13 @@ def _search(
     tried: set[str] = set()
     comparison = _Comparison(exercise, mine)
     most: float = EFFORT
-    for versions in (*first, *ordered(exercise, signatures, mine)):
+    for one, other in (*first, *ordered(exercise, signatures, mine)):
         if comparison.effort >= most:
             break
-        names = frozenset(signatures.names[version] for version in versions)
-        source = (
-            None if names in seen else composed(exercise.name, *(signatures.versions[version] for version in versions))
-        )
+        names = frozenset({signatures.names[one], signatures.names[other]})
+        if names in seen:
+            continue
+        source = composed(exercise.name, signatures.versions[one], signatures.versions[other])
         if source is None or source in tried:
             continue
         tried.add(source)
@@ -124,7 +121,7 @@ def _search(
             seen.add(names)
             if not found:  # other pairs that answer the same way follow soon after it
                 most = min(EFFORT, 2 * comparison.effort + EFFORT / 4)
-            found.append({"versions": versions, "errors": said})
+            found.append({"versions": (one, other), "errors": said})
     return found
 
 
@@ -136,7 +133,7 @@ class _Comparison:
     """Runs programs to find out whether they answer like the student, and counts the effort."""
 
     def __init__(self, exercise: Exercise, mine: StudentAnswers) -> None:
-        self.exercise, self.mine = exercise, mine
+        self.exercise, self.record = exercise, mine.record
         self.failed = [check for check in exercise.checks if check.title in mine.record]
         self.passed = [check for check in exercise.checks if check.title in mine.passed]
         self.questions = 0
@@ -154,7 +151,7 @@ class _Comparison:
             return self._compare(source)
         calls = 0
 
-        def called(frame: Any, event: str, argument: Any) -> None:
+        def called(frame: object, event: str, argument: object) -> None:
             nonlocal calls
             calls += event == "call"
 
@@ -171,70 +168,52 @@ class _Comparison:
             student = student_with_answer(self.exercise, source)
         except Exception:  # the changes do not work together in one program
             return None
-        through = student.send
         said: dict[str, Errors] = {}
-        for check in self._failed_checks():
+        # Those that refute most programs per question come first; at the beginning each gets a turn.
+        asked, refuted = self.asked, self.refuted
+        for check in sorted(self.failed, key=lambda each: (asked[each.title] + 1) / (refuted[each.title] + 1)):
             title, before = check.title, self.questions
-            student.send = self._comparing(student, through, title)
-            same = self._fails(check, student) and agree(self.mine.record[title], student.record[title])
+            theirs = self.record[title]
+            same = self._fails(check, student, theirs) and agree(theirs, student.record[title])
             self.asked[title] += self.questions - before
             if not same:
                 self.refuted[title] += 1
                 return None
             said[title] = list(errors(student.record[title]))
-        student.send = self._counting(through)
         return None if any(self._fails(check, student) for check in self.passed) else said
 
-    def _failed_checks(self) -> list[Check]:
-        """Return the failed checks, those that refute most programs per question first; at first each gets a turn."""
-        return sorted(self.failed, key=lambda check: (self.asked[check.title] + 1) / (self.refuted[check.title] + 1))
+    def _fails(self, check: Check, student: Student, theirs: list[Answer] | None = None) -> bool:
+        """Return whether a program fails a check, with these answers if given; False if it answers differently."""
+        seen = 0
 
-    def _fails(self, check: Check, student: Student) -> bool:
-        """Return whether a program fails a check with the student's answers; False if it answers differently."""
+        def compared(packet: Packet, send: Send) -> Packet:
+            """Compare the answers so far before each question, when a check's notes are in place."""
+            nonlocal seen
+            if theirs is not None:
+                answers = student.record[check.title]
+                if len(answers) > len(theirs):
+                    raise _AnswerDiffers
+                for mine, answer in zip(theirs[seen:], answers[seen:], strict=False):
+                    if not agree(mine, answer) and not _may_agree_later(mine, answer):
+                        raise _AnswerDiffers
+                seen = len(answers)
+            self.questions += 1
+            return send(packet)
+
         try:
-            run_check(self.exercise, check, student)
+            with student.intercepted(compared):
+                run_check(self.exercise, check, student)
         except Wrong:
             return True
         except _AnswerDiffers:
-            return False
+            pass
         return False
-
-    def _counting(self, through: Callable[[Packet], Packet]) -> Callable[[Packet], Packet]:
-        def line(packet: Packet) -> Packet:
-            self.questions += 1
-            return through(packet)
-
-        return line
-
-    def _comparing(
-        self, student: Student, through: Callable[[Packet], Packet], title: str
-    ) -> Callable[[Packet], Packet]:
-        """Return a sender that compares the answers so far before each question, when a check's notes are in place."""
-        line, theirs = self._counting(through), self.mine.record[title]
-        seen = 0
-
-        def compared(packet: Packet) -> Packet:
-            nonlocal seen
-            answers = student.record[title]
-            if len(answers) > len(theirs):
-                raise _AnswerDiffers
-            while seen < len(answers):
-                if not agree(theirs[seen], answers[seen]) and not _may_agree_later(theirs[seen], answers[seen]):
-                    raise _AnswerDiffers
-                seen += 1
-            return line(packet)
-
-        return compared
 
 
 def _may_agree_later(theirs: Any, answer: Any) -> bool:
     """Return whether a check may yet replace a tensor by a text, as it does after further questions."""
-    return (
-        isinstance(theirs, dict)
-        and isinstance(theirs.get("value"), str)
-        and isinstance(answer, dict)
-        and is_tensor(answer.get("value"))
-    )
+    both = isinstance(theirs, dict) and isinstance(answer, dict)
+    return both and isinstance(theirs.get("value"), str) and is_tensor(answer.get("value"))
 
 
 # --- the order of pairs -----------------------------------------------------------------------------------------------
@@ -270,16 +249,20 @@ def _grade(exercise: Exercise, name: str) -> int:
 
 def _contradictions(signatures: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> np.ndarray:
     """Return booleans [rows, rows]: whether this check speaks against two versions together."""
-    digests, right = signatures.digests[rows, column], _right(signatures, column)
-    same = (digests == mine.digest) & _near(signatures, rows, column, mine.sums[0], mine.sums[1], mine.far)
-    looks = digests == mine.digest
+
+    def near(single: np.ndarray, double: np.ndarray, reach: tuple[float, ...]) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            gaps = signatures.single[rows, column] - single, signatures.double[rows, column] - double
+            single_near, double_near = (np.abs(gap).max(-1) <= most for gap, most in zip(gaps, reach, strict=False))
+        return np.asarray(single_near & double_near)
+
+    right = _right(signatures, column)
     if right is None:
         return np.zeros((len(rows), len(rows)), bool)
-    plain = digests == signatures.digests[right, column]
-    reach = 1e-3, 1e-7
-    idle = plain & _near(
-        signatures, rows, column, signatures.single[right, column], signatures.double[right, column], reach
-    )
+    digests = signatures.digests[rows, column]
+    looks, plain = digests == mine.digest, digests == signatures.digests[right, column]
+    same = looks & near(mine.sums[0], mine.sums[1], mine.far)
+    idle = plain & near(signatures.single[right, column], signatures.double[right, column], (1e-3, 1e-7))
     by_looks = np.where(plain[:, None], ~looks[None, :], np.where(plain[None, :], ~looks[:, None], False))
     return np.where(idle[:, None], ~same[None, :], np.where(idle[None, :], ~same[:, None], by_looks))
 
@@ -293,20 +276,6 @@ def _right(signatures: Signatures, column: int) -> int | None:
     return int(passing[first[counts.argmax()]])
 
 
-def _near(
-    signatures: Signatures,
-    rows: np.ndarray,
-    column: int,
-    single: np.ndarray,
-    double: np.ndarray,
-    reach: tuple[float, ...],
-) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        return (np.abs(signatures.single[rows, column] - single).max(-1) <= reach[0]) & (
-            np.abs(signatures.double[rows, column] - double).max(-1) <= reach[1]
-        )
-
-
 # --- a separate process -----------------------------------------------------------------------------------------------
 
 
@@ -315,60 +284,49 @@ def _in_fork(work: Callable[[], Any]) -> Any:
 
     A fork that uses up its CPU time gives [].
     """
-    reading, writing = os.pipe()
+    receiver, sender = multiprocessing.Pipe(duplex=False)
     child = os.fork()
     if not child:
-        with open(writing, "w") as out:
-            try:
-                os.close(reading)
-                _set_limits()
-                json.dump({"result": work()}, out)
-            except BaseException as error:
-                json.dump({"trouble": repr(error)}, out)
-            finally:
-                out.flush()
-                os._exit(0)
-    os.close(writing)
-    try:
-        said = _read_all(reading)
-    finally:
-        os.close(reading)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)  # it has sent everything, or it is too late
-        _, status = os.waitpid(child, 0)
+        try:
+            receiver.close()
+            _set_limits()
+            answer = {"result": work()}
+        except BaseException as error:
+            answer = {"trouble": repr(error)}
+        try:
+            sender.send_bytes(json.dumps(answer).encode())
+        finally:
+            os._exit(0)
+    sender.close()
+    answer = {}
+    with receiver, contextlib.suppress(EOFError, ValueError):
+        answer = json.loads(receiver.recv_bytes()) if receiver.poll(PATIENCE) else {}
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)  # it has sent everything, or it is too late
+    _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
         return []  # one of its programs never ends, and never will
-    try:
-        answer = json.loads(said or "{}")
-    except ValueError:  # truncated
-        return None
     if "trouble" in answer:
         log.warning("the search for two mistakes at once stopped: %s", answer["trouble"])
     return answer.get("result")
-
-
-def _read_all(reading: int) -> bytes:
-    parts: list[bytes] = []
-    deadline = time.monotonic() + PATIENCE
-    while (left := deadline - time.monotonic()) > 0:
-        if select.select([reading], [], [], left)[0]:
-            part = os.read(reading, 2**16)
-            if not part:
-                return b"".join(parts)
-            parts.append(part)
-    return b""
 
 
 def _set_limits() -> None:
     """Set the fork's own limits, tie its life to its parent's, and discard its output."""
     import resource
 
-    if LINUX:
+    def limit(kind: int, most: int) -> None:
+        with contextlib.suppress(ValueError, OSError):
+            _, hard = resource.getrlimit(kind)
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (most, hard))
+
+    if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()
-        _limit(resource.RLIMIT_AS, used + MEMORY)
-    _limit(resource.RLIMIT_CPU, SECONDS)
+        limit(resource.RLIMIT_AS, used + MEMORY)
+    limit(resource.RLIMIT_CPU, SECONDS)
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
@@ -379,12 +337,3 @@ def _set_limits() -> None:
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
     end_profilers()  # a tracer slows each call so much that no search would finish
-
-
-def _limit(kind: int, most: int) -> None:
-    import resource
-
-    with contextlib.suppress(ValueError, OSError):
-        _, hard = resource.getrlimit(kind)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (most, hard))
