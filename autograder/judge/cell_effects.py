@@ -99,6 +99,7 @@ class Effects:
             changed: set[str] = set()
             try:
                 if (cell := _read(source)) is not None:
+                    self._bodies |= cell.bodies  # a very long cell is not cached, but read anew
                     changed |= self._touched(cell.code, self._held)
                     changed.update(*(self._effect(function).names for function in cell.bodies))
             except RecursionError:  # a chain of hundreds of functions that call each other

@@ -87,12 +87,12 @@ class CheckCache:
                 run_check(exercise, check, student)
         except Wrong as found:
             wrong = found
-            raise
-        finally:
-            called = frozenset(student.called)
-            student.called |= before
-            if exchanges and (wrong is None or wrong.__cause__ is None):  # not if the check itself crashed
-                self._store(exercise, check, exchanges, Conclusion(wrong, student.record[check.title], called))
+        called = frozenset(student.called)
+        student.called |= before
+        if exchanges and (wrong is None or wrong.__cause__ is None):  # not if the check itself crashed
+            self._store(exercise, check, exchanges, Conclusion(wrong, student.record[check.title], called))
+        if wrong is not None:
+            raise wrong
 
     def _store(self, exercise: Exercise, check: Check, exchanges: list[Exchange], conclusion: Conclusion) -> None:
         self.size += sum(size_of(reply) for _, reply in exchanges)

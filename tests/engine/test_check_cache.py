@@ -109,6 +109,17 @@ def test_a_check_that_stopped_is_run_again(counting, caplog):
     assert len(caplog.records) == 2
 
 
+def test_a_check_that_was_interrupted_has_no_result():
+    def interrupted(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        raise KeyboardInterrupt
+
+    cache, check = CheckCache(), replace(CHECK, ask=interrupted)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            cache.run(RIGHT, check, Counted(RIGHT.source))
+
+
 def test_what_is_kept_is_bounded():
     small = CheckCache(most=200_000)
     for number in range(60):
