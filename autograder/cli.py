@@ -206,14 +206,14 @@ def try_answer(
 ) -> None:
     """Mark a file as the answer to an exercise: print the rubric and what is wrong. It runs without the sandbox."""
     from .judge.mark import mark
-    from .judge.run_check import answering
+    from .judge.run_check import student_with_answer
     from .judge.verdict import plain
     from .untrusted.uses import AnotherProfiler
 
     declared = _exercise(name)
     source = _answer_in(file, name)
     try:
-        verdict = mark(name, answering(declared, source), [source])
+        verdict = mark(name, student_with_answer(declared, source), [source])
     except AnotherProfiler as reason:
         console.print(str(reason), style="bold red", markup=False, highlight=False)
         raise typer.Exit(1) from None
@@ -294,7 +294,7 @@ def try_mistakes(
     are tried as well.
     """
     from .cluster.pool import Line, pool
-    from .judge.diagnosis.signature_store import keep, learn, unkept
+    from .judge.diagnosis.signature_store import compute_missing, keep, unkept
     from .judge.try_mistakes import try_exercise
 
     chosen = _chosen(names)
@@ -304,7 +304,7 @@ def try_mistakes(
     trials: dict[str, Trial] = {}
     os.environ["PYTHONHASHSEED"] = "0"  # as where notebooks are marked: the order of a set is the same
     with _said_plainly(), pool() as processes:
-        learn([asked.name for asked in chosen])
+        compute_missing([asked.name for asked in chosen])
         line: Line[str, Trial] = Line(processes, try_exercise)
         bar = tqdm(total=len(chosen), desc="trying what is catalogued", unit=" exercises", disable=None, leave=False)
         for asked in chosen:

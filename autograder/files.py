@@ -139,7 +139,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def whole(path: Path, write: Callable[[Path], object]) -> None:
     """Call `write` on a temporary file beside `path`, then move it to `path`: a kill leaves the old one."""
-    beside = path.with_name(f".{path.name}.new")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")  # other processes may write it, too
     try:
         write(beside)
         os.replace(beside, path)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from autograder.judge.diagnosis import signature_store
 from autograder.judge.diagnosis.signatures import answers_of
-from autograder.judge.diagnosis.sketch import sketch, verdict
+from autograder.judge.diagnosis.sketch import compare, sketch
 from autograder.judge.mark import Verdict, mark
-from autograder.judge.run_check import answering
+from autograder.judge.run_check import student_with_answer
 from autograder.spec.catalogue import _drafts, replaced
 from autograder.spec.common_mistakes import COMMON_MISTAKES
 from autograder.spec.exercise import Exercise
@@ -100,13 +100,13 @@ def _is_new(exercise: Exercise, source: str) -> bool:
     passed = [column for column, line in enumerate(answers) if not line.failed]
     return bool(failed) and not any(
         not known.failed[row, passed].any()
-        and all(verdict(sketches[column], known.sketch(row, column)) is not False for column in failed)
+        and all(compare(sketches[column], known.sketch(row, column)) is not False for column in failed)
         for row in range(len(known.versions))
     )
 
 
 def marked(exercise: Exercise, two: Two) -> Verdict:
-    return mark(exercise.name, answering(exercise, two.source), [two.source])
+    return mark(exercise.name, student_with_answer(exercise, two.source), [two.source])
 
 
 def outcome(exercise: Exercise, two: Two, verdict: Verdict) -> str:

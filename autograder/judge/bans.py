@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from ..spec.exercise import Ban
 from ..untrusted.uses import CALLED, GAVE, HIDDEN, KINDS, LEFT, RAN
 from ..untrusted.wire import Packet
-from .student import Student
+from .student import Send, Student
 
 NAMED = 4  # how many used things a remark lists
 FIRST, ONE_IN = 4, 8  # functions are recorded in the first calls, and in one of so many later ones
@@ -29,25 +29,21 @@ Used = set[tuple[str, str]]
 
 
 @contextlib.contextmanager
-def watching(student: Student) -> Iterator[Used]:
+def recording_uses(student: Student) -> Iterator[Used]:
     """Record in the yielded set what the student's code uses in the calls inside the block: (kind, name) pairs."""
     used: Used = set()
-    through = student.pass_on
     calls = itertools.count()
 
-    def line(question: Packet) -> Packet:
+    def watch(question: Packet, send: Send) -> Packet:
         parts = question.tree["dict"]
         if ["do", "call"] not in parts or ["keep", True] in parts:  # an object being built has no inputs yet
-            return through(question)
+            return send(question)
         closely = ["device", "elsewhere"] not in parts and (next(calls) < FIRST or secrets.randbelow(ONE_IN) == 0)
-        watch = "functions" if closely else "operations"
-        return _without_notes(through(Packet({"dict": [*parts, ["watch", watch]]}, question.blobs)), used)
+        watched = ["watch", "functions" if closely else "operations"]
+        return _without_notes(send(Packet({"dict": [*parts, watched]}, question.blobs)), used)
 
-    student.pass_on = line
-    try:
+    with student.intercepted(watch):
         yield used
-    finally:
-        student.pass_on = through
 
 
 def _without_notes(reply: Packet, used: Used) -> Packet:
@@ -72,7 +68,7 @@ def _read(notes: object) -> Used:
     return {(kind, name) for kind, _, name in pairs if kind in KINDS}
 
 
-def banned(ban: Ban, used: Used) -> list[str]:
+def banned_uses(ban: Ban, used: Used) -> list[str]:
     """Return names of things that were used and are banned, torch's operations first; at most NAMED of them."""
     names = {kind: sorted(name for one, name in used if one == kind) for kind in KINDS}
     operations = sorted({_operation(name) for name in names[RAN] if ban.covers(_operation(name))})

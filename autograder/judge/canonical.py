@@ -19,9 +19,8 @@ FLOAT = re.compile(
 )
 HINT = re.compile(r"[0-9][.eE]|\.[0-9]")  # ten times as fast as FLOAT
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}")
-NAMED = re.compile(
-    r"(?<!\w)'[^']*'|\"[^\"]*\"|(?<![\w.])[\w.]++\(\)|[0-9]+"
-)  # the parts of a message that name parts of the program
+# The parts of a message that name parts of the program.
+NAMED = re.compile(r"(?<!\w)'[^']*'|\"[^\"]*\"|(?<![\w.])[\w.]++\(\)|[0-9]+")
 
 
 def split(text: str) -> tuple[str, list[float]]:

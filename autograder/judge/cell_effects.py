@@ -10,11 +10,12 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..spec.course import uses_torch
-from .parsing import parse_cell, remembering
+from .parsing import cached_by_source, parse_cell
 from .source_rules import defined_by, defined_in, needed_by
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -39,6 +40,7 @@ add_patch set_xticks set_yticks set_xticklabels set_yticklabels set_title set_xl
 suptitle supxlabel supylabel colorbar savefig tick_params
 """
 HARMLESS, CHANGING, DRAWING = (frozenset(names.split()) for names in (_HARMLESS, _CHANGING, _DRAWING))
+KEEPING = CHANGING | DRAWING  # methods that change their object alone, and not their arguments
 _COMPUTING = frozenset(dir(str)) | {"items", "keys", "values", "get"}
 
 
@@ -67,18 +69,23 @@ class Effects:
         cells = [cell for source in sources if (cell := _read(source)) is not None]
         self._computing = _computing()
         self._imported = {name for cell in cells for name in cell.imports}
-        self._functions: dict[str, list[Function]] = {}
+        self._functions: dict[str, list[Function]] = {}  # under a class's name its __init__
         self._methods: set[str] = set()
-        for cell in cells:
-            for statement in cell.tree.body:
-                self._learn(statement)
+        for statement in (statement for cell in cells for statement in cell.tree.body):
+            if isinstance(statement, Function):
+                self._functions.setdefault(statement.name, []).append(statement)
+            elif isinstance(statement, ast.ClassDef):
+                methods = [part for part in statement.body if isinstance(part, Function)]
+                self._methods |= {method.name for method in methods}
+                made_by = self._functions.setdefault(statement.name, [])
+                made_by += [method for method in methods if method.name == "__init__"]
         fixed = {name for cell in cells for name in cell.constant} - {name for cell in cells for name in cell.other}
         self._constant = {"", *dir(builtins), *self._imported, *self._functions, *fixed}
         self._bodies = {function: body for cell in cells for function, body in cell.bodies.items()}
         self._held = [  # an optimiser's step changes its model
             (targets, self._parts(value)) for cell in cells for targets, value in cell.objects
         ]
-        self._known: dict[int, Effect] = {}
+        self._effects: dict[Function, Effect] = {}
         self._cells: dict[str, set[str]] = {}
 
     def changed_by(self, source: str) -> set[str]:
@@ -91,42 +98,37 @@ class Effects:
         if source not in self._cells:
             changed: set[str] = set()
             try:
-                cell = _read(source)
-                if cell is not None:
+                if (cell := _read(source)) is not None:
+                    self._bodies |= cell.bodies  # a very long cell is not cached, but read anew
                     changed |= self._touched(cell.code, self._held)
-                    changed |= {name for function in cell.bodies for name in self._effect(function).names}
+                    changed.update(*(self._effect(function).names for function in cell.bodies))
             except RecursionError:  # a chain of hundreds of functions that call each other
-                changed = needed_by(source)
-            self._cells[source] = defined_in(source) | (changed - self._constant)
+                changed = set(needed_by(source))
+            self._cells[source] = (changed - self._constant) | defined_in(source)
         return self._cells[source]
-
-    def _learn(self, statement: ast.stmt) -> None:
-        if isinstance(statement, Function):
-            self._functions.setdefault(statement.name, []).append(statement)
-        elif isinstance(statement, ast.ClassDef):
-            methods = [part for part in statement.body if isinstance(part, Function)]
-            self._methods |= {method.name for method in methods}
-            self._functions.setdefault(statement.name, [])
-            self._functions[statement.name] += [method for method in methods if method.name == "__init__"]
 
     # --- changes by statements ----------------------------------------------------------------------------------------
 
     def _touched(self, code: Code, held: Iterable[tuple[frozenset[str], set[str]]] = ()) -> set[str]:
-        """Return the names of everything that running this code changes."""
-        touched = set(code.written)
-        for call in code.calls:
-            touched |= self._by_call(call)
+        """Return the names of everything that running this code changes, and of what these are part of."""
+        touched = set(code.written).union(*map(self._by_call, code.calls))
         for parameters, body in code.lambdas:
             touched |= self._touched(body) - parameters
-        return _with_origins(touched, [*held, *((targets, self._parts(value)) for targets, value in code.bindings)])
+        origins: dict[str, set[str]] = {}
+        for targets, parts in (*held, *((targets, self._parts(value)) for targets, value in code.bindings)):
+            for target in targets:
+                origins.setdefault(target, set()).update(parts)
+        todo = list(touched)
+        while todo:
+            new = origins.get(todo.pop(), set()) - touched
+            touched |= new
+            todo += new
+        return touched
 
     def _by_call(self, call: ast.Call) -> set[str]:
-        passed = [*call.args, *(keyword.value for keyword in call.keywords)]
-        everything = {name for argument in passed for name in _passed(argument)}
-        called = {name for name in everything if name in self._functions}  # a function that is passed may be called
-        indirect = {
-            name for f in called for definition in self._functions[f] for name in self._effect(definition).names
-        }
+        everything = set[str]().union(*map(_passed, [*call.args, *(keyword.value for keyword in call.keywords)]))
+        called = (one for name in everything for one in self._functions.get(name, ()))  # what is passed may be called
+        indirect = set[str]().union(*(self._effect(definition).names for definition in called))
         match call.func:
             case ast.Name(id=name) if name in self._functions:
                 return indirect.union(*(self._mapped(definition, call) for definition in self._functions[name]))
@@ -135,15 +137,16 @@ class Effects:
             case ast.Attribute(attr=attr) as path if _base(path) in self._imported:
                 return indirect | (everything if _changing(attr) else set())
             case ast.Attribute(attr=attr) as path:
-                own = attr not in self._methods
-                receiver = set() if own and attr in self._computing and not _changing(attr) else {_base(path)}
-                takes = (
-                    own and (attr in self._computing or attr in DRAWING or attr in CHANGING) and not attr.endswith("_")
-                )
-                return indirect | receiver | (set() if takes else everything)
+                computes = self._computes(attr)
+                takes = computes or (attr in KEEPING and attr not in self._methods)
+                receiver = set() if computes and not _changing(attr) else {_base(path)}
+                return indirect | receiver | (set() if takes and not attr.endswith("_") else everything)
             case ast.Call(func=ast.Attribute() as path) if _base(path) in self._imported:
                 return indirect  # nn.Linear(4, 2)(x)
         return indirect | everything
+
+    def _computes(self, method: str) -> bool:
+        return method in self._computing and method not in self._methods
 
     def _mapped(self, function: Function, call: ast.Call) -> set[str]:
         """Return the arguments for the parameters that the function changes, and whatever else it changes."""
@@ -158,92 +161,35 @@ class Effects:
             unpacked = unpacked or isinstance(argument, ast.Starred)
             of = positional[number : number + 1] or rest
             if effect.parameters if unpacked else not of or of[0] in effect.parameters:
-                changed |= set(_passed(argument))
+                changed |= _passed(argument)
         named = {*positional, *(argument.arg for argument in function.args.kwonlyargs)}
         for keyword in call.keywords:
             if effect.parameters if keyword.arg not in named else keyword.arg in effect.parameters:
-                changed |= set(_passed(keyword.value))
+                changed |= _passed(keyword.value)
         return changed
 
     def _effect(self, function: Function) -> Effect:
-        if id(function) not in self._known:
-            self._known[id(function)] = Effect()  # stops the recursion for functions that call themselves
+        if function not in self._effects:
+            self._effects[function] = Effect()  # stops the recursion for functions that call themselves
             body = self._bodies[function]
             touched = self._touched(body.code) - {""}
             names = (touched - body.parameters - (body.stored - body.shared)) | (body.stored & body.shared)
-            self._known[id(function)] = Effect(frozenset(touched & body.parameters), frozenset(names))
-        return self._known[id(function)]
+            self._effects[function] = Effect(frozenset(touched & body.parameters), frozenset(names))
+        return self._effects[function]
 
     def _parts(self, value: ast.expr) -> set[str]:
         """Return the names of the objects that a value is, is part of, or holds: those that change when it does."""
-        match value:
-            case ast.Call(func=function, args=arguments, keywords=keywords) if _is_class(function):
-                held = [*arguments, *(keyword.value for keyword in keywords)]
-                return {part for argument in held for part in self._parts(argument)}
-            case ast.Name() | ast.Attribute() | ast.Subscript():
-                return {_base(value)}
-            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
-                return {name for item in items for name in self._parts(item)}
-            case ast.Dict(values=items):
-                return {name for item in items for name in self._parts(item)}
-            case ast.IfExp(body=first, orelse=second):
-                return self._parts(first) | self._parts(second)
-            case ast.Starred(value=inner) | ast.NamedExpr(value=inner):
-                return self._parts(inner)
-            case ast.Call(func=ast.Name(id=name), args=arguments) if name in HARMLESS or name in self._functions:
-                return {part for argument in arguments for part in self._parts(argument)}
-            case ast.Call(func=ast.Attribute(attr=attr) as path) if _base(path) not in self._imported:
-                new = attr in self._computing and attr not in self._methods and attr not in ("items", "values", "get")
-                return set() if new else {_base(path)}
-        return set()
-
-
-def _executed(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield the nodes that run when these statements do.
-
-    Of a function or a lambda defined there, only decorators and default values run, not its body.
-    """
-    todo = list(statements)
-    while todo:
-        node = todo.pop()
-        yield node
-        if isinstance(node, ast.Lambda):
-            todo += [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
-        elif isinstance(node, Function):
-            todo += [*node.decorator_list, *node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
-        else:
-            todo += ast.iter_child_nodes(node)
-
-
-def _with_origins(touched: set[str], aliases: Iterable[tuple[frozenset[str], set[str]]]) -> set[str]:
-    """Return these names and those of everything that they are part of: a change of a part changes the whole."""
-    origins: dict[str, set[str]] = {}
-    for targets, parts in aliases:
-        for target in targets:
-            origins.setdefault(target, set()).update(parts)
-    found, todo = set(touched), list(touched)
-    while todo:
-        new = origins.get(todo.pop(), set()) - found
-        found |= new
-        todo += new
-    return found
-
-
-def _parameters(function: Function | ast.Lambda) -> set[str]:
-    return {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
-
-
-def _is_class(called: ast.expr) -> bool:
-    """Return whether this looks like a class, by its capital letter: an object made from it may hold its arguments."""
-    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-    return name[:1].isupper()
-
-
-def _inner(function: Function) -> Iterator[ast.stmt]:
-    """Yield the statements of functions defined inside one: they run when it does, or later."""
-    for node in ast.walk(function):
-        if isinstance(node, Function) and node is not function:
-            yield from node.body
+        found = _passed(value)
+        for leaf in _leaves(value):
+            match leaf:
+                case ast.Call(func=function, args=arguments, keywords=keywords) if _is_class(function):
+                    found.update(*map(self._parts, [*arguments, *(keyword.value for keyword in keywords)]))
+                case ast.Call(func=ast.Name(id=name), args=arguments) if name in HARMLESS or name in self._functions:
+                    found.update(*map(self._parts, arguments))
+                case ast.Call(func=ast.Attribute(attr=attr) as path) if _base(path) not in self._imported:
+                    new = self._computes(attr) and attr not in ("items", "values", "get")
+                    found |= set() if new else {_base(path)}
+        return found
 
 
 # --- facts from one cell ---------------------------------------------------------------------------------------------
@@ -282,7 +228,7 @@ class Cell:
     objects: tuple[tuple[frozenset[str], ast.expr], ...]  # names, and the calls that make the objects assigned to them
 
 
-@remembering
+@cached_by_source
 def _read(source: str) -> Cell | None:
     """Return the facts from one cell; None if it is not Python. Cached: most cells are the same in every notebook."""
     tree = parse_cell(source)
@@ -290,7 +236,6 @@ def _read(source: str) -> Cell | None:
         return None
     nodes = list(ast.walk(tree))
     imports = (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
-    constant, other = _constants_and_others(tree, nodes)
     objects = (
         (_names(target), node.value)
         for node in tree.body
@@ -302,15 +247,20 @@ def _read(source: str) -> Cell | None:
         _code(tree.body),
         {node: _body(node) for node in nodes if isinstance(node, Function)},
         frozenset((alias.asname or alias.name).split(".")[0] for node in imports for alias in node.names),
-        constant,
-        other,
+        *_constants_and_others(tree, _globals(nodes)),
         tuple(objects),
     )
 
 
 def _code(statements: Iterable[ast.AST]) -> Code:
     calls, lambdas, written, bindings = [], [], set(), []
-    for node in _executed(statements):
+    todo = list(statements)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Function | ast.Lambda):  # its decorators and default values run here, and its body does not
+            todo += [*getattr(node, "decorator_list", ()), *node.args.defaults, *filter(None, node.args.kw_defaults)]
+        else:
+            todo += ast.iter_child_nodes(node)
         match node:
             case ast.Call():
                 calls.append(node)
@@ -320,34 +270,39 @@ def _code(statements: Iterable[ast.AST]) -> Code:
                 written.add(_base(node))
             case ast.Assign(targets=targets, value=value):
                 bindings += [(_names(target), value) for target in targets]
-            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-                bindings.append((_names(target), value))
-            case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
-                bindings.append((_names(target), value))
-            case ast.NamedExpr(target=target, value=value):
+            case (
+                ast.For(target=target, iter=value)
+                | ast.comprehension(target=target, iter=value)
+                | ast.withitem(context_expr=value, optional_vars=ast.expr() as target)
+                | ast.NamedExpr(target=target, value=value)
+            ):
                 bindings.append((_names(target), value))
     return Code(tuple(calls), tuple(lambdas), frozenset(written), tuple(bindings))
 
 
 def _body(function: Function) -> Body:
     nodes = list(ast.walk(function))
-    return Body(
-        _code([*function.body, *_inner(function)]),
-        _parameters(function),
-        {node.id for node in nodes if isinstance(node, ast.Name) and _is_store(node)},
-        {name for node in nodes if isinstance(node, ast.Global) for name in node.names},
-    )
+    inner = [node.body for node in nodes if isinstance(node, Function)]  # functions inside run when it does, or later
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and _is_store(node)}
+    return Body(_code(itertools.chain(*inner)), _parameters(function), stored, _globals(nodes))
 
 
-def _constants_and_others(tree: ast.Module, nodes: Iterable[ast.AST]) -> tuple[frozenset[str], frozenset[str]]:
+def _globals(nodes: Iterable[ast.AST]) -> set[str]:
+    return {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+
+
+def _parameters(function: Function | ast.Lambda) -> set[str]:
+    return {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+
+
+def _constants_and_others(tree: ast.Module, other: set[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names that a cell assigns numbers and strings, and those that it assigns something else."""
     constant: set[str] = set()
-    other = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
     for statement in tree.body:
         match statement:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 pairs = list(zip(targets, values, strict=False))
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value) if _is_range(value):
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call(func=ast.Name(id="range"))):
                 pairs = [(target, ast.Constant(0)) for target in targets]
             case ast.Assign(targets=[target], value=value):
                 pairs = [(target, value)]
@@ -360,28 +315,39 @@ def _constants_and_others(tree: ast.Module, nodes: Iterable[ast.AST]) -> tuple[f
 
 
 def _is_constant(value: ast.expr) -> bool:
-    if isinstance(value, ast.BinOp):
-        return _is_constant(value.left) and _is_constant(value.right)
-    return isinstance(value.operand if isinstance(value, ast.UnaryOp) else value, ast.Constant)
+    match value:
+        case ast.BinOp(left=left, right=right):
+            return _is_constant(left) and _is_constant(right)
+        case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+            return True
+    return False
 
 
-def _is_range(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "range"
+def _is_class(called: ast.expr) -> bool:
+    """Return whether this looks like a class, by its capital letter: an object made from it may hold its arguments."""
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    return name[:1].isupper()
 
 
-def _passed(argument: ast.expr) -> Iterator[str]:
-    """Yield the names of the objects that an argument passes: bare, unpacked, in containers, or parts of objects."""
-    match argument:
-        case ast.Name() | ast.Attribute() | ast.Subscript():
-            yield _base(argument)
+def _passed(argument: ast.expr) -> set[str]:
+    """Return the names of the objects that an argument passes: bare, unpacked, in containers, or parts of objects."""
+    paths = (ast.Name, ast.Attribute, ast.Subscript)
+    return {_base(leaf) for leaf in _leaves(argument) if isinstance(leaf, paths)}
+
+
+def _leaves(value: ast.expr) -> Iterator[ast.expr]:
+    """Yield the expressions that a value is, chooses from, unpacks, or holds in containers."""
+    match value:
         case ast.Starred(value=inner) | ast.NamedExpr(value=inner):
-            yield from _passed(inner)
+            yield from _leaves(inner)
         case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items) | ast.Dict(values=items):
             for item in items:
-                yield from _passed(item)
+                yield from _leaves(item)
         case ast.IfExp(body=first, orelse=second):
-            yield from _passed(first)
-            yield from _passed(second)
+            yield from _leaves(first)
+            yield from _leaves(second)
+        case _:
+            yield value
 
 
 def _changing(name: str) -> bool:

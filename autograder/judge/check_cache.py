@@ -13,15 +13,16 @@ import itertools
 import json
 import uuid
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..spec.exercise import Check, Exercise, Wrong
 from ..untrusted.wire import Packet
-from .run_check import ask
-from .student import Student
+from .run_check import run_check
+from .student import Answer, Send, Student
 
 MOST = 128 * 2**20  # bytes of questions and answers; beyond it the cache is emptied
 ENTRY = 4096  # overhead of an entry, in bytes
+
+Exchange = tuple[Packet, Packet]  # a question and the reply
 
 
 @dataclass
@@ -29,97 +30,86 @@ class Conclusion:
     """The result of a check: its failure, if any, the answers that it recorded, and the names that it called."""
 
     wrong: Wrong | None
-    answers: list[Any]
-    asked: frozenset[str]
+    answers: list[Answer]
+    called: frozenset[str]
 
 
 @dataclass
-class Heard:
-    """A point in a check: the next question, and the outcome of each reply to it."""
+class ReplyNode:
+    """A point in a check: the next question, and what follows each reply to it, by the reply's digest."""
 
     question: Packet
-    replies: dict[bytes, Heard | Conclusion] = field(default_factory=dict)
+    replies: dict[bytes, ReplyNode | Conclusion] = field(default_factory=dict)
 
 
-class Memory:
+class CheckCache:
     """A cache of the conclusions of all checks that this process has run."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
         self.size = 0
-        self._first: dict[tuple[str, str], tuple[Check, Heard]] = {}
+        self._roots: dict[tuple[str, str], tuple[Check, ReplyNode]] = {}
 
-    def ask(self, exercise: Exercise, check: Check, student: Student) -> None:
-        """Run a check like `run_check.ask`, from the cache if possible. Raises `Wrong` if the check fails.
-
-        The answers are recorded in `student.record`.
-        """
-        told: list[tuple[Packet, Packet]] = []
-        here: Heard | Conclusion | None = self._at(exercise, check)
-        while isinstance(here, Heard):
-            reply = student.pass_on(here.question)
-            told.append((here.question, reply))
-            here = here.replies.get(digest(reply))
-        if here is None:
-            self._ask_in_earnest(exercise, check, student, told)
+    def run(self, exercise: Exercise, check: Check, student: Student) -> None:
+        """Run a check like `run_check`, from the cache if possible. Raises `Wrong` if the check fails."""
+        replayed: list[Exchange] = []
+        node: ReplyNode | Conclusion | None = self._root(exercise, check)
+        while isinstance(node, ReplyNode):
+            reply = student.send(node.question)
+            replayed.append((node.question, reply))
+            node = node.replies.get(digest(reply))
+        if node is None:
+            self._run_and_store(exercise, check, student, replayed)
             return
-        student.record[check.title] = here.answers
-        student.asked |= here.asked
-        if here.wrong is not None:
-            raise here.wrong.with_traceback(None)
+        student.record[check.title] = node.answers
+        student.called |= node.called
+        if node.wrong is not None:
+            raise node.wrong.with_traceback(None)
 
-    def _at(self, exercise: Exercise, check: Check) -> Heard | None:
-        known, first = self._first.get((exercise.name, check.title), (None, None))
-        return first if known is check else None
+    def _root(self, exercise: Exercise, check: Check) -> ReplyNode | None:
+        known, root = self._roots.get((exercise.name, check.title), (None, None))
+        return root if known is check else None
 
-    def _ask_in_earnest(
-        self, exercise: Exercise, check: Check, student: Student, told: list[tuple[Packet, Packet]]
-    ) -> None:
-        talk: list[tuple[Packet, Packet]] = []
-        before = student.asked
-        student.asked = set()
-
-        def line(question: Packet) -> Packet:
-            place = len(talk)
-            if place < len(told) and same(question, told[place][0]):
-                talk.append(told[place])
-            else:
-                talk.append((question, through(question)))
-            return talk[-1][1]
-
+    def _run_and_store(self, exercise: Exercise, check: Check, student: Student, replayed: list[Exchange]) -> None:
+        exchanges: list[Exchange] = []
+        before, student.called = student.called, set()
         wrong: Wrong | None = None
-        through, student.pass_on = student.pass_on, line
+
+        def replay(question: Packet, send: Send) -> Packet:
+            earlier = replayed[len(exchanges)] if len(exchanges) < len(replayed) else None
+            if earlier is None or (question is not earlier[0] and digest(question) != digest(earlier[0])):
+                earlier = question, send(question)
+            exchanges.append(earlier)
+            return earlier[1]
+
         try:
-            ask(exercise, check, student)
+            with student.intercepted(replay):
+                run_check(exercise, check, student)
         except Wrong as found:
             wrong = found
-            raise
-        finally:
-            student.pass_on = through
-            asked = frozenset(student.asked)
-            student.asked |= before
-            if talk and (wrong is None or wrong.__cause__ is None):  # not if the check itself crashed, which is logged
-                self._keep(exercise, check, talk, Conclusion(wrong, student.record[check.title], asked))
+        called = frozenset(student.called)
+        student.called |= before
+        if exchanges and (wrong is None or wrong.__cause__ is None):  # not if the check itself crashed
+            self._store(exercise, check, exchanges, Conclusion(wrong, student.record[check.title], called))
+        if wrong is not None:
+            raise wrong
 
-    def _keep(
-        self, exercise: Exercise, check: Check, talk: list[tuple[Packet, Packet]], conclusion: Conclusion
-    ) -> None:
-        self.size += sum(map(weight, (reply for _, reply in talk)))
+    def _store(self, exercise: Exercise, check: Check, exchanges: list[Exchange], conclusion: Conclusion) -> None:
+        self.size += sum(size_of(reply) for _, reply in exchanges)
         if self.size > self.most:
-            self._first.clear()
+            self._roots.clear()
             self.size = 0
-        here = self._at(exercise, check)
-        if here is None:
-            here = Heard(talk[0][0])
-            self._first[exercise.name, check.title] = (check, here)
-        for (_, reply), (question, _) in itertools.pairwise(talk):
-            key = digest(reply)
-            following = here.replies.get(key)
-            if not isinstance(following, Heard):
-                following = here.replies[key] = Heard(question)
-                self.size += weight(question)
-            here = following
-        here.replies[digest(talk[-1][1])] = conclusion
+        node = self._root(exercise, check)
+        if node is None:
+            node = ReplyNode(exchanges[0][0])
+            self._roots[exercise.name, check.title] = (check, node)
+        for (_, reply), (question, _) in itertools.pairwise(exchanges):
+            following = node.replies.get(digest(reply))
+            if not isinstance(following, ReplyNode):
+                following = node.replies[digest(reply)] = ReplyNode(question)
+                self.size += size_of(question)
+            node = following
+        node.replies[digest(exchanges[-1][1])] = conclusion
 
 
 def digest(packet: Packet) -> bytes:
@@ -135,13 +125,9 @@ def digest(packet: Packet) -> bytes:
     return found.digest()
 
 
-def same(one: Packet, other: Packet) -> bool:
-    return one is other or digest(one) == digest(other)
-
-
-def weight(packet: Packet) -> int:
+def size_of(packet: Packet) -> int:
     """Return about how many bytes a message takes."""
     return ENTRY + sum(map(len, packet.blobs))
 
 
-memory = Memory()
+shared_cache = CheckCache()

@@ -26,17 +26,15 @@ class Price:
 
 def prices(name: str) -> list[Price]:
     """Return the prices of all catalogued mistakes of an exercise, in the catalogue's order."""
-    declared, known = exercise(name), signature_store.of(name)
-    rows: dict[str, list[int]] = {}
-    for row, mistake in enumerate(known.names):
-        rows.setdefault(mistake, []).append(row)
+    declared, signatures = exercise(name), signature_store.of(name)
     found = []
-    for mistake, versions in rows.items():
-        alone = [by_lines(declared, known, version) for version in versions]
-        marks = [points_of_version(declared, known, version) for version in versions]
+    for mistake in dict.fromkeys(signatures.names):
+        versions = [row for row, other in enumerate(signatures.names) if other == mistake]
+        alone = [by_lines(declared, signatures, version) for version in versions]
+        marks = [points_of_version(declared, signatures, version) for version in versions]
         grade = declared.grades.get(mistake, "") or MISCONCEPTION
-        lowest, highest = (min(alone), max(alone)), (min(marks), max(marks))
-        found.append(Price(name, mistake, grade, declared.points, lowest, highest))
+        spans = (min(alone), max(alone)), (min(marks), max(marks))
+        found.append(Price(name, mistake, grade, declared.points, *spans))
     return found
 
 

@@ -10,23 +10,19 @@ from typing import Any
 
 from .mark import mark
 from .student import in_process
-from .verdict import bundle
+from .verdict import html, plain
 
 
 def check_here(name: str, namespace: dict[str, Any]) -> float:
-    # A copy, so that nothing the judge binds reaches the notebook.
-    verdict = mark(name, in_process(dict(namespace)), [_source(namespace.get(name))])
+    try:
+        source = inspect.getsource(namespace[name])
+    except (KeyError, OSError, TypeError):
+        source = ""
+    verdict = mark(name, in_process(dict(namespace)), [source])  # a copy: nothing the judge binds reaches the notebook
     try:
         from IPython.display import display
     except ImportError:
-        print(bundle(verdict)["text/plain"])
+        print(plain(verdict))
     else:
-        display({key: value for key, value in bundle(verdict).items() if key.startswith("text/")}, raw=True)
+        display({"text/plain": plain(verdict), "text/html": html(verdict)}, raw=True)
     return verdict.earned
-
-
-def _source(thing: Any) -> str:
-    try:
-        return inspect.getsource(thing)
-    except (OSError, TypeError):
-        return ""

@@ -9,14 +9,14 @@ from typing import Any
 from ..spec.course import names_in, question_or_exercise, working_versions
 from ..spec.exercise import UNANSWERED, Ban, Check, Exercise, Problem, Question, Unanswered, ValuesDiffer, Wrong
 from ..untrusted.wire import Opaque, Ref, is_tensor
-from .bans import Used, banned, watching
-from .check_cache import memory
+from .bans import Used, banned_uses, recording_uses
+from .check_cache import shared_cache
 from .diagnosis import mistake_costs
-from .diagnosis.behaviour import behaviour, unexplained
+from .diagnosis.behaviour import Behaviour, behaviour
 from .diagnosis.diagnose import Diagnosis, Line, diagnose
 from .diagnosis.signatures import Signatures
-from .source_rules import evasions, uses
-from .student import UNDEFINED, Student
+from .source_rules import suspicious_words, uses
+from .student import SYMPTOMS, UNDEFINED, Record, Student
 
 VALUES_DIFFER = "Not judged: the values differ."
 SAME_FAULT = "Not judged: it is the fault that was found above."
@@ -34,9 +34,9 @@ class Verdict:
     diagnoses: list[Diagnosis] = field(default_factory=list)
     remark: str = ""  # a sentence about the whole answer: missing, a banned function, a dead process
     reckoning: str = ""  # states the cost of the named mistakes, if less than their lines
-    behaviour: dict[str, dict] = field(default_factory=dict)  # sketches of the answers that no named mistake explains
+    behaviour: Behaviour = field(default_factory=dict)  # sketches of the answers that no named mistake explains
 
-    def as_data(self) -> dict:
+    def as_data(self) -> dict[str, Any]:
         return asdict(self)
 
     @property
@@ -64,44 +64,39 @@ def mark(
     marked twice.
     """
     declared = question_or_exercise(name)
-    if isinstance(declared, Question):
-        return _mark_question(declared, student)
-    working = working_versions(declared.notebook)
-    others = {other: text for other, text in working.items() if other != name and other not in keep}
+    working = {} if isinstance(declared, Question) else working_versions(declared.notebook)
     try:
+        if isinstance(declared, Question):
+            return mark_choice(declared, student.read(name))
         if not student.has(name):
             return zero(name, UNDEFINED.format(name=name))
         if not own_parts:
-            student.bind(others)
+            student.bind({other: text for other, text in working.items() if other != name and other not in keep})
     except Problem as problem:
         return zero(name, str(problem))
-    except KeyError:  # a forged reply without the requested part; within a check, `run_check.ask` handles it
+    except KeyError:  # a forged reply without the requested part; within a check, `run_check` handles it
         return zero(name, UNREADABLE)
     if declared.ban is None:
         return _run_checks(declared, student)
-    with watching(student) as used:
+    with recording_uses(student) as used:
         verdict = _run_checks(declared, student)
-    remark = _remark_on(declared.ban, used, name, sources) if verdict.earned else ""
+    remark = _remark_on(declared.ban, used, declared, sources) if verdict.earned else ""
     return Verdict(name, declared.points, 0.0, verdict.lines, [], remark) if remark else verdict
 
 
-def _remark_on(ban: Ban, used: Used, name: str, sources: Sequence[str]) -> str:
+def _remark_on(ban: Ban, used: Used, exercise: Exercise, sources: Sequence[str]) -> str:
     """Return the remark about a banned use, or about source that could hide one; "" if there is neither."""
-    if found := banned(ban, used):
-        return f"{ban.sentence} Yours uses {_quoted(found)}."
-    if found := evasions(name, sources, stop=names_in(question_or_exercise(name).notebook)):
-        return f"{ban.sentence} Yours uses {_quoted(found)}, which can hide what it uses; write it without."
-    return ""
+    hides = ""
+    if not (words := banned_uses(ban, used)):
+        words = suspicious_words(exercise.name, sources, stop=names_in(exercise.notebook))
+        hides = ", which can hide what it uses; write it without"
+    return f"{ban.sentence} Yours uses {', '.join(f'`{word}`' for word in words)}{hides}." if words else ""
 
 
-def _quoted(words: Sequence[str]) -> str:
-    return ", ".join(f"`{word}`" for word in words)
-
-
-def follow_through(name: str, sources: Sequence[str], asked: set[str]) -> bool:
-    """Return whether an answer, or a name its checks called (`asked`), involves other exercises of its notebook."""
+def depends_on_others(name: str, sources: Sequence[str], called: set[str]) -> bool:
+    """Return whether an answer, or a name its checks called (`called`), involves other exercises of its notebook."""
     declared = question_or_exercise(name)
-    return bool((uses(name, sources) | asked) & (names_in(declared.notebook) - {name}))
+    return bool((uses(name, sources) | called) & (names_in(declared.notebook) - {name}))
 
 
 def _run_checks(exercise: Exercise, student: Student) -> Verdict:
@@ -113,19 +108,24 @@ def _run_checks(exercise: Exercise, student: Student) -> Verdict:
     verdict = Verdict(exercise.name, exercise.points, earned, lines)
     if not verdict.full:
         verdict.diagnoses = diagnose(exercise, lines, student.record)
-        _reckon(exercise, verdict, student.record)
-        verdict.behaviour = behaviour(unexplained(lines, verdict.diagnoses), student.record)
+        failed = [line for line in lines if not line.passed]
+        if not _unexplained(failed, verdict.diagnoses):
+            _apply_costs(exercise, verdict, student.record)
+        named = [one for one in verdict.diagnoses if one.mistake != SYMPTOMS["raised"]]  # an error explains nothing
+        verdict.behaviour = behaviour(_unexplained([line for line in failed if line.judged], named), student.record)
     return verdict
 
 
-def _reckon(exercise: Exercise, verdict: Verdict, record: dict[str, list[Any]]) -> None:
-    """Raise the points to the total less the cost of the mistakes, if they explain every failure and that is more.
+def _unexplained(lines: Sequence[Line], diagnoses: Sequence[Diagnosis]) -> list[str]:
+    explained = {title for diagnosis in diagnoses for title in diagnosis.checks}
+    return [line.title for line in lines if line.title not in explained]
+
+
+def _apply_costs(exercise: Exercise, verdict: Verdict, record: Record) -> None:
+    """Raise the points to the total less the cost of the mistakes, which explain every failure, if that is more.
 
     An answer that never gave a value gets no such points: nothing shows that the rest of it is right.
     """
-    explained = {title for diagnosis in verdict.diagnoses for title in diagnosis.checks}
-    if any(not line.passed and line.title not in explained for line in verdict.lines):
-        return
     shares = [diagnosis.share for diagnosis in verdict.diagnoses]
     earned = mistake_costs.by_costs(verdict.points, shares)
     if earned > verdict.earned and gave_a_value(record):
@@ -134,7 +134,7 @@ def _reckon(exercise: Exercise, verdict: Verdict, record: dict[str, list[Any]]) 
         verdict.reckoning = mistake_costs.sentence(exercise, mistakes, earned, shares)
 
 
-def gave_a_value(record: dict[str, list[Any]]) -> bool:
+def gave_a_value(record: Record) -> bool:
     """Return whether any of these answers holds a computed value that is visible to the judge."""
     return any(_is_seen(answer.get("value")) for answers in record.values() for answer in answers)
 
@@ -149,15 +149,17 @@ def _is_seen(value: Any, depth: int = 0) -> bool:
     return value is not None and not isinstance(value, (Opaque, Ref))
 
 
-def points_of_version(exercise: Exercise, known: Signatures, version: int) -> float:
+def points_of_version(exercise: Exercise, signatures: Signatures, version: int) -> float:
     """Return the points of a catalogued version: by its lines, or by the cost of its mistake, whichever is more."""
-    by_costs = mistake_costs.by_costs(exercise.points, [mistake_costs.cost(exercise, known, version)])
-    return max(by_lines(exercise, known, version), by_costs)
+    by_costs = mistake_costs.by_costs(exercise.points, [mistake_costs.cost(exercise, signatures, version)])
+    return max(by_lines(exercise, signatures, version), by_costs)
 
 
-def by_lines(exercise: Exercise, known: Signatures, version: int) -> float:
+def by_lines(exercise: Exercise, signatures: Signatures, version: int) -> float:
     """Return the points for the lines that a catalogued version passes."""
-    passed = [check.weight for check, wrong in zip(exercise.checks, known.failed[version], strict=True) if not wrong]
+    passed = [
+        check.weight for check, wrong in zip(exercise.checks, signatures.failed[version], strict=True) if not wrong
+    ]
     return share_of(exercise, sum(passed))
 
 
@@ -169,18 +171,18 @@ def share_of(exercise: Exercise, passed: float) -> float:
 
 def _lines(exercise: Exercise, student: Student) -> list[Line]:
     """Run the rubric and return its lines. Raises `Unanswered` if the first check finds that the stub is unchanged."""
-    found: list[tuple[Check, Wrong | None]] = []
+    failures: list[Wrong | None] = []
     for check in exercise.checks:
         try:
-            memory.ask(exercise, check, student)
+            shared_cache.run(exercise, check, student)
+            failures.append(None)
         except Wrong as wrong:
-            if isinstance(wrong, Unanswered) and not found:
+            if isinstance(wrong, Unanswered) and not failures:
                 raise
-            found.append((check, wrong))
-        else:
-            found.append((check, None))
-    faults = [wrong for check, wrong in found if wrong is not None and not check.further]
-    return [_line(check, wrong, faults) for check, wrong in found]
+            failures.append(wrong)
+    outcomes = list(zip(exercise.checks, failures, strict=True))
+    faults = [wrong for check, wrong in outcomes if wrong is not None and not check.further]
+    return [_line(check, wrong, faults) for check, wrong in outcomes]
 
 
 def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:
@@ -194,32 +196,22 @@ def _line(check: Check, wrong: Wrong | None, faults: Sequence[Wrong]) -> Line:
         if wrong.besides is None:
             return Line(check.title, check.weight, False, VALUES_DIFFER, judged=False)
         wrong = wrong.besides
-    if check.further and any(_alike(wrong, fault) for fault in faults):
+    if check.further and any(_same_fault(wrong, fault) for fault in faults):
         return Line(check.title, check.weight, False, SAME_FAULT, judged=False)
     return Line(check.title, check.weight, False, str(wrong), wrong.symptom)
 
 
-def _alike(one: Wrong, other: Wrong) -> bool:
-    """Return whether two faults are the same: the same symptom, or the same error."""
+def _same_fault(one: Wrong, other: Wrong) -> bool:
     if isinstance(one, Problem) and isinstance(other, Problem):
         return (one.symptom, one.error, one.text) == (other.symptom, other.error, other.text)
     return bool(one.symptom) and one.symptom == other.symptom
 
 
-def _mark_question(question: Question, student: Student) -> Verdict:
-    try:
-        return mark_choice(question, student.read(question.name))
-    except Problem as problem:
-        return zero(question.name, str(problem))
-    except KeyError:
-        return zero(question.name, UNREADABLE)
-
-
-def mark_choice(question: Question, answer: Any) -> Verdict:
+def mark_choice(question: Question, answer: object) -> Verdict:
     """Return the verdict on the value of a question's variable."""
     if answer is None:
         return zero(question.name, UNANSWERED)
-    letter = answer.strip().upper() if type(answer) is str else None
+    letter = answer.strip().upper() if type(answer) is str else ""
     if letter not in question.explanations:
         options = ", ".join(sorted(question.explanations))
         return zero(question.name, f'Answer with one letter in quotation marks, such as "A" (options: {options}).')

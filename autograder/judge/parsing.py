@@ -12,12 +12,12 @@ import functools
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 MAX_SOURCE = 60_000  # characters of one cell; the longest in the course has 6,000
 MAX_NESTING = 60  # brackets, also in strings and comments; Python's own limit is 200
 MAX_DEPTH = 120  # levels of a syntax tree; walks over it recurse once for each
-MAX_REMEMBERED = 50_000  # characters; longer sources are not cached
+MAX_CACHED = 50_000  # characters; longer sources are not cached
 
 # IPython signs times characters, in a cell that is not Python without them: IPython rereads the whole cell for each.
 MAX_SIGNS = 500_000
@@ -32,22 +32,20 @@ STRANGE = (
 )
 
 
+T = TypeVar("T")
+
+
 class _TooStrange(Exception):
     """The source has more IPython signs than are parsed."""
 
 
-def remembering(work: Callable[[str], Any]) -> Callable[[str], Any]:
+def cached_by_source(work: Callable[[str], T]) -> Callable[[str], T]:
     """Return the same function of a source, with its results cached for sources of ordinary length."""
-    remembered = functools.lru_cache(maxsize=4096)(work)
-
-    @functools.wraps(work)
-    def with_memory(source: str) -> Any:
-        return (remembered if len(source) < MAX_REMEMBERED else work)(source)
-
-    return with_memory
+    cached = functools.lru_cache(maxsize=4096)(work)
+    return functools.wraps(work)(lambda source: (cached if len(source) < MAX_CACHED else work)(source))
 
 
-def too_much(source: str) -> str | None:
+def reason_not_parsed(source: str) -> str | None:
     """Return a sentence that says why a cell is not parsed; None if it is."""
     return _read(source)[1]
 
@@ -60,7 +58,7 @@ def parse_cell(source: str) -> ast.Module | None:
     return _read(source)[0]
 
 
-@remembering
+@cached_by_source
 def _read(source: str) -> tuple[ast.Module | None, str | None]:
     if len(source) > MAX_SOURCE:
         return None, f"This cell has {len(source):,} characters; more than {MAX_SOURCE:,} are not read. It was not run."

@@ -25,7 +25,7 @@ def _gradients_on() -> Iterator[None]:
 
 
 @_gradients_on()
-def ask(exercise: Exercise, check: Check, student: Student) -> None:
+def run_check(exercise: Exercise, check: Check, student: Student) -> None:
     """Run a check and record the answers in `student.record`. Raises `Wrong` if the check fails."""
     student.begin(check.title)
     restart_seeds(f"{exercise.name}: {check.title}")
@@ -53,6 +53,6 @@ def namespace_with(exercise: Exercise, source: str) -> dict[str, Any]:
     return namespace
 
 
-def answering(exercise: Exercise, source: str) -> Student:
+def student_with_answer(exercise: Exercise, source: str) -> Student:
     """Return a student in this process whose answer is this source."""
     return in_process(namespace_with(exercise, source))

@@ -8,7 +8,7 @@ import re
 import symtable
 from collections.abc import Iterable
 
-from .parsing import parse_cell, remembering
+from .parsing import cached_by_source, parse_cell
 
 
 def parse_cells(sources: Iterable[str]) -> list[ast.Module]:
@@ -25,19 +25,19 @@ def definitions(sources: Iterable[str]) -> dict[str, list[ast.stmt]]:
     return found
 
 
-@remembering
+@cached_by_source
 def _definitions_in(source: str) -> list[tuple[str, ast.stmt]]:
     trees = parse_cells([source])
     return [(name, statement) for tree in trees for statement in tree.body for name in defined_by(statement)]
 
 
-@remembering
+@cached_by_source
 def defined_in(source: str) -> frozenset[str]:
     """Return the names that a cell defines at its top level."""
     return frozenset(definitions([source]))
 
 
-@remembering
+@cached_by_source
 def needed_by(source: str) -> frozenset[str]:
     """Return the names that a cell takes from the notebook: used but not defined there, also inside functions."""
     needed: set[str] = set()
@@ -138,7 +138,7 @@ INTERNALS = frozenset(
 ) | {"addaudithook", "_enable_record_function", "_enable_profiler_legacy", "_disable_profiler_legacy"}
 
 
-def evasions(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str]:
+def suspicious_words(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str]:
     """Return words in the source that could hide what an answer uses: access to the judge, or names built at run time.
 
     The uses of an answer are recorded while it runs, whatever names it calls them by (`bans`). These words could hide a
@@ -154,7 +154,7 @@ def evasions(name: str, sources: Iterable[str], stop: Iterable[str]) -> list[str
     return sorted(found)
 
 
-@remembering
+@cached_by_source
 def _internals_in(source: str) -> frozenset[str]:
     return INTERNALS.intersection(word for tree in parse_cells([source]) for word in _words(tree))
 

@@ -15,24 +15,24 @@ from . import canonical
 if TYPE_CHECKING:
     import torch
 
-Ask = Callable[[Packet], Packet]
-
+Send = Callable[[Packet], Packet]
+Answer = dict[str, Any]  # the parts of a reply; "problem" if there is no value
+Record = dict[str, list[Answer]]  # by the checks' titles
 
 UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
 SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends_the_process"}
 
 
 class Student:
-    """Asks questions through `ask` and records the answers, check by check, for the diagnosis.
+    """Asks the questions of `spec.student.Student` through `send`, and records the answers for the diagnosis.
 
-    `call` and the other methods return plain data or raise `Wrong`. Tensors arrive as copies;
-    `value.was_differentiable` tells whether the original could be differentiated.
+    Tensors arrive as copies; `value.was_differentiable` tells whether the original could be differentiated.
     """
 
-    def __init__(self, ask: Ask) -> None:
-        self.pass_on = ask  # sends one request and returns its reply
-        self.record: dict[str, list[Any]] = {}
-        self.asked: set[str] = set()  # names that checks called or built
+    def __init__(self, send: Send) -> None:
+        self.send = send  # sends one request and returns its reply
+        self.record: Record = {}
+        self.called: set[str] = set()  # names that checks called or built
         self._topic = ""
         self._failures: list[Wrong] = []
 
@@ -43,8 +43,17 @@ class Student:
         self.record[topic] = []
 
     @contextlib.contextmanager
+    def intercepted(self, through: Callable[[Packet, Send], Packet]) -> Iterator[None]:
+        """Send each request of this block by `through(request, send)`."""
+        send = self.send
+        self.send = lambda request: through(request, send)
+        try:
+            yield
+        finally:
+            self.send = send
+
+    @contextlib.contextmanager
     def case(self) -> Iterator[None]:
-        """Run one of several cases of a check. If it fails, the others still run: together they tell mistakes apart."""
         try:
             yield
         except Wrong as wrong:
@@ -65,20 +74,14 @@ class Student:
     # --- the record ---------------------------------------------------------------------------------------------------
 
     @property
-    def answers(self) -> list[Any]:
-        """Return the answers recorded for the check that is running."""
+    def answers(self) -> list[Answer]:
         return self.record.get(self._topic, [])
 
     @property
-    def last(self) -> dict:
-        """Return the last of these answers."""
+    def last(self) -> Answer:
         return self.answers[-1]
 
-    def note(self, value: Any, answer: dict | None = None) -> None:
-        """Replace the last recorded answer (or the given one of `answers`) by a summary of it.
-
-        The summary replaces a call's value, everything in a module's state, or an error's type.
-        """
+    def note(self, value: Any, answer: Answer | None = None) -> None:
         answer = self.last if answer is None else answer
         if isinstance(answer.get("problem"), dict):  # a copy: the sentence about the error uses the original
             answer["problem"] = answer["problem"] | {"type": value, "base": value}
@@ -88,7 +91,6 @@ class Student:
         answer["value"] = value
 
     def note_gradients(self, parameters: dict[str, Any]) -> None:
-        """Replace the parameters' gradients in the last recorded answer by these, under the judge's own names."""
         gradients = self.last.get("gradients")
         self.last["gradients"] = (gradients if isinstance(gradients, dict) else {}) | {"parameters": parameters}
 
@@ -97,37 +99,26 @@ class Student:
     def call(
         self,
         target: Any,
-        args: list,
-        kwargs: dict | None = None,
+        args: list[Any],
+        kwargs: dict[str, Any] | None = None,
         where: str = "",
         *,
         record: bool = True,
         **options: Any,
-    ) -> dict:
-        """Call a function (by name), a built module (Ref), or a method ((target, "name")), and return the answer.
-
-        The answer has "value", "inputs" (the tensors that were passed in, as they are afterwards), "rng_moved", and, if
-        an `upstream` list of tensors is given (one for each output), "gradients" of sum(output * upstream). With
-        `after=True` it also has "after": all arguments as they are afterwards, lists and dictionaries too. With
-        `device="elsewhere"` the arguments are on a second device, and "kept" says whether all the results are there.
-        """
+    ) -> Answer:
         request = {"do": "call", "target": target, "args": args, "kwargs": kwargs or {}}
         return self._request(where, record, **request, **options)
 
     def value(self, target: Any, *args: Any, where: str = "", **kwargs: Any) -> Any:
-        """Call, and return only the value."""
         return self.call(target, list(args), kwargs, where)["value"]
 
-    def build(self, target: str, *args: Any, **kwargs: Any) -> Ref:
-        """Build an object, keep it in the student's process, and return a handle."""
+    def build(self, target: str, *args: Any, **kwargs: Any) -> Any:
         return self.call(target, list(args), kwargs, "while building it", keep=True)["value"]
 
-    def probe(self, name: str, source: str) -> Ref:
-        """Define one of the judge's functions in the student's process, to pass as an argument; return a handle."""
+    def probe(self, name: str, source: str) -> Any:
         return self._request("", record=False, do="define", name=name, source=source)["value"]
 
-    def state(self, module: Ref, *, record: bool = True) -> dict:
-        """Return a module's "parameters", "buffers", "trainable" names and types of "children"."""
+    def state(self, module: Ref, *, record: bool = True) -> Answer:
         return self._request("", record, do="state", target=module)
 
     def load(self, module: Ref, state: dict[str, torch.Tensor]) -> None:
@@ -143,19 +134,20 @@ class Student:
         return self._request("", record=False, do="has", name=name)["value"] is True
 
     def bind(self, sources: dict[str, str]) -> None:
+        """Define other exercises' names by these sources."""
         self._request("", record=False, do="bind", sources=sources)
 
     # --- one request --------------------------------------------------------------------------------------------------
 
-    def _request(self, where: str, record: bool = True, **request: Any) -> dict:
+    def _request(self, where: str, record: bool = True, **request: Any) -> Answer:
         try:
-            reply = decode(self.pass_on(encode(request)))
+            reply = decode(self.send(encode(request)))
         except WireError as error:
             reply = {"problem": {"kind": "unreadable", "text": str(error)}}
         if not isinstance(reply, dict):
             reply = {"problem": {"kind": "unreadable", "text": "not an answer"}}
         if isinstance(request.get("target"), str):
-            self.asked.add(request["target"])
+            self.called.add(request["target"])
         if record and self._topic:
             self.record[self._topic].append(reply)
         if "problem" in reply:
@@ -164,42 +156,32 @@ class Student:
         return _complete(reply, request)
 
 
-REPLY_PARTS: dict[str, dict[str, Any]] = {
-    "call": {
-        "value": None,
-        "inputs": [],
-        "rng_moved": False,
-        "gradients": {},
-        "operations": [],
-        "after": [],
-        "kept": False,
-    },
-    "state": {"parameters": {}, "buffers": {}, "trainable": [], "children": {}},
-}
+CALL = {"inputs": [], "rng_moved": False, "gradients": {}, "operations": [], "after": [], "kept": False}
+STATE: Answer = {"parameters": {}, "buffers": {}, "trainable": [], "children": {}}
+DEFAULTS: dict[str, Answer] = {"call": CALL, "state": STATE}
 
 
-def _complete(reply: dict, request: dict) -> dict:
-    """Return the parts a reply should have; missing or wrongly typed parts of a forged one get harmless values."""
-    parts = REPLY_PARTS.get(request["do"], {"value": None})
-    whole = {
-        name: reply[name] if name == "value" or type(reply.get(name)) is type(default) else default
-        for name, default in parts.items()
-        if name in reply or name != "value" or default is None
-    }
-    whole.setdefault("value", None)
+def _complete(reply: Answer, request: dict[str, Any]) -> Answer:
+    """Return the parts a reply should have; missing or wrongly typed parts of a forged one get harmless values.
+
+    Raises KeyError if it has no value.
+    """
+    defaults = DEFAULTS.get(request["do"], {})
+    whole = {name: reply[name] if type(reply.get(name)) is type(own) else own for name, own in defaults.items()}
+    whole["value"] = None if request["do"] == "state" else reply["value"]
     if request.get("keep") and not isinstance(whole["value"], Ref):
         whole["value"] = Ref(-1)
     return whole
 
 
-def _problem(facts: dict, where: str) -> Problem:
+def _problem(facts: dict[str, Any], where: str) -> Problem:
     symptom = SYMPTOMS.get(str(facts.get("kind")), "")
     if facts.get("kind") == "raised" and facts.get("type") == "NotImplementedError" and _is_stub(facts):
         return Unanswered(facts, symptom)
     return Problem(_sentence(facts, where), facts, symptom)
 
 
-def _sentence(facts: dict, where: str) -> str:
+def _sentence(facts: dict[str, Any], where: str) -> str:
     place = f" {where}" if where else ""
     match facts.get("kind"):
         case "missing":
@@ -209,25 +191,23 @@ def _sentence(facts: dict, where: str) -> str:
         case "device":
             return f"On a GPU, your code would stop{place}: {facts.get('text')}"
         case "time":
-            return (
-                f"Your code did not come back within {facts.get('seconds')} seconds{place}: is there an endless loop?"
-            )
+            seconds = facts.get("seconds")
+            return f"Your code did not come back within {seconds} seconds{place}: is there an endless loop?"
         case "died":
             return f"Your code ended the Python process{place} (a crash, `os._exit`, or more memory than allowed)."
         case "raised":
             line = f", at the line `{facts['line']}`" if facts.get("line") else ""
             text = f": {facts['text']}" if facts.get("text") else ""
             return f"Your code stopped with {facts.get('type')}{text}{place}{line}."
-        case _:
-            return f"The judge could not read the answer{place} ({facts.get('text', 'malformed data')})."
+    return f"The judge could not read the answer{place} ({facts.get('text', 'malformed data')})."
 
 
-def type_of_error(facts: dict) -> Any:
+def type_of_error(facts: dict[str, Any]) -> object:
     """Return the built-in type that an error derives from: a library may rename its own types in the next version."""
     return facts.get("base", facts.get("type"))
 
 
-def _is_stub(facts: dict) -> bool:
+def _is_stub(facts: dict[str, Any]) -> bool:
     """Return whether the student's own `raise NotImplementedError` was reached, not one of PyTorch's."""
     line, text = str(facts.get("line", "")), str(facts.get("text"))
     return line.startswith("raise") if line else "meta" not in text and "implemented for" not in text
@@ -250,14 +230,7 @@ def agree(mine: Any, theirs: Any, depth: int = 0) -> bool:
     if depth > 20 or type(mine) is not type(theirs):
         return False
     if is_tensor(mine):
-        import torch
-
-        if mine.shape != theirs.shape or mine.dtype != theirs.dtype or mine.device != theirs.device:
-            return False
-        if mine.device.type == "meta" or not mine.is_floating_point():
-            return mine.device.type == "meta" or torch.equal(mine, theirs)
-        same = torch.allclose(mine, theirs, *TOLERANCE[mine.dtype == torch.float64], equal_nan=True)
-        return same and mine.was_differentiable == theirs.was_differentiable  # type: ignore[attr-defined]
+        return _tensors_agree(mine, theirs)
     if isinstance(mine, dict):
         if mine.get("kind") == "raised":
             return type_of_error(mine) == type_of_error(theirs)
@@ -272,9 +245,20 @@ def agree(mine: Any, theirs: Any, depth: int = 0) -> bool:
         if not (math.isfinite(mine) and math.isfinite(theirs)):
             return repr(mine) == repr(theirs)
         relative, absolute = LAST_DIGITS
-        return abs(mine - theirs) <= absolute + relative * abs(theirs)
+        return bool(abs(mine - theirs) <= absolute + relative * abs(theirs))
     if isinstance(mine, (str, set, frozenset)):
-        apart: Callable = canonical.split if isinstance(mine, str) else canonical.unordered
+        apart: Callable[[Any], tuple[Any, Any]] = canonical.split if isinstance(mine, str) else canonical.unordered
         (text, floats), (other, others) = apart(mine), apart(theirs)
         return text == other and agree(floats, others, depth + 1)
-    return isinstance(mine, Ref) or mine == theirs  # handles are numbered in order of arrival
+    return isinstance(mine, Ref) or bool(mine == theirs)  # handles are numbered in order of arrival
+
+
+def _tensors_agree(mine: torch.Tensor, theirs: torch.Tensor) -> bool:
+    import torch
+
+    if mine.shape != theirs.shape or mine.dtype != theirs.dtype or mine.device != theirs.device:
+        return False
+    if mine.device.type == "meta" or not mine.is_floating_point():
+        return mine.device.type == "meta" or torch.equal(mine, theirs)
+    same = torch.allclose(mine, theirs, *TOLERANCE[mine.dtype == torch.float64], equal_nan=True)
+    return same and mine.was_differentiable == theirs.was_differentiable  # type: ignore[attr-defined]

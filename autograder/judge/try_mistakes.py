@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from ..spec.course import exercise
 from ..spec.exercise import Exercise, Mistake
 from .diagnosis import signature_store
-from .diagnosis.diagnose import answering_alike
+from .diagnosis.diagnose import indistinguishable_versions
 from .mark import Verdict, mark
-from .run_check import answering
+from .run_check import student_with_answer
 
 
 @dataclass
@@ -59,15 +59,13 @@ def try_exercise(name: str) -> Trial:
 
 def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tried: Tried) -> Iterator[str]:
     """Try one version, the `number`th of its mistake and the `row`th of all; count what came of it, yield faults."""
-    known = signature_store.of(declared.name)
+    signatures = signature_store.of(declared.name)
     source = mistake.sources[number - 1]
-    student = answering(declared, source)
+    student = student_with_answer(declared, source)
     verdict = mark(declared.name, student, [source])
     version = f"{declared.name}, {mistake.name}: version {number} of {tried.versions}"
-    if known.strange[row].any():
-        [title, *_] = [
-            check.title for check, strange in zip(declared.checks, known.strange[row], strict=True) if strange
-        ]
+    if signatures.strange[row].any():
+        title = declared.checks[signatures.strange[row].argmax()].title
         yield f"{version} stops the check “{title}” with an error; have the check look at the kind of the answer first."
     if verdict.full:
         yield f"{version} keeps all points; add a case to a check that catches it, or write it into `right`."
@@ -76,12 +74,12 @@ def _try_version(declared: Exercise, mistake: Mistake, number: int, row: int, tr
     if not verdict.lines or verdict.remark:
         yield f"{version} is refused as a whole, and not named ({verdict.remark}); write one that is asked everything."
         return
-    alike = answering_alike(declared, verdict.lines, student.record)
-    others = sorted({known.names[other] for other in alike} - {mistake.name})
+    alike = indistinguishable_versions(declared, verdict.lines, student.record)
+    others = sorted({signatures.names[other] for other in alike} - {mistake.name})
     named = next((diagnosis.mistake for diagnosis in verdict.diagnoses), "nothing")
     tried.named += named == mistake.name
     tried.apart += not others
-    if any(other < row and known.names[other] == mistake.name for other in alike):
+    if any(other < row and signatures.names[other] == mistake.name for other in alike):
         tried.redundant.append(number)
     if others:
         yield (
@@ -96,8 +94,9 @@ def _right_answers(declared: Exercise) -> Iterator[tuple[str, Verdict]]:
     """Yield what an answer is called, and the verdict on it."""
     others = [(f"the right answer {one.name}", one.source) for one in declared.alternatives]
     for title, source in [("the reference", declared.source), *others]:
-        yield title, mark(declared.name, answering(declared, source), [source])
-    yield "`working`", mark(declared.name, answering(declared, declared.working))  # it may use what the exercise bans
+        yield title, mark(declared.name, student_with_answer(declared, source), [source])
+    working = student_with_answer(declared, declared.working)
+    yield "`working`", mark(declared.name, working)  # without its source: it may use what the exercise bans
 
 
 def _loss(verdict: Verdict) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 from .formatting import MIME, number, prose
 from .mark import Verdict
@@ -13,10 +14,9 @@ _CELL = "text-align:left;vertical-align:top;border:0;padding:.15em .8em .15em 0"
 
 def plain(verdict: Verdict) -> str:
     lines = [f"{verdict.exercise}: {number(verdict.earned)} of {number(verdict.points)} points"]
-    if verdict.remark:
-        lines.append(verdict.remark)
-    said = {diagnosis.sentence for diagnosis in verdict.diagnoses}
-    lines += [f"What probably happened: {diagnosis.sentence}" for diagnosis in verdict.diagnoses]
+    lines += [verdict.remark] if verdict.remark else []
+    said = [diagnosis.sentence for diagnosis in verdict.diagnoses]
+    lines += [f"What probably happened: {sentence}" for sentence in said]
     lines += [verdict.reckoning] if verdict.reckoning else []
     for line in verdict.lines:
         lines.append(f"  {'right' if line.passed else 'WRONG' if line.judged else '  –  '}  {line.title}")
@@ -27,15 +27,12 @@ def plain(verdict: Verdict) -> str:
 
 def html(verdict: Verdict) -> str:
     title = f"{escape(verdict.exercise)}: {number(verdict.earned)} of {number(verdict.points)} points"
+    said = [diagnosis.sentence for diagnosis in verdict.diagnoses]
     parts = [f"<p><strong>{title}</strong></p>"]
-    if verdict.remark:
-        parts.append(f"<p>{prose(verdict.remark)}</p>")
-    for diagnosis in verdict.diagnoses:
-        parts.append(f"<p><strong>What probably happened:</strong> {prose(diagnosis.sentence)}</p>")
-    if verdict.reckoning:
-        parts.append(f"<p>{prose(verdict.reckoning)}</p>")
+    parts += [f"<p>{prose(verdict.remark)}</p>"] if verdict.remark else []
+    parts += [f"<p><strong>What probably happened:</strong> {prose(sentence)}</p>" for sentence in said]
+    parts += [f"<p>{prose(verdict.reckoning)}</p>"] if verdict.reckoning else []
     if verdict.lines:
-        said = {diagnosis.sentence for diagnosis in verdict.diagnoses}
         rows = []
         for line in verdict.lines:
             sign = "✓ right" if line.passed else "✗ wrong" if line.judged else "– not judged"
@@ -48,6 +45,6 @@ def html(verdict: Verdict) -> str:
     return "".join(parts)
 
 
-def bundle(verdict: Verdict) -> dict:
+def bundle(verdict: Verdict) -> dict[str, Any]:
     """Return the MIME bundle of a Jupyter output."""
     return {"text/plain": plain(verdict), "text/html": html(verdict), MIME: verdict.as_data()}

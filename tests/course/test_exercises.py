@@ -13,7 +13,7 @@ from autograder.spec.course import exercises, questions, reference
 from autograder.spec.exercise import Exercise
 from autograder.spec.common_mistakes import COMMON_MISTAKES
 from autograder.judge.diagnosis import signature_store, signatures, sketch
-from autograder.judge.run_check import answering, namespace_with
+from autograder.judge.run_check import student_with_answer, namespace_with
 from autograder.judge.mark import Verdict, mark, points_of_version
 from autograder.judge.source_rules import uses
 from autograder.judge.diagnosis.signatures import answer_to
@@ -32,15 +32,15 @@ def explain(verdict: Verdict) -> str:
 
 def left_to_chance(exercise: Exercise, row: int, column: int, mine: sketch.Sketch) -> bool:
     """Whether a mistake answers otherwise when it is asked again, here or in one of a few other processes."""
-    again = answering(exercise, signatures.sources_of(exercise.name)[row])
-    if sketch.verdict(mine, sketch.sketch(answer_to(exercise, exercise.checks[column], again).answers)) is False:
+    again = student_with_answer(exercise, signatures.sources_of(exercise.name)[row])
+    if sketch.compare(mine, sketch.sketch(answer_to(exercise, exercise.checks[column], again).answers)) is False:
         return True
     return any(_answers_otherwise_elsewhere(exercise, row, column, mine) for _ in range(5))
 
 
 def _answers_otherwise_elsewhere(exercise: Exercise, row: int, column: int, mine: sketch.Sketch) -> bool:
     with signature_store.Worker() as worker:
-        return sketch.verdict(mine, worker.ask(exercise.name, [row]).sketch(0, column)) is False
+        return sketch.compare(mine, worker.ask(exercise.name, [row]).sketch(0, column)) is False
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, everything,
     faults = []
     with caplog.at_level(logging.ERROR):
         for row, (mistake, source) in rows:
-            student = answering(exercise, source)
+            student = student_with_answer(exercise, source)
             verdict = mark(exercise.name, student, [source])
             named = [diagnosis.mistake for diagnosis in verdict.diagnoses][:1]
             if verdict.full:
@@ -67,7 +67,7 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, everything,
             for column, line in enumerate(verdict.lines):
                 mine = sketch.sketch(student.record[line.title])
                 known = kept.sketch(row, column)
-                if sketch.verdict(mine, known) is False and not left_to_chance(exercise, row, column, mine):
+                if sketch.compare(mine, known) is False and not left_to_chance(exercise, row, column, mine):
                     faults.append(f"{mistake.name}: the signature kept of {line.title!r} is not what it answers")
                 assert kept.failed[row, column] != line.passed
             explained = {title for diagnosis in verdict.diagnoses for title in diagnosis.checks}
@@ -93,10 +93,10 @@ def test_what_is_kept_is_what_a_version_answers_on_another_processor(exercise):
         theirs = worker.ask(exercise.name, rows)
     faults = []
     for place, row in enumerate(rows):
-        someone = answering(exercise, sources[row])
+        someone = student_with_answer(exercise, sources[row])
         for column, check in enumerate(exercise.checks):
             mine = sketch.sketch(answer_to(exercise, check, someone).answers)
-            same = sketch.verdict(mine, theirs.sketch(place, column)) is not False
+            same = sketch.compare(mine, theirs.sketch(place, column)) is not False
             if not same and not left_to_chance(exercise, row, column, mine):
                 faults.append(f"{signatures.names_of(exercise.name)[row]}: {check.title}\n{sources[row]}")
                 break

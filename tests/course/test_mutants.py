@@ -15,7 +15,7 @@ from autograder.spec.exercise import Exercise
 from mutants import mutants
 from equivalent_mutants import EQUIVALENT
 from autograder.untrusted.responder import Responder
-from autograder.judge.run_check import ask, namespace_with
+from autograder.judge.run_check import run_check, namespace_with
 from autograder.judge.student import Student
 
 SECONDS = 5.0  # of the processor for one mutant, which may never end; no right answer takes half of that
@@ -56,7 +56,7 @@ def keeps_all_marks(exercise: Exercise, source: str, seconds: float = SECONDS) -
         with limited(seconds):
             student = Impatient(Responder(namespace_with(exercise, source)).answer)
             for check in exercise.checks:
-                ask(exercise, check, student)
+                run_check(exercise, check, student)
     except Exception:
         return False
     return True

@@ -10,10 +10,10 @@ from circumventions import BY_HAND_IN_NUMPY, HARMLESS, WAYS
 from conftest import read
 from submissions import LIMITS
 
-from autograder.judge.bans import banned, watching
+from autograder.judge.bans import banned_uses, recording_uses
 from autograder.judge.mark import Verdict, mark
-from autograder.judge.run_check import answering
-from autograder.judge.source_rules import evasions
+from autograder.judge.run_check import student_with_answer
+from autograder.judge.source_rules import suspicious_words
 from autograder.judge.student import Student
 from autograder.sandbox.session import Session
 from autograder.spec.course import exercise, exercises
@@ -29,7 +29,7 @@ SCIPY = {"softmax": "from scipy.special import softmax", "LayerNorm": "from scip
 
 
 def judged(name: str, source: str) -> Verdict:
-    return mark(name, answering(exercise(name), source), [source])
+    return mark(name, student_with_answer(exercise(name), source), [source])
 
 
 def caged(template, name: str, source: str) -> Verdict:
@@ -173,9 +173,9 @@ def test_a_fallback_for_the_hard_cases_is_seen_too():
 def test_only_what_is_called_counts_not_what_is_built():
     used = {("called", "torch.nn.modules.normalization.LayerNorm.__init__"), ("ran", "aten::sqrt")}
     ban = exercise("LayerNorm").ban
-    assert banned(ban, used) == []
-    assert banned(ban, used | {("ran", "aten::native_layer_norm")}) == ["native_layer_norm"]
-    assert banned(ban, used | {("called", "elsewhere.SomeRMSNorm.forward")}) == ["elsewhere.SomeRMSNorm.forward"]
+    assert banned_uses(ban, used) == []
+    assert banned_uses(ban, used | {("ran", "aten::native_layer_norm")}) == ["native_layer_norm"]
+    assert banned_uses(ban, used | {("called", "elsewhere.SomeRMSNorm.forward")}) == ["elsewhere.SomeRMSNorm.forward"]
 
 
 @pytest.mark.parametrize(
@@ -199,11 +199,11 @@ def test_only_what_is_called_counts_not_what_is_built():
     ],
 )
 def test_relatives_are_known_by_what_torch_calls_them(name, operation, relative):
-    assert bool(banned(exercise(name).ban, {("ran", operation)})) is relative
+    assert bool(banned_uses(exercise(name).ban, {("ran", operation)})) is relative
 
 
 def test_a_reply_without_a_record_is_not_taken_for_an_innocent_one():
-    answer = answering(exercise("softmax"), exercise("softmax").source).pass_on
+    answer = student_with_answer(exercise("softmax"), exercise("softmax").source).send
 
     def silent(question):
         reply = answer(question)
@@ -215,9 +215,9 @@ def test_a_reply_without_a_record_is_not_taken_for_an_innocent_one():
 
 
 def test_watching_leaves_the_answers_as_they_are():
-    answer, scores = answering(exercise("softmax"), exercise("softmax").source), torch.arange(6.0).view(2, 3)
+    answer, scores = student_with_answer(exercise("softmax"), exercise("softmax").source), torch.arange(6.0).view(2, 3)
     unwatched = answer.call("softmax", [scores])
-    with watching(answer) as used:
+    with recording_uses(answer) as used:
         watched = answer.call("softmax", [scores])
     assert watched.keys() == unwatched.keys()
     assert watched["value"].equal(unwatched["value"])
@@ -242,4 +242,4 @@ def test_watching_leaves_the_answers_as_they_are():
     ],
 )
 def test_ways_to_hide_are_known_from_words_that_only_look_like_one(cell, words):
-    assert evasions("softmax", [cell], stop=()) == words
+    assert suspicious_words("softmax", [cell], stop=()) == words

@@ -196,3 +196,8 @@ def test_right_answers_need_the_setup_and_no_experiment(name):
     given = [cell for cell in marker.ran if GIVEN in cell.metadata.get("tags", [])]
     assert 1 <= len(given) <= 3
     assert not any(".backward()" in cell.source or ".step()" in cell.source for cell in given)
+
+
+def test_a_cell_too_long_to_be_cached_is_read_all_the_same():
+    cell = "def double(x):\n    return 2 * x\n" + "# a comment\n" * 4_500
+    assert Effects([cell]).changed_by(cell) == {"double"}

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from autograder.judge import check_cache
-from autograder.judge.check_cache import Memory, digest
-from autograder.judge.run_check import answering, ask
+from autograder.judge.check_cache import CheckCache, digest
+from autograder.judge.run_check import run_check, student_with_answer
 from autograder.judge.student import Student
 from autograder.spec.course import exercise
 from autograder.spec.exercise import ValuesDiffer, Wrong
@@ -25,7 +25,7 @@ class Counted(Student):
     """A student in this process who remembers what was asked."""
 
     def __init__(self, source: str) -> None:
-        answer = answering(RIGHT, source).pass_on
+        answer = student_with_answer(RIGHT, source).send
         self.heard: list[bytes] = []
 
         def line(packet: Packet) -> Packet:
@@ -42,58 +42,58 @@ def counting(monkeypatch):
 
     def counted(*args):
         runs.append(args[1].title)
-        return ask(*args)
+        return run_check(*args)
 
-    monkeypatch.setattr(check_cache, "ask", counted)
+    monkeypatch.setattr(check_cache, "run_check", counted)
     return runs
 
 
 def test_the_same_answers_are_judged_once(counting):
-    memory = Memory()
+    cache = CheckCache()
     first, second = Counted(RIGHT.source), Counted(RIGHT.source)
-    memory.ask(RIGHT, CHECK, first)
-    memory.ask(RIGHT, CHECK, second)
+    cache.run(RIGHT, CHECK, first)
+    cache.run(RIGHT, CHECK, second)
     assert counting == [CHECK.title]
     assert first.heard == second.heard
     assert str(first.record) == str(second.record)
-    assert first.asked == second.asked
-    assert NAME in second.asked
+    assert first.called == second.called
+    assert NAME in second.called
 
 
 def test_the_same_wrong_answers_get_the_same_sentence(counting):
-    memory = Memory()
+    cache = CheckCache()
     sentences = []
     for _ in range(3):
         with pytest.raises(Wrong) as found:
-            memory.ask(RIGHT, CHECK, Counted(UNSCALED))
+            cache.run(RIGHT, CHECK, Counted(UNSCALED))
         sentences.append(str(found.value))
     assert counting == [CHECK.title]
     assert len(set(sentences)) == 1
 
 
 def test_another_answer_is_judged_in_earnest_and_nothing_is_asked_twice(counting):
-    memory = Memory()
-    memory.ask(RIGHT, CHECK, Counted(RIGHT.source))
+    cache = CheckCache()
+    cache.run(RIGHT, CHECK, Counted(RIGHT.source))
     other, alone = Counted(UNSCALED), Counted(UNSCALED)
-    for student, asking in ((other, memory.ask), (alone, ask)):
+    for student, asking in ((other, cache.run), (alone, run_check)):
         with pytest.raises(Wrong):
             asking(RIGHT, CHECK, student)
     assert len(counting) == 2
     assert other.heard == alone.heard
     assert str(other.record) == str(alone.record)
-    memory.ask(RIGHT, CHECK, Counted(RIGHT.source))  # the right one is still known
+    cache.run(RIGHT, CHECK, Counted(RIGHT.source))  # the right one is still known
     assert len(counting) == 2
 
 
 def test_a_check_of_the_same_title_is_another_check():
-    memory = Memory()
-    memory.ask(RIGHT, CHECK, Counted(RIGHT.source))
+    cache = CheckCache()
+    cache.run(RIGHT, CHECK, Counted(RIGHT.source))
 
     def never_content(student):
         raise Wrong("never")
 
     with pytest.raises(Wrong, match="never"):
-        memory.ask(RIGHT, replace(CHECK, ask=never_content), Counted(RIGHT.source))
+        cache.run(RIGHT, replace(CHECK, ask=never_content), Counted(RIGHT.source))
 
 
 def test_a_check_that_stopped_is_run_again(counting, caplog):
@@ -101,20 +101,31 @@ def test_a_check_that_stopped_is_run_again(counting, caplog):
         student.call(NAME, [torch.ones(1, 2, 3)] * 3)
         raise ZeroDivisionError
 
-    memory, check = Memory(), replace(CHECK, ask=stops)
+    cache, check = CheckCache(), replace(CHECK, ask=stops)
     for _ in range(2):
         with pytest.raises(Wrong, match="could not be compared"):
-            memory.ask(RIGHT, check, Counted(RIGHT.source))
+            cache.run(RIGHT, check, Counted(RIGHT.source))
     assert len(counting) == 2
     assert len(caplog.records) == 2
 
 
+def test_a_check_that_was_interrupted_has_no_result():
+    def interrupted(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        raise KeyboardInterrupt
+
+    cache, check = CheckCache(), replace(CHECK, ask=interrupted)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            cache.run(RIGHT, check, Counted(RIGHT.source))
+
+
 def test_what_is_kept_is_bounded():
-    small = Memory(most=200_000)
+    small = CheckCache(most=200_000)
     for number in range(60):
         source = RIGHT.source + f"\n_answer = {NAME}\ndef {NAME}(*a, **k):\n    return _answer(*a, **k), {number}\n"
         with pytest.raises(Wrong):
-            small.ask(RIGHT, CHECK, Counted(source))
+            small.run(RIGHT, CHECK, Counted(source))
         assert small.size < 400_000
 
 
@@ -150,8 +161,8 @@ def test_where_values_differ_it_is_known_what_else_was_found():
             with student.case():
                 raise wrong
 
-    memory, check = Memory(), replace(CHECK, ask=asks)
+    cache, check = CheckCache(), replace(CHECK, ask=asks)
     for _ in range(2):  # asked, and looked up
         with pytest.raises(ValuesDiffer, match=r"^differs$") as found:
-            memory.ask(RIGHT, check, Counted(RIGHT.source))
+            cache.run(RIGHT, check, Counted(RIGHT.source))
         assert str(found.value.besides) == "changed"

@@ -36,9 +36,9 @@ from traitlets.config import Config
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.mark import mark
-from autograder.judge.parsing import parse_cell, too_much
+from autograder.judge.parsing import parse_cell, reason_not_parsed
 from autograder.judge.run_check import namespace_with
-from autograder.judge.source_rules import defined_in, evasions, needed_by, uses
+from autograder.judge.source_rules import defined_in, needed_by, suspicious_words, uses
 from autograder.judge.student import Student, in_process
 from autograder.nbgrader_plugin.feedback import mathml, rendering
 from autograder.nbgrader_plugin.intake import repair, sanitize, student_folder, unpack
@@ -266,7 +266,7 @@ def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
     course(), uses("softmax", [ANSWERS["softmax"]])  # reads the rooms, once in a process
     source = source.encode("utf-8", "replace").decode()  # as it comes out of mending
     with bounded(len(source)):
-        tree, unread = parse_cell(source), too_much(source)
+        tree, unread = parse_cell(source), reason_not_parsed(source)
         assert unread is None or tree is None
         cells = [source, ANSWERS["softmax"], "probe = softmax(zq)"]
         effects = Effects(cells)
@@ -274,7 +274,7 @@ def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
             assert effects.changed_by(one) >= defined_in(one)
             assert all(isinstance(name, str) for name in needed_by(one))
         uses("softmax", cells)
-        evasions("softmax", cells, stop=())
+        suspicious_words("softmax", cells, stop=())
         tampering.notice(whole([new_code_cell(source)]))
 
 
@@ -304,7 +304,7 @@ def asked() -> list[str]:
 def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
     """A process that lies in some of its answers, among right ones."""
     declared = question_or_exercise(data.draw(st.sampled_from(asked())))
-    honest = in_process(namespace_with(declared, declared.source)).pass_on
+    honest = in_process(namespace_with(declared, declared.source)).send
     lies = data.draw(
         st.dictionaries(st.integers(0, 12), st.tuples(TREES, BLOBS, st.booleans()), min_size=1, max_size=6)
     )

@@ -56,7 +56,7 @@ def test_the_closure_holds_what_decides_and_little_else():
 def test_a_closure_is_what_python_imports():
     """Nothing that is found by reading files is missed: a process that computes signatures imports no other module."""
     program = (
-        f"import sys\nfrom autograder.judge.diagnosis import signatures\nsignatures.learned({NAME!r}, [0])\n"
+        f"import sys\nfrom autograder.judge.diagnosis import signatures\nsignatures.compute({NAME!r}, [0])\n"
         "print(*(module.__file__ for name, module in sys.modules.items() if name.startswith('autograder.')"
         " if module.__file__), sep='\\n')"
     )

@@ -17,7 +17,7 @@ from autograder.judge.diagnosis import mistake_costs, signature_store
 from autograder.judge.diagnosis.mistake_costs import Costs, CostsError, read
 from autograder.judge.mark import Verdict, by_lines, gave_a_value, points_of_version, share_of
 from autograder.judge.mark import mark as judged
-from autograder.judge.run_check import answering
+from autograder.judge.run_check import student_with_answer
 from autograder.judge.verdict import html, plain
 from autograder.nbgrader_plugin.report.data import _judged
 from autograder.spec import catalogue, common_mistakes
@@ -30,7 +30,7 @@ SOFTMAX = exercise("softmax")
 
 
 def verdict_on(declared: Exercise, source: str) -> Verdict:
-    return judged(declared.name, answering(declared, source), [source])
+    return judged(declared.name, student_with_answer(declared, source), [source])
 
 
 def changed(source: str, *edits: tuple[str, str]) -> str:

@@ -16,7 +16,7 @@ from two_mistakes import drawn, marked, outcome
 from autograder.judge.diagnosis import pair_cache, pairs, signature_store
 from autograder.judge.diagnosis.compose import composed
 from autograder.judge.mark import Verdict, mark
-from autograder.judge.run_check import answering
+from autograder.judge.run_check import student_with_answer
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises, notebooks
 
@@ -44,7 +44,7 @@ def searches(monkeypatch) -> list[str]:
 
 
 def verdict_on(source: str) -> Verdict:
-    return mark("softmax", answering(SOFTMAX, source), [source])
+    return mark("softmax", student_with_answer(SOFTMAX, source), [source])
 
 
 def named(verdict: Verdict) -> set[str]:
@@ -182,25 +182,25 @@ def test_a_program_that_never_ends_or_fails_harms_nobody(monkeypatch):
         while True:
             pass
 
-    assert pairs._in_a_process(for_ever) == []
-    assert pairs._in_a_process(lambda: bytearray(2**40) and 1) is None
-    assert pairs._in_a_process(lambda: os._exit(3)) is None
-    assert pairs._in_a_process(lambda: [print("noise"), 7]) == [None, 7]
+    assert pairs._in_fork(for_ever) == []
+    assert pairs._in_fork(lambda: bytearray(2**40) and 1) is None
+    assert pairs._in_fork(lambda: os._exit(3)) is None
+    assert pairs._in_fork(lambda: [print("noise"), 7]) == [None, 7]
     assert psutil.Process().children() == children
 
 
 def test_a_search_ends_after_the_same_effort_each_time(monkeypatch):
     monkeypatch.setattr(pairs, "EFFORT", 20_000)
-    monkeypatch.setattr(pairs, "_in_a_process", lambda work: work())
+    monkeypatch.setattr(pairs, "_in_fork", lambda work: work())
     spent: list[int] = []
-    like = pairs._Asked.like
+    like = pairs._Comparison.errors_if_alike
 
     def counted(self, source):
         found = like(self, source)
         spent[-1] = self.questions
         return found
 
-    monkeypatch.setattr(pairs._Asked, "like", counted)
+    monkeypatch.setattr(pairs._Comparison, "errors_if_alike", counted)
     for number in range(2):
         spent.append(0)
         assert not verdict_on(replaced(SOFTMAX.source, "return exps", f"return 1.06{number} * exps.sin()")).diagnoses

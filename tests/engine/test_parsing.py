@@ -7,7 +7,7 @@ from conftest import ends
 from submissions import ANSWERS, POINTS, earned, mark
 
 from autograder.judge.cell_effects import Effects
-from autograder.judge.parsing import MAX_SOURCE, parse_cell, too_much
+from autograder.judge.parsing import MAX_SOURCE, parse_cell, reason_not_parsed
 from autograder.judge.source_rules import defined_in, needed_by, uses
 
 REFUSED = {  # by Python's compiler, though most of them not by its parser
@@ -104,10 +104,10 @@ def test_what_is_not_read_is_not_run(template, short):
     hidden = "softmax = torch.softmax\n#" + "x" * MAX_SOURCE
     notebook, verdicts = mark(template, short, ANSWERS | {"softmax": hidden})
     assert verdicts["softmax"].earned == 0
-    assert too_much(hidden) in str(notebook)
+    assert reason_not_parsed(hidden) in str(notebook)
 
 
 def test_every_cell_of_the_course_is_read(solution):
     for cell in solution.cells:
-        assert too_much(cell.source) is None
+        assert reason_not_parsed(cell.source) is None
         assert cell.cell_type != "code" or parse_cell(cell.source) is not None

@@ -16,7 +16,7 @@ from conftest import ROOT
 
 from autograder.judge.diagnosis import keys, signature_store, signatures
 from autograder.judge.diagnosis.signatures import FIELDS, Signatures
-from autograder.judge.diagnosis.sketch import sketch, verdict
+from autograder.judge.diagnosis.sketch import compare, sketch
 from autograder.judge.student import agree
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises
@@ -48,8 +48,8 @@ def five_versions(monkeypatch) -> list[str]:
 def asked(monkeypatch) -> list[list[int]]:
     """The rows that are computed, as they are."""
     rows: list[list[int]] = []
-    learned = signatures.learned
-    monkeypatch.setattr(signatures, "learned", lambda name, wanted: rows.append(list(wanted)) or learned(name, wanted))
+    compute = signatures.compute
+    monkeypatch.setattr(signatures, "compute", lambda name, wanted: rows.append(list(wanted)) or compute(name, wanted))
     return rows
 
 
@@ -80,7 +80,7 @@ def test_signatures_say_what_each_version_answers(nothing_kept, five_versions):
     for row, source in enumerate(five_versions):
         for column, answered in enumerate(signatures.answers_of(declared, source)):
             assert found.failed[row, column] == answered.failed
-            assert verdict(sketch(answered.answers), found.sketch(row, column)) is True
+            assert compare(sketch(answered.answers), found.sketch(row, column)) is True
     assert found.failed.any(axis=1).all()
 
 
@@ -109,7 +109,7 @@ def test_a_version_that_is_gone_or_stands_elsewhere_costs_nothing(nothing_kept, 
     del five_versions[1]
     five_versions.reverse()
     forget()
-    assert_equal(signature_store.of(NAME), first.chosen([4, 3, 2, 0]))
+    assert_equal(signature_store.of(NAME), first.select([4, 3, 2, 0]))
     assert len(asked) == 1
 
 
@@ -208,11 +208,11 @@ from autograder.judge.diagnosis import keys, signature_store, signatures
 signatures.shipped = lambda name: signatures.Path("/nowhere")
 sources = signatures.sources_of("{NAME}")[:8]
 signatures.sources_of = lambda name: sources
-learned = signatures.learned
+compute = signatures.compute
 def counted(name, rows):
     print(len(rows), flush=True)
-    return learned(name, rows)
-signatures.learned = counted
+    return compute(name, rows)
+signatures.compute = counted
 assert len(signature_store.of("{NAME}").versions) == 8
 """
 
@@ -232,7 +232,7 @@ def test_two_processes_that_need_the_same_compute_it_once(tmp_path):
 
 @pytest.mark.slow
 def test_who_is_killed_half_way_leaves_nothing_broken_and_the_next_completes(tmp_path):
-    slow = FILL.replace("    return learned(", "    import time; time.sleep(60)\n    return learned(")
+    slow = FILL.replace("    return compute(", "    import time; time.sleep(60)\n    return compute(")
     killed = start(slow, tmp_path)
     assert killed.stdout.readline() == "8\n"  # it has begun, and holds the lock
     killed.send_signal(signal.SIGKILL)
@@ -283,7 +283,7 @@ def test_workers_answer_as_this_process_does(nothing_kept, five_versions, monkey
 
 
 def compared(mine: object, theirs: object) -> bool | None:
-    return verdict(sketch(mine), sketch(theirs))
+    return compare(sketch(mine), sketch(theirs))
 
 
 def numbers(dtype: torch.dtype = torch.float32, count: int = 30) -> torch.Tensor:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.judge import canonical
-from autograder.judge.diagnosis.sketch import BLOCK, sketch, verdict
+from autograder.judge.diagnosis.sketch import BLOCK, compare, sketch
 from autograder.judge.student import agree, in_process
 from autograder.untrusted.responder import Responder
 from autograder.untrusted.wire import decode, encode
@@ -65,12 +65,12 @@ NAN, INF = float("nan"), float("inf")
 )
 def test_floats_that_only_rounding_tells_apart_are_the_same(one, other, same):
     assert agree(one, other) is same
-    assert verdict(sketch([one]), sketch([other])) in (same, None)  # None: only the answers themselves can tell
+    assert compare(sketch([one]), sketch([other])) in (same, None)  # None: only the answers themselves can tell
 
 
 def test_a_sketch_alone_tells_most_floats_apart():
-    assert verdict(sketch([1.41]), sketch([1.41])) is True
-    assert verdict(sketch([1.41]), sketch([1.42])) is False
+    assert compare(sketch([1.41]), sketch([1.41])) is True
+    assert compare(sketch([1.41]), sketch([1.42])) is False
 
 
 @pytest.mark.parametrize("place", [0, BLOCK - 1, BLOCK, -1])
@@ -79,16 +79,16 @@ def test_one_number_among_many_thousands_is_seen(place):
     for other in (3.0, INF, NAN):
         changed = many.clone()
         changed[place] = other
-        assert verdict(sketch(crossed(many)), sketch(crossed(many.clone()))) is True
-        assert verdict(sketch(crossed(many)), sketch(crossed(changed))) is False
+        assert compare(sketch(crossed(many)), sketch(crossed(many.clone()))) is True
+        assert compare(sketch(crossed(many)), sketch(crossed(changed))) is False
 
 
 @pytest.mark.parametrize("deep", [[[0.5], [0.25]], [[True, False], [False]], [(0, 1), (2, 3)], ["a", "b"], [0, 1]])
 def test_how_a_list_is_cut_into_lists_is_seen(deep):
     flat = [item for part in deep for item in (part if isinstance(part, (list, tuple)) else [part])]
-    assert verdict(sketch(deep), sketch(deep)) is True
+    assert compare(sketch(deep), sketch(deep)) is True
     for other in ([flat], flat + flat[:1], flat[::-1], *([flat] if flat != deep else [])):
-        assert verdict(sketch(deep), sketch(other)) is False
+        assert compare(sketch(deep), sketch(other)) is False
 
 
 def test_what_was_passed_in_does_not_blur_the_result():
@@ -100,18 +100,18 @@ def test_what_was_passed_in_does_not_blur_the_result():
 
     changed = batch.clone()
     changed[777] += 50
-    assert verdict(sketch(answer(1.41)), sketch(answer(1.41))) is True
-    assert verdict(sketch(answer(1.41)), sketch(answer(1.42))) is False
-    assert verdict(sketch(answer(1.41)), sketch(answer(1.41, changed))) is False
-    assert verdict(sketch([{"value": crossed(batch)}]), sketch([{"value": crossed(changed)}])) is False
-    assert verdict(sketch([{"value": crossed(batch)}]), sketch([{"inputs": crossed(batch)}])) is False
+    assert compare(sketch(answer(1.41)), sketch(answer(1.41))) is True
+    assert compare(sketch(answer(1.41)), sketch(answer(1.42))) is False
+    assert compare(sketch(answer(1.41)), sketch(answer(1.41, changed))) is False
+    assert compare(sketch([{"value": crossed(batch)}]), sketch([{"value": crossed(changed)}])) is False
+    assert compare(sketch([{"value": crossed(batch)}]), sketch([{"inputs": crossed(batch)}])) is False
 
 
 def test_the_sign_of_what_is_no_number_is_the_processors():
     nans = torch.tensor([0x7FC00000, 0x7FC00000 - 2**31], dtype=torch.int64).to(torch.int32).view(torch.float32)
     assert nans.isnan().all()
     assert sketch(crossed(nans[:1])).digest == sketch(crossed(nans[1:])).digest
-    assert verdict(sketch([NAN]), sketch([-NAN])) is True
+    assert compare(sketch([NAN]), sketch([-NAN])) is True
 
 
 # --- what differs from run to run, from processor to processor, and from one Python to the next --------------------
@@ -134,7 +134,7 @@ def test_the_sign_of_what_is_no_number_is_the_processors():
 def test_floats_in_text_are_compared_as_numbers(one, other):
     one, other = crossed([{"value": one}]), crossed([{"value": other}])
     assert sketch(one).digest == sketch(other).digest
-    assert verdict(sketch(one), sketch(other)) in (True, None)
+    assert compare(sketch(one), sketch(other)) in (True, None)
     assert agree(one, other)
 
 
@@ -156,7 +156,7 @@ def test_floats_in_text_are_compared_as_numbers(one, other):
 )
 def test_text_with_other_floats_or_other_words_is_told_apart(one, other):
     one, other = crossed([{"value": one}]), crossed([{"value": other}])
-    assert verdict(sketch(one), sketch(other)) is False
+    assert compare(sketch(one), sketch(other)) is False
     assert not agree(one, other)
 
 

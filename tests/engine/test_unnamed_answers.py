@@ -13,7 +13,7 @@ from autograder.cli import app
 from autograder.judge.diagnosis import signature_store
 from autograder.judge.diagnosis.behaviour import alike
 from autograder.judge.mark import mark
-from autograder.judge.run_check import answering
+from autograder.judge.run_check import student_with_answer
 from autograder.nbgrader_plugin.report.unnamed_answers import groups
 from autograder.spec import catalogue
 from autograder.spec.course import exercise
@@ -37,7 +37,7 @@ CATALOGUED = exercise("causal_mask").mistakes[0].source
 
 
 def verdict(source):
-    return mark("causal_mask", answering(exercise("causal_mask"), source), [source])
+    return mark("causal_mask", student_with_answer(exercise("causal_mask"), source), [source])
 
 
 def handed_in(source):

@@ -31,7 +31,7 @@ from tqdm.auto import tqdm
 
 from autograder.judge.diagnosis import signatures
 from autograder.judge.diagnosis.diagnose import Line, diagnose
-from autograder.judge.run_check import answering
+from autograder.judge.run_check import student_with_answer
 from autograder.spec.course import exercise, exercises
 from autograder.spec.exercise import Exercise
 
@@ -47,7 +47,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 def asked(declared: Exercise, source: str) -> tuple[list[Line], dict[str, list]]:
     """Return the rubric's lines and the record for an answer, without a diagnosis."""
-    someone, lines = answering(declared, source), []
+    someone, lines = student_with_answer(declared, source), []
     for check in declared.checks:
         found = signatures.answer_to(declared, check, someone)
         lines.append(Line(check.title, check.weight, not found.failed))
@@ -63,7 +63,7 @@ def measured(declared: Exercise) -> dict[str, float]:
     sources = signatures.sources_of(declared.name)
     chosen = sources[:: max(1, len(sources) // SAMPLE)]
     tried = milliseconds(
-        lambda: [signatures.answer_to(declared, check, answering(declared, version)) for version in chosen]
+        lambda: [signatures.answer_to(declared, check, student_with_answer(declared, version)) for version in chosen]
     )
     _forget(declared)
     cold = milliseconds(lambda: diagnose(declared, lines, record))

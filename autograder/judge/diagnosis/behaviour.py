@@ -1,26 +1,42 @@
-"""Sketch how a wrong answer behaves if nothing catalogued explains it, to tell whether two students' answers agree."""
+"""Keep how wrong answers behave as plain data, a sketch for each check, and compare them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from ..student import SYMPTOMS
-from .diagnose import Diagnosis, Line
-from .similarity import alike, packed
-from .sketch import sketch
+import numpy as np
 
-__all__ = ["alike", "behaviour", "unexplained"]
+from ..student import Record
+from .sketch import Sketch, compare, sketch
 
-STOPS = SYMPTOMS["raised"]  # an error that no catalogued version gives
+FIELDS = ("digest", "words", "sums", "near", "far")
 
-
-def unexplained(lines: Sequence[Line], diagnoses: Sequence[Diagnosis]) -> list[str]:
-    """Return the titles of judged lines that failed and that no named mistake explains; an error is no explanation."""
-    explained = {title for one in diagnoses if one.mistake != STOPS for title in one.checks}
-    return [line.title for line in lines if not line.passed and line.judged and line.title not in explained]
+Behaviour = dict[str, dict[str, Any]]  # by the checks' titles
 
 
-def behaviour(titles: Sequence[str], record: dict[str, list[Any]]) -> dict[str, dict]:
-    """Return a sketch of the answers to each check, as plain data."""
+def behaviour(titles: Iterable[str], record: Record) -> Behaviour:
     return {title: packed(sketch(record[title])) for title in titles if record.get(title)}
+
+
+def packed(found: Sketch) -> dict[str, Any]:
+    """Return a sketch as plain data."""
+    return {field: getattr(found, field) for field in FIELDS} | {"sums": found.sums.tolist()}
+
+
+def alike(one: Behaviour, other: Behaviour) -> bool:
+    """Return whether two behaviours are the same as far as sketches can tell; those of different checks are not.
+
+    Data with other fields, from an earlier version of this package, are like nothing.
+    """
+    return one.keys() == other.keys() and all(
+        one[title].keys() == other[title].keys() == set(FIELDS)
+        and compare(_unpacked(one[title]), _unpacked(other[title])) is not False
+        and one[title]["words"] == other[title]["words"]
+        for title in one
+    )
+
+
+def _unpacked(data: dict[str, Any]) -> Sketch:
+    sums = np.asarray(data["sums"], np.float64)
+    return Sketch(int(data["digest"]), int(data["words"]), sums, tuple(data["near"]), tuple(data["far"]))

@@ -24,20 +24,17 @@ def composed(name: str, one: str, other: str) -> str | None:
     mine, theirs = _changes(name, one), _changes(name, other)
     if mine is None or theirs is None:
         return None
+    # Where both insert something, nothing says which comes first.
+    both = set.intersection(*({start for start, end, _ in changes if start == end} for changes in (mine, theirs)))
     result: list[str] = []
     place = -1
     for start, end, words in sorted({*mine, *theirs}):
-        if start < place or (start == place == end and _inserted_at(place, mine, theirs)):
+        if start < place or (start == place == end and place in both):
             return None
         result += [*reference[max(place, 0) : start], *words]
         place = end
     source = "".join([*result, *reference[max(place, 0) :]])
     return None if source in (one, other) else source
-
-
-def _inserted_at(place: int, *versions: tuple[Change, ...]) -> bool:
-    """Return whether each of these versions inserts something here: nothing says which comes first."""
-    return all(any(start == end == place for start, end, _ in changes) for changes in versions)
 
 
 @functools.lru_cache(maxsize=2048)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...spec.course import exercise
 from ...spec.exercise import Exercise
 from ...untrusted.wire import is_tensor
-from ..run_check import answering
-from ..student import agree
+from ..run_check import student_with_answer
+from ..student import Answer, Record, agree
 from . import mistake_costs, pair_cache, signature_store
-from .pairs import Answered, Errors, errors
+from .mistake_costs import NOTHING_SAVED
+from .pairs import Errors, StudentAnswers, errors
 from .signatures import answer_to
-from .sketch import Sketch, sketch, verdict
+from .sketch import compare, sketch
 
 if TYPE_CHECKING:
     import torch
@@ -43,10 +44,13 @@ class Diagnosis:
     mistake: str
     sentence: str
     checks: list[str]  # titles of the checks that it explains
-    share: float = mistake_costs.NOTHING_SAVED  # share of the points that it costs if all else is right
+    share: float = NOTHING_SAVED  # share of the points that it costs if all else is right
 
 
-def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list]) -> list[Diagnosis]:
+Explanation = tuple[int, list[str]]  # a catalogued version's number, and the titles of the checks that it explains
+
+
+def diagnose(exercise: Exercise, lines: Sequence[Line], record: Record) -> list[Diagnosis]:
     """Return the catalogued mistakes behind the lines that failed; `record` holds the student's answers by check.
 
     If no single mistake explains all of them, two that do so together, in one program, are preferred to one that
@@ -56,13 +60,13 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
     answered = {title: weight for title, weight in failed.items() if record.get(title)}
     catalogue = _Catalogue(exercise, record)
     passed = [title for title in record if title not in failed]
-    alone = _singly(catalogue, answered, passed)
+    alone = _single_mistakes(catalogue, answered, passed)
     found: list[Diagnosis] = []
     for version, titles in alone:
-        _add(found, catalogue.named(version, titles, catalogue.cost(version, titles)))
+        _add(found, catalogue.diagnosis(version, titles, catalogue.cost(version, titles)))
     unexplained = [title for title in answered if not any(title in titles for _, titles in alone)]
-    if (unexplained or len(found) > 1) and _worked(record):
-        together = catalogue.together(list(answered), passed, [version for version, _ in alone])
+    if (unexplained or len(found) > 1) and _shows_work(record):
+        together = catalogue.two_mistakes(list(answered), passed, [version for version, _ in alone])
         if together:
             found = together
             unexplained = [title for title in answered if not any(title in one.checks for one in together)]
@@ -73,7 +77,7 @@ def diagnose(exercise: Exercise, lines: Sequence[Line], record: dict[str, list])
     return sorted(found, key=lambda diagnosis: diagnosis.mistake != "input_changed")
 
 
-def answering_alike(exercise: Exercise, lines: Sequence[Line], record: dict[str, list]) -> list[int]:
+def indistinguishable_versions(exercise: Exercise, lines: Sequence[Line], record: Record) -> list[int]:
     """Return the numbers of the catalogued versions that pass the same checks and answer the failed ones the same.
 
     Their errors say the same words, too: nothing is left by which a diagnosis could tell them from this answer.
@@ -82,12 +86,12 @@ def answering_alike(exercise: Exercise, lines: Sequence[Line], record: dict[str,
     catalogue = _Catalogue(exercise, record)
     return [
         version
-        for version in catalogue.failing_none_of([line.title for line in lines if line.passed])
-        if all(catalogue.surely_same(version, title) and catalogue.says_the_same(version, title) for title in failed)
+        for version in catalogue.passing([line.title for line in lines if line.passed])
+        if all(catalogue.sketches_match(version, title) and catalogue.words_match(version, title) for title in failed)
     ]
 
 
-def _singly(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[str]) -> list[tuple[int, list[str]]]:
+def _single_mistakes(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[str]) -> list[Explanation]:
     """Return versions that explain failed checks by themselves, each with the checks that it explains.
 
     A version is a candidate if it answers a failed check as the student did and fails nothing that the student passed.
@@ -96,45 +100,45 @@ def _singly(catalogue: _Catalogue, failed: dict[str, float], passed: Sequence[st
     explains all of them beyond doubt is named before others are run for their answers.
     """
     unexplained = dict(failed)
-    possible = list(catalogue.failing_none_of(passed))
-    found: list[tuple[int, list[str]]] = []
-    names: set[str] = set()
+    possible = catalogue.passing(passed)
+    found: list[Explanation] = []
     for title in sorted(failed, key=lambda title: -failed[title]):
-        if title not in unexplained or len(names) == MAX_DIAGNOSES:
+        if title not in unexplained or len({catalogue.names[version] for version, _ in found}) == MAX_DIAGNOSES:
             continue
-        best = _best(catalogue, possible, title, unexplained, catalogue.surely_same)
-        if best is None or not catalogue.tells_all(*best, unexplained):
-            best = _best(catalogue, possible, title, unexplained, catalogue.same)
+        best = _best(catalogue, possible, title, unexplained, catalogue.sketches_match)
+        # Without doubt: no other version could explain more of these checks, or match more error messages.
+        if best is None or best[1] != list(unexplained) or not all(catalogue.words_match(best[0], t) for t in best[1]):
+            best = _best(catalogue, possible, title, unexplained, catalogue.answers_match)
         if best is not None:
             found.append(best)
-            names.add(catalogue.known.names[best[0]])
             for other in best[1]:
                 del unexplained[other]
     return found
 
 
 def _best(
-    catalogue: _Catalogue, possible: Sequence[int], title: str, weights: dict[str, float], same: Callable
-) -> tuple[int, list[str]] | None:
+    catalogue: _Catalogue,
+    possible: Sequence[int],
+    title: str,
+    weights: dict[str, float],
+    match: Callable[[int, str], bool],
+) -> Explanation | None:
     """Return the version that answers this check as the student did and explains most weight, with the checks."""
-    explained = {
-        version: [other for other in weights if same(version, other)] for version in possible if same(version, title)
-    }
-    return max(
-        explained.items(),
-        key=lambda one: (
-            sum(weights[other] for other in one[1]),
-            sum(catalogue.says_the_same(one[0], other) for other in one[1]),
-        ),
-        default=None,
-    )
+
+    def rank(explanation: Explanation) -> tuple[float, int]:
+        version, titles = explanation
+        return sum(weights[other] for other in titles), sum(catalogue.words_match(version, other) for other in titles)
+
+    versions = [version for version in possible if match(version, title)]
+    explained = [(version, [other for other in weights if match(version, other)]) for version in versions]
+    return max(explained, key=rank, default=None)
 
 
 def _add(found: list[Diagnosis], new: Diagnosis) -> None:
-    for known in found:
-        if known.mistake == new.mistake:
-            known.checks += new.checks
-            known.share = max(known.share, new.share)
+    for old in found:
+        if old.mistake == new.mistake:
+            old.checks += new.checks
+            old.share = max(old.share, new.share)
             return
     found.append(new)
 
@@ -142,66 +146,59 @@ def _add(found: list[Diagnosis], new: Diagnosis) -> None:
 class _Catalogue:
     """An exercise's catalogued versions beside a student's answers. Versions are numbered in the catalogue's order."""
 
-    def __init__(self, exercise: Exercise, record: dict[str, list]) -> None:
+    def __init__(self, exercise: Exercise, record: Record) -> None:
         self.exercise, self.record = exercise, record
-        self.known = signature_store.of(exercise.name)
+        self.signatures = signature_store.of(exercise.name)
+        self.names = self.signatures.names
         self.columns = {check.title: column for column, check in enumerate(exercise.checks)}
-        self._own: dict[str, Sketch] = {}
+        self.sketch_of = functools.cache(lambda title: sketch(record[title]))
 
-    def failing_none_of(self, titles: Sequence[str]) -> Iterator[int]:
+    def passing(self, titles: Sequence[str]) -> list[int]:
+        """Return the versions that pass all these checks."""
         columns = [self.columns[title] for title in titles if title in self.columns]
-        for version in range(len(self.known.versions)):
-            if not self.known.failed[version, columns].any():
-                yield version
+        return [version for version, failed in enumerate(self.signatures.failed) if not failed[columns].any()]
 
-    def says_the_same(self, version: int, title: str) -> bool:
-        """Return whether the errors of both, if there are any, have the same messages."""
-        return self.own(title).words == self.known.sketch(version, self.columns[title]).words
+    def fails(self, version: int, title: str) -> bool:
+        return bool(self.signatures.failed[version, self.columns[title]])
 
-    def named(self, version: int, titles: Sequence[str], share: float) -> Diagnosis:
-        name = self.known.names[version]
+    def diagnosis(self, version: int, titles: Sequence[str], share: float) -> Diagnosis:
+        name = self.names[version]
         return Diagnosis(name, self.exercise.sentences[name], list(titles), share)
 
-    def together(self, failed: Sequence[str], passed: Sequence[str], alone: Sequence[int]) -> list[Diagnosis]:
+    def two_mistakes(self, failed: Sequence[str], passed: Sequence[str], alone: Sequence[int]) -> list[Diagnosis]:
         """Return two mistakes that together answer all these checks as the student did, or [] if a search finds none.
 
         Each costs what it costs alone. If the error messages differ, the mistakes may be others, and cost everything.
         If several pairs answer like that, and their errors do not decide, only the mistakes common to all are returned.
         """
-        mine = Answered({t: self.record[t] for t in failed}, {t: self.own(t) for t in failed}, tuple(passed))
-        found = pair_cache.explaining(self.exercise, self.known, mine, list(itertools.combinations(alone, 2)))
+        mine = StudentAnswers({t: self.record[t] for t in failed}, {t: self.sketch_of(t) for t in failed}, (*passed,))
+        first = list(itertools.combinations(alone, 2))
+        found = pair_cache.explaining_pairs(self.exercise, self.signatures, mine, first)
         if not found:
             return []
         said = [pair for pair in found if all(list(errors(self.record[t])) == pair.errors.get(t, []) for t in failed)]
         [pair, *others] = said or found
-        common = set.intersection(*({self.known.names[one] for one in each.versions} for each in said or found))
-        certain = not others and all(self._alike(title, pair.errors.get(title, [])) for title in failed)
+        common = set.intersection(*({self.names[one] for one in each.versions} for each in said or found))
+        certain = not others and all(self._errors_match(title, pair.errors.get(title, [])) for title in failed)
         result = []
         for version in pair.versions:
-            if self.known.names[version] in common:
-                fails = [title for title in failed if self.known.failed[version, self.columns[title]]]
-                share = (
-                    mistake_costs.cost(self.exercise, self.known, version) if certain else mistake_costs.NOTHING_SAVED
-                )
-                result.append(self.named(version, fails, share))
-        if not others:
-            for title in failed:
-                if not any(title in one.checks for one in result):  # a check that neither fails alone
-                    result[0].checks.append(title)
+            if self.names[version] in common:
+                share = mistake_costs.cost(self.exercise, self.signatures, version) if certain else NOTHING_SAVED
+                result.append(self.diagnosis(version, [t for t in failed if self.fails(version, t)], share))
+        if not others:  # it also explains the checks that neither fails alone
+            result[0].checks += [title for title in failed if not any(title in one.checks for one in result)]
         return result
 
     def cost(self, version: int, titles: Sequence[str]) -> float:
         """Return the share that a version costs; everything if its error messages differ: it may be another mistake."""
-        if all(self.says_the_same(version, title) or self.refuses_alike(version, title) for title in titles):
-            return mistake_costs.cost(self.exercise, self.known, version)
-        return mistake_costs.NOTHING_SAVED
+        for title in titles:
+            alike = self.words_match(version, title)
+            if not (alike or self._errors_match(title, list(errors(self.answers_of(version, title))))):
+                return NOTHING_SAVED
+        return mistake_costs.cost(self.exercise, self.signatures, version)
 
-    def refuses_alike(self, version: int, title: str) -> bool:
+    def _errors_match(self, title: str, theirs: Errors) -> bool:
         """Return whether the error messages agree, except for errors that the task asks for: their wording is free."""
-        theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
-        return self._alike(title, list(errors(theirs)))
-
-    def _alike(self, title: str, theirs: Errors) -> bool:
         mine = list(errors(self.record[title]))
         if mine == theirs:
             return True
@@ -210,35 +207,29 @@ class _Catalogue:
             own == other or (own[0] == other[0] and other in asked_for) for own, other in zip(mine, theirs, strict=True)
         )
 
-    def own(self, title: str) -> Sketch:
-        """Return the sketch of the student's answers to a check."""
-        if title not in self._own:
-            self._own[title] = sketch(self.record[title])
-        return self._own[title]
+    def words_match(self, version: int, title: str) -> bool:
+        """Return whether the errors of both, if there are any, have the same messages."""
+        return self.sketch_of(title).words == self.signatures.sketch(version, self.columns[title]).words
 
-    def tells_all(self, version: int, explained: Sequence[str], titles: Collection[str]) -> bool:
-        """Return whether no other version could explain more of these checks, or match more error messages."""
-        return len(explained) == len(titles) and all(self.says_the_same(version, title) for title in explained)
-
-    def surely_same(self, version: int, title: str) -> bool:
+    def sketches_match(self, version: int, title: str) -> bool:
         """Return whether the sketches alone show that a version fails a check as the student did."""
-        return self._decided(version, title) is True
+        return self._compare_sketches(version, title) is True
 
-    def _decided(self, version: int, title: str) -> bool | None:
-        if not self.known.failed[version, self.columns[title]]:
-            return False  # a version that passes explains nothing, even if its numbers are near
-        return verdict(self.own(title), self.known.sketch(version, self.columns[title]))
-
-    def same(self, version: int, title: str) -> bool:
+    def answers_match(self, version: int, title: str) -> bool:
         """Return whether a version fails a check that the student failed, with the student's answers."""
-        decided = self._decided(version, title)
-        if decided is None:
-            theirs = _answers(self.exercise.name, self.known.versions[version], self.columns[title])
-            return agree(self.record[title], theirs)
-        return decided
+        same = self._compare_sketches(version, title)
+        return agree(self.record[title], self.answers_of(version, title)) if same is None else same
+
+    def _compare_sketches(self, version: int, title: str) -> bool | None:
+        if not self.fails(version, title):
+            return False  # a version that passes explains nothing, even if its numbers are near
+        return compare(self.sketch_of(title), self.signatures.sketch(version, self.columns[title]))
+
+    def answers_of(self, version: int, title: str) -> list[Answer]:
+        return _answers(self.exercise.name, self.signatures.versions[version], self.columns[title])
 
 
-def _worked(record: dict[str, list]) -> bool:
+def _shows_work(record: Record) -> bool:
     """Return whether an answer shows work of its own: two mistakes may also give a constant, or the unchanged input.
 
     Visible tensors decide; if there are none, answers that are not all the same count as work.
@@ -263,7 +254,7 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 
 @functools.lru_cache(maxsize=256)
-def _answers(name: str, source: str, check: int) -> list:
+def _answers(name: str, source: str, check: int) -> list[Answer]:
     """Return a version's own answers to one check, for the few cases that a sketch does not decide."""
     declared = exercise(name)
-    return answer_to(declared, declared.checks[check], answering(declared, source)).answers
+    return answer_to(declared, declared.checks[check], student_with_answer(declared, source)).answers

@@ -18,7 +18,7 @@ import platform
 import re
 import sys
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from ...spec import course
@@ -89,43 +89,21 @@ def _name(path: Path) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _imported(path: Path, source: str) -> tuple[Path, ...]:
-    """Return the files that a module's imports name, at any level.
+def _imported(path: Path, source: str) -> list[Path]:
+    """Return the files of this package and of the course that a module's imports name, at any level.
 
     Imports of a package's `__init__` are left out: they hold the version, and the course's description of itself.
     """
-    return tuple(
-        file
-        for dots, module, names, modules in IMPORT.findall(source)
-        for start in _folders(path, dots, module or modules)
-        for file in _files(start, module, names, modules)
-        if file.is_file()
-    )
-
-
-def _folders(path: Path, dots: str, module: str) -> Iterator[Path]:
-    """Yield the folder where an import's path starts, if it is in this package or in the course's."""
-    if dots:
-        yield path.parents[len(dots) - 1]
-        return
-    top = module.split(".")[0].split(",")[0].split(" ")[0]
     package, *below = course.course().package.split(".")
-    if top == PACKAGE.name:
-        yield PACKAGE.parent
-    elif top == package:
-        yield course.home().parents[len(below)]
-
-
-def _files(start: Path, module: str, names: str, modules: str) -> Iterator[Path]:
-    if modules:
-        for one in re.findall(r"[\w.]+", modules):
-            yield start.joinpath(*one.split(".")).with_suffix(".py")
-        return
-    folder = start.joinpath(*module.split(".")) if module else start
-    if module:
-        yield folder.with_suffix(".py")
-    for name in re.findall(r"\w+", re.sub(r"#.*", "", names)):
-        yield folder / f"{name}.py"
+    roots = {PACKAGE.name: PACKAGE.parent, package: course.home().parents[len(below)]}
+    files = []
+    for dots, module, names, modules in IMPORT.findall(source):
+        parts = re.findall(r"\w+", re.sub(r"#.*", "", names))
+        wanted = re.findall(r"[\w.]+", modules) or [module, *(f"{module}.{part}" for part in parts)]
+        start = path.parents[len(dots) - 1] if dots else roots.get(wanted[0].split(".")[0])
+        if start is not None:
+            files += [start.joinpath(*one.split(".")).with_suffix(".py") for one in wanted if one]
+    return [file for file in files if file.is_file()]
 
 
 # --- programs without comments and docstrings -------------------------------------------------------------------------

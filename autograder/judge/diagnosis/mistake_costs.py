@@ -94,11 +94,11 @@ def _share(said: Any, what: str, path: Path) -> float:
     return float(said)
 
 
-def cost(exercise: Exercise, known: Signatures, version: int) -> float:
+def cost(exercise: Exercise, signatures: Signatures, version: int) -> float:
     """Return the share of the points that a catalogued version costs by itself, at most the lines that it fails."""
     weights = [check.weight for check in exercise.checks]
-    failed = sum(weight for weight, wrong in zip(weights, known.failed[version], strict=True) if wrong)
-    name = known.names[version]
+    failed = sum(weight for weight, wrong in zip(weights, signatures.failed[version], strict=True) if wrong)
+    name = signatures.names[version]
     return min(costs().of(exercise.name, name, exercise.grades.get(name, "")), failed / sum(weights))
 
 

@@ -10,26 +10,34 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
+from ...files import write_whole
 from ...spec.exercise import Exercise
 from . import keys, pairs
-from .pairs import Answered, Pair
+from .behaviour import Behaviour, alike, packed
+from .pairs import Pair, StudentAnswers
 from .signatures import Signatures
-from .similarity import alike, packed
 
 log = logging.getLogger(__name__)
 
 
-def explaining(
-    exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]] = ()
+@dataclass
+class Entry:
+    """What a search found: sketches of the checks that failed, those that passed, and the pairs."""
+
+    failed: Behaviour
+    passed: list[str]
+    pairs: list[Pair]
+
+
+def explaining_pairs(
+    exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]] = ()
 ) -> list[Pair]:
     """Return the pairs that explain these answers, from the cache or by a new search."""
     entry: dict[str, Any] = {
@@ -38,16 +46,16 @@ def explaining(
     }
     place = home(exercise.name)
     path = place / (hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()[:24] + ".json")
-    kept = _read(path, len(known.versions))
-    if kept is not None:
-        return kept["pairs"]
-    for other in _entries(place, len(known.versions)):
-        if other["passed"] == entry["passed"] and alike(other["failed"], entry["failed"]):
-            if not other["pairs"]:  # the same answers up to rounding had no explanation
+    if (kept := _read(path, len(signatures.versions))) is not None:
+        return kept.pairs
+    for other in sorted(place.glob("*.json")):
+        kept = _read(other, len(signatures.versions))
+        if kept is not None and kept.passed == entry["passed"] and alike(kept.failed, entry["failed"]):
+            if not kept.pairs:  # the same answers up to rounding had no explanation
                 return []
-            first = [*(pair.versions for pair in other["pairs"]), *first]
+            first = [*(pair.versions for pair in kept.pairs), *first]
             break
-    found = pairs.search(exercise, known, mine, first)
+    found = pairs.search(exercise, signatures, mine, first)
     if found is not None:
         _write(path, entry | {"pairs": [asdict(pair) for pair in found]})
     return found or []
@@ -59,38 +67,21 @@ def home(name: str) -> Path:
     return platformdirs.user_cache_path("autograder") / "pairs" / f"{name}-{key}"
 
 
-def _entries(place: Path, versions: int) -> Iterator[dict]:
-    for path in sorted(place.glob("*.json")):
-        if (entry := _read(path, versions)) is not None:
-            yield entry
-
-
-def _read(path: Path, versions: int) -> dict[str, Any] | None:
+def _read(path: Path, versions: int) -> Entry | None:
     """Return an entry; None if it is missing or malformed."""
     try:
-        entry = json.loads(path.read_text("utf-8"))
-        entry["pairs"] = [pairs.read(said) for said in entry["pairs"]]
-        fits = all(0 <= version < versions for pair in entry["pairs"] for version in pair.versions)
-        return entry if fits and isinstance(entry["failed"], dict) and isinstance(entry["passed"], list) else None
+        said = json.loads(path.read_text("utf-8"))
+        entry = Entry(said["failed"], said["passed"], [pairs.read(pair) for pair in said["pairs"]])
+        fits = all(0 <= version < versions for pair in entry.pairs for version in pair.versions)
+        return entry if fits and isinstance(entry.failed, dict) and isinstance(entry.passed, list) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _write(path: Path, entry: dict) -> None:
-    """Write an entry in one step, as signatures are written. If it cannot be stored, the answer is just as valid."""
+def _write(path: Path, entry: dict[str, Any]) -> None:
+    """Write an entry in one step. If it cannot be stored, the answer is just as valid."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(path, json.dumps(entry).encode())
     except OSError as error:
         log.warning("what was found out about two mistakes at once cannot be kept: %s", error)
-        return
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump(entry, file)
-        os.replace(name, path)
-    except OSError as error:
-        log.warning("what was found out about two mistakes at once cannot be kept: %s", error)
-        Path(name).unlink(missing_ok=True)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -12,12 +12,11 @@ import contextlib
 import ctypes
 import json
 import logging
+import multiprocessing
 import os
-import select
 import signal
 import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,8 +27,8 @@ from ...spec.catalogue import MISSED, SLIP
 from ...spec.exercise import Check, Exercise, Wrong
 from ...untrusted.uses import end_profilers
 from ...untrusted.wire import Packet, is_tensor
-from ..run_check import answering, ask
-from ..student import Student, agree
+from ..run_check import run_check, student_with_answer
+from ..student import Answer, Record, Send, Student, agree
 from .compose import composed
 from .signatures import Signatures
 from .sketch import Sketch
@@ -39,7 +38,6 @@ PRICED = 9  # programs run to estimate how many calls a question takes
 SECONDS = 10  # CPU seconds, for programs that never end
 PATIENCE = 60.0  # seconds of wall-clock time, on a busy machine
 MEMORY = 2 * 2**30  # bytes above the present use
-LINUX = sys.platform.startswith("linux")
 PR_SET_PDEATHSIG = 1
 
 log = logging.getLogger(__name__)
@@ -56,25 +54,26 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Answered:
+class StudentAnswers:
     """One student's answers: the answers and their sketch for each failed check, and the checks that passed."""
 
-    record: dict[str, list]
+    record: Record
     sketches: dict[str, Sketch]
     passed: tuple[str, ...]
 
 
 def search(
-    exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]] = ()
+    exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]] = ()
 ) -> list[Pair] | None:
     """Return the pairs, each of different mistakes, whose merged programs answer as the student did.
 
     `first` are run first. Several pairs mean that the answers do not tell which it is. None means that the search did
     not finish.
     """
-    if not hasattr(os, "fork") or any(_never_came_back(answers) for answers in mine.record.values()):
-        return []
-    found = _in_a_process(lambda: _search(exercise, known, mine, first))
+    problems = [problem for answers in mine.record.values() for problem in _problems(answers)]
+    if not hasattr(os, "fork") or any(problem.get("kind") in ("time", "died") for problem in problems):
+        return []  # no program that runs here times out or ends its process
+    found = _in_fork(lambda: _search(exercise, signatures, mine, first))
     return None if found is None else [read(pair) for pair in found]
 
 
@@ -85,56 +84,56 @@ def read(said: Any) -> Pair:
     return Pair((one, other), texts)
 
 
-def errors(answers: list) -> Iterator[tuple[str, str]]:
+def errors(answers: list[Answer]) -> Iterator[tuple[str, str]]:
     """Yield the type and the message of each error among these answers, in order."""
-    for answer in answers:
-        problem = answer.get("problem") if isinstance(answer, dict) else None
-        if isinstance(problem, dict) and problem.get("kind") == "raised":
+    for problem in _problems(answers):
+        if problem.get("kind") == "raised":
             yield str(problem.get("type")), str(problem.get("text"))
 
 
-def _never_came_back(answers: list) -> bool:
-    """Return whether an answer timed out or ended its process: no program that runs here answers like that."""
-    problems = (answer.get("problem") for answer in answers if isinstance(answer, dict))
-    return any(isinstance(problem, dict) and problem.get("kind") in ("time", "died") for problem in problems)
+def _problems(answers: list[Answer]) -> Iterator[dict[str, Any]]:
+    found = (answer.get("problem") for answer in answers if isinstance(answer, dict))
+    return (problem for problem in found if isinstance(problem, dict))
 
 
 # --- running pairs ----------------------------------------------------------------------------------------------------
 
 
 def _search(
-    exercise: Exercise, known: Signatures, mine: Answered, first: Sequence[tuple[int, int]]
+    exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]]
 ) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     seen: set[frozenset[str]] = set()
     tried: set[str] = set()
-    asked = _Asked(exercise, mine)
+    comparison = _Comparison(exercise, mine)
     most: float = EFFORT
-    for versions in (*first, *ordered(exercise, known, mine)):
-        if asked.effort >= most:
+    for one, other in (*first, *ordered(exercise, signatures, mine)):
+        if comparison.effort >= most:
             break
-        names = frozenset(known.names[version] for version in versions)
-        source = None if names in seen else composed(exercise.name, *(known.versions[version] for version in versions))
+        names = frozenset({signatures.names[one], signatures.names[other]})
+        if names in seen:
+            continue
+        source = composed(exercise.name, signatures.versions[one], signatures.versions[other])
         if source is None or source in tried:
             continue
         tried.add(source)
-        if (said := asked.like(source)) is not None:
+        if (said := comparison.errors_if_alike(source)) is not None:
             seen.add(names)
             if not found:  # other pairs that answer the same way follow soon after it
-                most = min(EFFORT, 2 * asked.effort + EFFORT / 4)
-            found.append({"versions": versions, "errors": said})
+                most = min(EFFORT, 2 * comparison.effort + EFFORT / 4)
+            found.append({"versions": (one, other), "errors": said})
     return found
 
 
-class _Differs(BaseException):
+class _AnswerDiffers(BaseException):
     """Raised at an answer that is not the student's, to stop asking. A BaseException, so that no check catches it."""
 
 
-class _Asked:
+class _Comparison:
     """Runs programs to find out whether they answer like the student, and counts the effort."""
 
-    def __init__(self, exercise: Exercise, mine: Answered) -> None:
-        self.exercise, self.mine = exercise, mine
+    def __init__(self, exercise: Exercise, mine: StudentAnswers) -> None:
+        self.exercise, self.record = exercise, mine.record
         self.failed = [check for check in exercise.checks if check.title in mine.record]
         self.passed = [check for check in exercise.checks if check.title in mine.passed]
         self.questions = 0
@@ -146,99 +145,81 @@ class _Asked:
     def effort(self) -> float:
         return self.questions * statistics.median(self.prices) if self.prices else 0.0
 
-    def like(self, source: str) -> dict[str, Errors] | None:
+    def errors_if_alike(self, source: str) -> dict[str, Errors] | None:
         """Return a program's errors by check if it fails the same checks with the student's answers; else None."""
         if len(self.prices) == PRICED:
-            return self._like(source)
+            return self._compare(source)
         calls = 0
 
-        def called(frame: Any, event: str, argument: Any) -> None:
+        def called(frame: object, event: str, argument: object) -> None:
             nonlocal calls
             calls += event == "call"
 
         before = self.questions
         sys.setprofile(called)
         try:
-            return self._like(source)
+            return self._compare(source)
         finally:
             sys.setprofile(None)
             self.prices.append(calls / max(1, self.questions - before))
 
-    def _like(self, source: str) -> dict[str, Errors] | None:
+    def _compare(self, source: str) -> dict[str, Errors] | None:
         try:
-            someone = answering(self.exercise, source)
+            student = student_with_answer(self.exercise, source)
         except Exception:  # the changes do not work together in one program
             return None
-        through = someone.pass_on
         said: dict[str, Errors] = {}
-        for check in self._telling():
+        # Those that refute most programs per question come first; at the beginning each gets a turn.
+        asked, refuted = self.asked, self.refuted
+        for check in sorted(self.failed, key=lambda each: (asked[each.title] + 1) / (refuted[each.title] + 1)):
             title, before = check.title, self.questions
-            someone.pass_on = self._comparing(someone, through, title)
-            same = self._fails(check, someone) and agree(self.mine.record[title], someone.record[title])
+            theirs = self.record[title]
+            same = self._fails(check, student, theirs) and agree(theirs, student.record[title])
             self.asked[title] += self.questions - before
             if not same:
                 self.refuted[title] += 1
                 return None
-            said[title] = list(errors(someone.record[title]))
-        someone.pass_on = self._counting(through)
-        return None if any(self._fails(check, someone) for check in self.passed) else said
+            said[title] = list(errors(student.record[title]))
+        return None if any(self._fails(check, student) for check in self.passed) else said
 
-    def _telling(self) -> list[Check]:
-        """Return the failed checks, those that refute most programs per question first; at first each gets a turn."""
-        return sorted(self.failed, key=lambda check: (self.asked[check.title] + 1) / (self.refuted[check.title] + 1))
-
-    def _fails(self, check: Check, someone: Student) -> bool:
-        """Return whether a program fails a check with the student's answers; False if it answers differently."""
-        try:
-            ask(self.exercise, check, someone)
-        except Wrong:
-            return True
-        except _Differs:
-            return False
-        return False
-
-    def _counting(self, through: Callable[[Packet], Packet]) -> Callable[[Packet], Packet]:
-        def line(packet: Packet) -> Packet:
-            self.questions += 1
-            return through(packet)
-
-        return line
-
-    def _comparing(
-        self, someone: Student, through: Callable[[Packet], Packet], title: str
-    ) -> Callable[[Packet], Packet]:
-        """Return a sender that compares the answers so far before each question, when a check's notes are in place."""
-        line, theirs = self._counting(through), self.mine.record[title]
+    def _fails(self, check: Check, student: Student, theirs: list[Answer] | None = None) -> bool:
+        """Return whether a program fails a check, with these answers if given; False if it answers differently."""
         seen = 0
 
-        def compared(packet: Packet) -> Packet:
+        def compared(packet: Packet, send: Send) -> Packet:
+            """Compare the answers so far before each question, when a check's notes are in place."""
             nonlocal seen
-            answers = someone.record[title]
-            if len(answers) > len(theirs):
-                raise _Differs
-            while seen < len(answers):
-                if not agree(theirs[seen], answers[seen]) and not _may_still_agree(theirs[seen], answers[seen]):
-                    raise _Differs
-                seen += 1
-            return line(packet)
+            if theirs is not None:
+                answers = student.record[check.title]
+                if len(answers) > len(theirs):
+                    raise _AnswerDiffers
+                for mine, answer in zip(theirs[seen:], answers[seen:], strict=False):
+                    if not agree(mine, answer) and not _may_agree_later(mine, answer):
+                        raise _AnswerDiffers
+                seen = len(answers)
+            self.questions += 1
+            return send(packet)
 
-        return compared
+        try:
+            with student.intercepted(compared):
+                run_check(self.exercise, check, student)
+        except Wrong:
+            return True
+        except _AnswerDiffers:
+            pass
+        return False
 
 
-def _may_still_agree(theirs: Any, answer: Any) -> bool:
+def _may_agree_later(theirs: Any, answer: Any) -> bool:
     """Return whether a check may yet replace a tensor by a text, as it does after further questions."""
-    return (
-        isinstance(theirs, dict)
-        and isinstance(theirs.get("value"), str)
-        and isinstance(answer, dict)
-        and is_tensor(answer.get("value"))
-    )
+    both = isinstance(theirs, dict) and isinstance(answer, dict)
+    return both and isinstance(theirs.get("value"), str) and is_tensor(answer.get("value"))
 
 
 # --- the order of pairs -----------------------------------------------------------------------------------------------
 
 
-def ordered(exercise: Exercise, known: Signatures, mine: Answered) -> list[tuple[int, int]]:
+def ordered(exercise: Exercise, signatures: Signatures, mine: StudentAnswers) -> list[tuple[int, int]]:
     """Return the pairs of versions that may explain these answers, the most plausible first.
 
     If one of two has no effect on a check, the answers should be the other's. If one leaves everything but numbers as
@@ -247,17 +228,17 @@ def ordered(exercise: Exercise, known: Signatures, mine: Answered) -> list[tuple
     columns = {check.title: column for column, check in enumerate(exercise.checks)}
     passed = [columns[title] for title in mine.passed if title in columns]
     failed = [columns[title] for title in mine.record if title in columns]
-    rows = np.flatnonzero(~known.failed[:, passed].any(axis=1) & known.failed[:, failed].any(axis=1))
+    rows = np.flatnonzero(~signatures.failed[:, passed].any(axis=1) & signatures.failed[:, failed].any(axis=1))
     count = len(rows)
     against = np.zeros((count, count))
     for title in mine.record:
-        against += _against(known, rows, columns[title], mine.sketches[title])
-    names = np.array(known.names)[rows]
+        against += _contradictions(signatures, rows, columns[title], mine.sketches[title])
+    names = np.array(signatures.names)[rows]
     one, other = np.triu_indices(count, 1)
     chosen = names[one] != names[other]
     one, other = one[chosen], other[chosen]
     grade = np.array([_grade(exercise, name) for name in names])
-    spread = known.failed[rows].sum(axis=1)
+    spread = signatures.failed[rows].sum(axis=1)
     keys = (one + other, grade[one] + grade[other], spread[one] + spread[other], against[one, other])
     return [(int(rows[one[at]]), int(rows[other[at]])) for at in np.lexsort(keys)]
 
@@ -266,100 +247,86 @@ def _grade(exercise: Exercise, name: str) -> int:
     return {SLIP: 0, MISSED: 2}.get(exercise.grades.get(name, ""), 1)
 
 
-def _against(known: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> np.ndarray:
+def _contradictions(signatures: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> np.ndarray:
     """Return booleans [rows, rows]: whether this check speaks against two versions together."""
-    digests, right = known.digests[rows, column], _right(known, column)
-    same = (digests == mine.digest) & _near(known, rows, column, mine.sums[0], mine.sums[1], mine.far)
-    looks = digests == mine.digest
+
+    def near(single: np.ndarray, double: np.ndarray, reach: tuple[float, ...]) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            gaps = signatures.single[rows, column] - single, signatures.double[rows, column] - double
+            single_near, double_near = (np.abs(gap).max(-1) <= most for gap, most in zip(gaps, reach, strict=False))
+        return np.asarray(single_near & double_near)
+
+    right = _right(signatures, column)
     if right is None:
         return np.zeros((len(rows), len(rows)), bool)
-    plain = digests == known.digests[right, column]
-    reach = 1e-3, 1e-7
-    idle = plain & _near(known, rows, column, known.single[right, column], known.double[right, column], reach)
+    digests = signatures.digests[rows, column]
+    looks, plain = digests == mine.digest, digests == signatures.digests[right, column]
+    same = looks & near(mine.sums[0], mine.sums[1], mine.far)
+    idle = plain & near(signatures.single[right, column], signatures.double[right, column], (1e-3, 1e-7))
     by_looks = np.where(plain[:, None], ~looks[None, :], np.where(plain[None, :], ~looks[:, None], False))
     return np.where(idle[:, None], ~same[None, :], np.where(idle[None, :], ~same[:, None], by_looks))
 
 
-def _right(known: Signatures, column: int) -> int | None:
+def _right(signatures: Signatures, column: int) -> int | None:
     """Return a version that passes a check with the most common answer, the reference's; None if none passes."""
-    passing = np.flatnonzero(~known.failed[:, column])
+    passing = np.flatnonzero(~signatures.failed[:, column])
     if not len(passing):
         return None
-    _, first, counts = np.unique(known.digests[passing, column], return_index=True, return_counts=True)
+    _, first, counts = np.unique(signatures.digests[passing, column], return_index=True, return_counts=True)
     return int(passing[first[counts.argmax()]])
-
-
-def _near(
-    known: Signatures, rows: np.ndarray, column: int, single: np.ndarray, double: np.ndarray, reach: tuple[float, ...]
-) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        return (np.abs(known.single[rows, column] - single).max(-1) <= reach[0]) & (
-            np.abs(known.double[rows, column] - double).max(-1) <= reach[1]
-        )
 
 
 # --- a separate process -----------------------------------------------------------------------------------------------
 
 
-def _in_a_process(work: Callable[[], Any]) -> Any:
+def _in_fork(work: Callable[[], Any]) -> Any:
     """Return the result of `work` (as JSON), run in a fork of this process; None if that fails or times out.
 
     A fork that uses up its CPU time gives [].
     """
-    reading, writing = os.pipe()
+    receiver, sender = multiprocessing.Pipe(duplex=False)
     child = os.fork()
     if not child:
-        with open(writing, "w") as out:
-            try:
-                os.close(reading)
-                _enter()
-                json.dump({"result": work()}, out)
-            except BaseException as error:
-                json.dump({"trouble": repr(error)}, out)
-            finally:
-                out.flush()
-                os._exit(0)
-    os.close(writing)
-    try:
-        said = _all_of(reading)
-    finally:
-        os.close(reading)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)  # it has sent everything, or it is too late
-        _, status = os.waitpid(child, 0)
+        try:
+            receiver.close()
+            _set_limits()
+            answer = {"result": work()}
+        except BaseException as error:
+            answer = {"trouble": repr(error)}
+        try:
+            sender.send_bytes(json.dumps(answer).encode())
+        finally:
+            os._exit(0)
+    sender.close()
+    answer = {}
+    with receiver, contextlib.suppress(EOFError, ValueError):
+        answer = json.loads(receiver.recv_bytes()) if receiver.poll(PATIENCE) else {}
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)  # it has sent everything, or it is too late
+    _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
         return []  # one of its programs never ends, and never will
-    try:
-        answer = json.loads(said or "{}")
-    except ValueError:  # truncated
-        return None
     if "trouble" in answer:
         log.warning("the search for two mistakes at once stopped: %s", answer["trouble"])
     return answer.get("result")
 
 
-def _all_of(reading: int) -> bytes:
-    parts: list[bytes] = []
-    deadline = time.monotonic() + PATIENCE
-    while (left := deadline - time.monotonic()) > 0:
-        if select.select([reading], [], [], left)[0]:
-            part = os.read(reading, 2**16)
-            if not part:
-                return b"".join(parts)
-            parts.append(part)
-    return b""
-
-
-def _enter() -> None:
+def _set_limits() -> None:
     """Set the fork's own limits, tie its life to its parent's, and discard its output."""
     import resource
 
-    if LINUX:
+    def limit(kind: int, most: int) -> None:
+        with contextlib.suppress(ValueError, OSError):
+            _, hard = resource.getrlimit(kind)
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (most, hard))
+
+    if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()
-        _limit(resource.RLIMIT_AS, used + MEMORY)
-    _limit(resource.RLIMIT_CPU, SECONDS)
+        limit(resource.RLIMIT_AS, used + MEMORY)
+    limit(resource.RLIMIT_CPU, SECONDS)
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
@@ -370,12 +337,3 @@ def _enter() -> None:
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
     end_profilers()  # a tracer slows each call so much that no search would finish
-
-
-def _limit(kind: int, most: int) -> None:
-    import resource
-
-    with contextlib.suppress(ValueError, OSError):
-        _, hard = resource.getrlimit(kind)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (most, hard))

@@ -1,4 +1,4 @@
-"""Load signatures (`of(name)`), compute missing ones on all cores (`learn`), and add them to the course (`keep`).
+"""Load signatures (`of(name)`), compute missing ones on all cores (`compute_missing`), add them to the course (`keep`).
 
 A worker is a separate Python process (`python -m autograder.judge.diagnosis.signature_store`), so that catalogued
 programs cannot harm the process that marks. It reads lines "NAME row row …" and writes the signatures of these
@@ -8,20 +8,22 @@ versions.
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import io
+import itertools
 import os
 import queue
 import subprocess
 import sys
-import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import filelock
 from tqdm.auto import tqdm
 
-from ...spec.course import uses_torch
+from ...spec.course import uses_torch, exercise
 from . import keys, signatures
 from .signatures import Signatures
 
@@ -40,32 +42,30 @@ def of(name: str) -> Signatures:
     key = keys.exercise_key(name)
     rows = signatures.missing(name)
     if len(rows) > FEW:
-        learn([name])
+        compute_missing([name])
     elif rows:
         with filelock.FileLock(signatures.lock_of(name)):  # another process may be computing them: then read its result
-            rows = signatures.missing(name)
-            kept = signatures.load(signatures.cached(name), key)
-            if rows:
-                new = signatures.learned(name, rows)
-                signatures.save(new if kept is None else kept.joined(new), signatures.cached(name), key)
-    found = signatures.known(name, key)
+            if rows := signatures.missing(name):
+                _add(name, signatures.compute(name, rows))
+    found = signatures.load_stored(name, key)
     place = {version: row for row, version in enumerate(found.versions)}
-    found = found.chosen([place[source] for source in signatures.sources_of(name)])
+    found = found.select([place[source] for source in signatures.sources_of(name)])
     found.names = signatures.names_of(name)
     signatures.save(found, ordered, key, letters)
     return found
 
 
-def learn(names: Iterable[str], workers: int | None = None) -> int:
+def compute_missing(names: Iterable[str], workers: int | None = None) -> int:
     """Compute what is missing of these exercises' signatures into the user's cache. Return the number of versions."""
     rows = {name: signatures.missing(name) for name in names}
-    todo: queue.SimpleQueue = queue.SimpleQueue()
-    for name in sorted(rows, key=lambda name: -len(rows[name])):
-        for start in range(0, len(rows[name]), CHUNK):
-            todo.put((name, rows[name][start : start + CHUNK]))
+    requests = [
+        (name, rows[name][start : start + CHUNK])
+        for name in sorted(rows, key=lambda name: -len(rows[name]))
+        for start in range(0, len(rows[name]), CHUNK)
+    ]
     total = sum(map(len, rows.values()))
     if total:
-        _run_workers(todo, {name: len(found) for name, found in rows.items() if found}, total, workers)
+        _run_workers(requests, total, workers or os.cpu_count() or 1)
     return total
 
 
@@ -77,53 +77,48 @@ def unkept(name: str) -> set[str]:
 
 def keep(names: Iterable[str]) -> list[Path]:
     """Write these exercises' signatures into the course, for the present catalogue alone. Return the files."""
-    paths = []
-    for name in names:
-        path = signatures.shipped(name)
+    paths = {name: signatures.shipped(name) for name in names}
+    for name, path in paths.items():
         signatures.save(of(name), path, keys.exercise_key(name), keys.letter_key(name))
-        paths.append(path)
-    return paths
+    return list(paths.values())
 
 
-def _run_workers(todo: queue.SimpleQueue, left: dict[str, int], total: int, workers: int | None) -> None:
-    gathered: dict[str, list[Signatures]] = {name: [] for name in left}
-    lock = threading.Lock()
-    failures: list[BaseException] = []
-    bar = tqdm(total=total, desc="learning what each mistake answers", unit=" versions", disable=None, leave=False)
+def _run_workers(requests: list[tuple[str, list[int]]], total: int, workers: int) -> None:
+    """Compute these rows of these exercises, and add an exercise to the cache as soon as it is complete."""
+    idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
 
-    def work() -> None:
+    def ask(request: tuple[str, list[int]]) -> Signatures:
+        worker = idle.get()
         try:
-            with Worker() as worker:
-                while not failures:
-                    name, wanted = todo.get_nowait()
-                    found = worker.ask(name, wanted)
-                    with lock:
-                        gathered[name].append(found)
-                        left[name] -= len(wanted)
-                        bar.update(len(wanted))
-                        if not left[name]:
-                            _add(name, functools.reduce(Signatures.joined, gathered.pop(name)))
-        except queue.Empty:
-            pass
-        except BaseException as error:
-            failures.append(error)
+            return worker.ask(*request)
+        finally:
+            idle.put(worker)
 
-    threads = [threading.Thread(target=work) for _ in range(workers or os.cpu_count() or 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    bar.close()
-    if failures:
-        raise RuntimeError(f"the signatures could not be computed: {failures[0]}") from failures[0]
+    title = "learning what each mistake answers"
+    with contextlib.ExitStack() as stack:
+        bar = stack.enter_context(tqdm(total=total, desc=title, unit=" versions", disable=None, leave=False))
+        for _ in range(min(workers, len(requests))):
+            idle.put(stack.enter_context(Worker()))
+        pool = ThreadPoolExecutor(workers)
+        stack.callback(pool.shutdown, cancel_futures=True)
+        try:
+            answered = zip(requests, pool.map(ask, requests), strict=True)
+            for name, parts in itertools.groupby(answered, key=lambda one: one[0][0]):
+                found = Signatures.empty(len(exercise(name).checks))
+                for (_, wanted), part in parts:
+                    found = found.joined(part)
+                    bar.update(len(wanted))
+                with filelock.FileLock(signatures.lock_of(name)):
+                    _add(name, found)
+        except Exception as error:
+            raise RuntimeError(f"the signatures could not be computed: {error}") from error
 
 
 def _add(name: str, new: Signatures) -> None:
-    """Add signatures to the user's cache; another process may have added some meanwhile."""
-    key = keys.exercise_key(name)
-    with filelock.FileLock(signatures.lock_of(name)):
-        known = signatures.load(signatures.cached(name), key)
-        signatures.save(known.joined(new) if known is not None else new, signatures.cached(name), key)
+    """Add signatures to the user's cache; the caller holds its lock, since other processes add to it, too."""
+    key, path = keys.exercise_key(name), signatures.cached(name)
+    kept = signatures.load(path, key)
+    signatures.save(new if kept is None else kept.joined(new), path, key)
 
 
 class Worker:
@@ -133,28 +128,27 @@ class Worker:
         self.environment = environment
 
     def __enter__(self) -> Worker:
+        environment = {
+            "OMP_NUM_THREADS": "1",
+            "PYTHONHASHSEED": "0",  # as in the template: the order of a set is the same for students and mistakes
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        }
         self.process = subprocess.Popen(
             [sys.executable, "-m", __name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=os.environ
-            | {
-                "OMP_NUM_THREADS": "1",
-                "PYTHONHASHSEED": "0",  # as in the template: the order of a set is the same for students and mistakes
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            }
-            | self.environment,
+            env=os.environ | environment | self.environment,
         )
         return self
 
     def ask(self, name: str, rows: list[int]) -> Signatures:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(" ".join([name, *map(str, rows)]) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
+        requests, answers = self.process.stdin, self.process.stdout
+        assert requests is not None
+        assert answers is not None
+        print(name, *rows, file=requests, flush=True)
+        line = answers.readline()
         if not line:
             raise RuntimeError(f"a version of {name} (one of rows {rows}) ended its process")
         return signatures.read(io.BytesIO(base64.b64decode(line)), keys.exercise_key(name))
@@ -178,9 +172,8 @@ def main() -> None:
     for line in sys.stdin:
         name, *rows = line.split()
         buffer = io.BytesIO()
-        signatures.write(signatures.learned(name, list(map(int, rows))), buffer, keys.exercise_key(name))
-        answers.write(base64.b64encode(buffer.getvalue()).decode() + "\n")
-        answers.flush()
+        signatures.write(signatures.compute(name, list(map(int, rows))), buffer, keys.exercise_key(name))
+        print(base64.b64encode(buffer.getvalue()).decode(), file=answers, flush=True)
 
 
 if __name__ == "__main__":

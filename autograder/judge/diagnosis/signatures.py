@@ -24,8 +24,9 @@ import platformdirs
 
 from ...spec import course
 from ...spec.exercise import Check, Exercise, Wrong
-from .. import run_check, student
-from ..check_cache import memory
+from ..check_cache import shared_cache
+from ..run_check import student_with_answer
+from ..student import Answer, Student
 from . import keys, sketch
 from .sketch import KINDS, PROJECTIONS, Sketch
 
@@ -50,18 +51,15 @@ class Signatures:
 
     @classmethod
     def empty(cls, checks: int) -> Signatures:
-        numbers = np.zeros((0, checks, PROJECTIONS))
-        flags = np.zeros((0, checks), bool)
-        digests = np.zeros((0, checks), np.int64)
-        sums = [numbers.astype(PRECISION[kind]) for kind in KINDS]
+        flags, digests = np.zeros((0, checks), bool), np.zeros((0, checks), np.int64)
+        sums = [np.zeros((0, checks, PROJECTIONS), PRECISION[kind]) for kind in KINDS]
         return cls((), (), flags, flags, digests, digests, *sums)
 
     def sketch(self, version: int, check: int) -> Sketch:
-        digest, words = int(self.digests[version, check]), int(self.words[version, check])
         sums = np.stack([getattr(self, kind)[version, check].astype(np.float64) for kind in KINDS])
-        return Sketch(digest, words, sums)
+        return Sketch(int(self.digests[version, check]), int(self.words[version, check]), sums)
 
-    def chosen(self, rows: list[int]) -> Signatures:
+    def select(self, rows: list[int]) -> Signatures:
         return Signatures(
             tuple(self.versions[row] for row in rows),
             tuple(self.names[row] for row in rows),
@@ -97,9 +95,7 @@ def write(found: Signatures, file: IO[bytes], key: str, letters: str = "") -> No
     """Write signatures. `letters` is the letter key for which they are complete and in the catalogue's order."""
     arrays: dict[str, Any] = {field: getattr(found, field) for field in FIELDS}
     arrays["names"] = np.array(found.names, dtype=np.str_)
-    arrays["versions"] = np.frombuffer(
-        json.dumps(found.versions).encode(), np.uint8
-    )  # np.str_ would pad all to the longest
+    arrays["versions"] = np.frombuffer(json.dumps(found.versions).encode(), np.uint8)  # np.str_ pads all to the longest
     np.savez_compressed(file, key=np.array(key), letters=np.array(letters), **arrays)
 
 
@@ -150,7 +146,7 @@ def lock_of(name: str) -> Path:
     return path
 
 
-def known(name: str, key: str) -> Signatures:
+def load_stored(name: str, key: str) -> Signatures:
     """Return all stored signatures of an exercise under this key, from the course and from the cache, in any order."""
     parts = [found for path in (shipped(name), cached(name)) if (found := load(path, key)) is not None]
     return functools.reduce(Signatures.joined, parts, Signatures.empty(len(course.exercise(name).checks)))
@@ -158,14 +154,14 @@ def known(name: str, key: str) -> Signatures:
 
 def missing(name: str) -> list[int]:
     """Return the numbers of an exercise's catalogued versions that have no stored signatures."""
-    there = set(known(name, keys.exercise_key(name)).versions)
+    there = set(load_stored(name, keys.exercise_key(name)).versions)
     return [row for row, source in enumerate(sources_of(name)) if source not in there]
 
 
 # --- computing --------------------------------------------------------------------------------------------------------
 
 
-def learned(name: str, rows: Sequence[int]) -> Signatures:
+def compute(name: str, rows: Sequence[int]) -> Signatures:
     """Compute the signatures of these versions of the catalogue, given by number, in this process."""
     exercise = course.exercise(name)
     sources = [sources_of(name)[row] for row in rows]
@@ -178,10 +174,7 @@ def learned(name: str, rows: Sequence[int]) -> Signatures:
         np.array([[line.strange for line in lines] for lines in answers]),
         np.array([[one.digest for one in line] for line in sketches], np.int64),
         np.array([[one.words for one in line] for line in sketches], np.int64),
-        *(
-            np.array([[one.sums[n] for one in line] for line in sketches], PRECISION[kind])
-            for n, kind in enumerate(KINDS)
-        ),
+        *(np.array([[one.sums[n] for one in line] for line in sketches], PRECISION[k]) for n, k in enumerate(KINDS)),
     )
 
 
@@ -191,19 +184,19 @@ class Answers:
 
     failed: bool
     strange: bool
-    answers: list
+    answers: list[Answer]
 
 
 def answers_of(exercise: Exercise, source: str) -> list[Answers]:
     """Return a version's answers to every check of its exercise."""
-    someone = run_check.answering(exercise, source)
-    return [answer_to(exercise, check, someone) for check in exercise.checks]
+    student = student_with_answer(exercise, source)
+    return [answer_to(exercise, check, student) for check in exercise.checks]
 
 
-def answer_to(exercise: Exercise, check: Check, someone: student.Student) -> Answers:
+def answer_to(exercise: Exercise, check: Check, student: Student) -> Answers:
     failed = strange = False
     try:
-        memory.ask(exercise, check, someone)
+        shared_cache.run(exercise, check, student)
     except Wrong as wrong:
         failed, strange = True, wrong.__cause__ is not None
-    return Answers(failed, strange, someone.record[check.title])
+    return Answers(failed, strange, student.record[check.title])

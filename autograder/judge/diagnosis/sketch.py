@@ -55,28 +55,13 @@ def sketch(answers: Any) -> Sketch:
     """Return the sketch of decoded answers."""
     drawing = _Drawing()
     drawing.add(answers, 0)
-    numbers = {
-        kind: drawing.finite(kind) for kind in KINDS
-    }  # adds the places of non-finite values to `said`, so it runs before the digest
-    found = [_projected(numbers[kind], kind.endswith("double")) for kind in KINDS]
-    return Sketch(
-        _digest(drawing.said),
-        _digest(drawing.words),
-        np.stack([one.sums for one in found]),
-        tuple(one.near for one in found),
-        tuple(one.far for one in found),
-    )
+    numbers = {kind: drawing.finite(kind) for kind in KINDS}  # before the digest: places of infinities are added to it
+    sums, near, far = zip(*(_projected(numbers[kind], kind.endswith("double")) for kind in KINDS), strict=True)
+    return Sketch(_digest(drawing.said), _digest(drawing.words), np.stack(sums), near, far)
 
 
 def _digest(parts: list[bytes]) -> int:
     return int.from_bytes(hashlib.blake2b(b"\0".join(parts), digest_size=8).digest(), "little", signed=True)
-
-
-@dataclass
-class _Projected:
-    sums: np.ndarray
-    near: float
-    far: float
 
 
 class _Drawing:
@@ -86,9 +71,7 @@ class _Drawing:
         self.said: list[bytes] = []
         self.words: list[bytes] = []
         self.numbers: dict[str, list[np.ndarray]] = {kind: [] for kind in KINDS}  # of tensors
-        self.floats: dict[str, list[float]] = {
-            kind: [] for kind in KINDS
-        }  # not arrays: an answer may hold thousands of lists of one
+        self.floats: dict[str, list[float]] = {kind: [] for kind in KINDS}  # an answer may hold thousands of lists
         self._given = ""  # "given_" in the parts that hold the inputs
 
     def say(self, text: str) -> None:
@@ -159,8 +142,8 @@ class _Drawing:
         return np.where(finite, numbers, 0.0)
 
 
-def _projected(everything: np.ndarray, double: bool) -> _Projected:
-    """Project the numbers of one kind; operations on single numbers use their own precision."""
+def _projected(everything: np.ndarray, double: bool) -> tuple[np.ndarray, float, float]:
+    """Return the sums, `near` and `far` of the numbers of one kind; each operation is done in their own precision."""
     sums, flat, bent = np.zeros(PROJECTIONS), 0.0, 0.0
     for block, start in enumerate(range(0, len(everything), BLOCK)):
         numbers = everything[start : start + BLOCK]
@@ -174,9 +157,9 @@ def _projected(everything: np.ndarray, double: bool) -> _Projected:
     def moved(relative: float, absolute: float) -> float:
         """Return a bound on the shift of a sum: the root of the sum of (r·|x| + a)² · slope², after asinh."""
         squares = relative**2 * (len(everything) - flat) + 2 * relative * absolute * bent + absolute**2 * flat
-        return max(squares, 0.0) ** 0.5
+        return float(max(squares, 0.0) ** 0.5)
 
-    return _Projected(sums, 4 * moved(ROUNDING[double], 1e-2 * ROUNDING[double]), 4 * moved(relative, absolute))
+    return sums, 4 * moved(ROUNDING[double], 1e-2 * ROUNDING[double]), 4 * moved(relative, absolute)
 
 
 def _signs(block: int) -> np.ndarray:
@@ -192,7 +175,7 @@ def _long_signs() -> np.ndarray:
     return bits.reshape(PROJECTIONS, 2 * BLOCK) * 2.0 - 1.0
 
 
-def verdict(mine: Sketch, theirs: Sketch) -> bool | None:
+def compare(mine: Sketch, theirs: Sketch) -> bool | None:
     """Return whether two answers are the same; None if only the answers can tell. The bounds are those of `mine`."""
     if mine.digest != theirs.digest:
         return False

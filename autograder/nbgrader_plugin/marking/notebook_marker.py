@@ -13,8 +13,8 @@ from nbformat import NotebookNode, from_dict
 
 from ...judge.cell_effects import Effects
 from ...judge.formatting import number
-from ...judge.mark import Verdict, follow_through, mark, mark_choice, zero
-from ...judge.parsing import too_much
+from ...judge.mark import Verdict, depends_on_others, mark, mark_choice, zero
+from ...judge.parsing import reason_not_parsed
 from ...judge.source_rules import defined_in, needed_by, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
@@ -119,7 +119,7 @@ class NotebookMarker:
         cell.outputs, cell.execution_count = [], None
         if not cell.source.strip():
             return CellResult()
-        unread = too_much(cell.source)
+        unread = reason_not_parsed(cell.source)
         if unread is not None:
             cell.outputs = [_notice(unread)]
             self._left_out.add(index)
@@ -260,8 +260,8 @@ class NotebookMarker:
             hearing = Hearing(ask)
             student = Student(hearing.ask)
             verdict = mark(name, student, sources, own_parts=True)
-        if not verdict.full and follow_through(name, sources, student.asked):
-            needs = frozenset(uses(name, sources) | student.asked)
+        if not verdict.full and depends_on_others(name, sources, student.called):
+            needs = frozenset(uses(name, sources) | student.called)
             self._postponed.append(Postponed(cell, name, index, needs, verdict, frozenset(hearing.heard)))
         return verdict
 

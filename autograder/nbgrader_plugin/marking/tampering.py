@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 from nbformat import NotebookNode
 
-from ...judge.parsing import remembering
+from ...judge.parsing import cached_by_source
 from ...judge.source_rules import parse_cells
 from ...spec.course import course
 from ..intake.repair import Kind, Note
@@ -122,7 +122,7 @@ def kept(notebook: NotebookNode) -> list[Noticed]:
     return [Noticed(**one) for one in notebook.metadata.get(KEY, [])]
 
 
-@remembering
+@cached_by_source
 def _signs(source: str) -> tuple[tuple[int, str], ...]:
     """Return pairs of line number and sign. Cached, since most cells are the course's, the same in every notebook."""
     found: dict[tuple[int, str], None] = {}
