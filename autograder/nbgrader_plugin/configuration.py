@@ -59,7 +59,7 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     c.GenerateAssignment.preprocessors = [
         "nbgrader.preprocessors.IncludeHeaderFooter",
         preprocessors.ReleaseStubs,
-        "autograder.nbgrader_plugin.release.student_version.Ready",  # adds a first cell and readable tests
+        "autograder.nbgrader_plugin.release.student_version.StudentVersion",  # adds a first cell and readable tests
         "nbgrader.preprocessors.LockCells",
         "nbgrader.preprocessors.ClearOutput",
         "nbgrader.preprocessors.CheckCellMetadata",

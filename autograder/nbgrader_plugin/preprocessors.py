@@ -30,14 +30,14 @@ from traitlets import Bool, Float, Integer, List, Unicode
 
 from ..sandbox.limits import Limits
 from ..spec.course import course
-from .gradebook.locking import alone, is_released, make_ready, share_engines
+from .gradebook.locking import is_released, locked, make_ready, share_engines
 from .gradebook.rows import Rows
 from .gradebook.student_names import table_of, take_names
 from .hidden_tests import HIDDEN, refuse_unknown_names
 from .intake import repair, student_folder
 from .marking import tampering
 from .marking.notices import FAILED
-from .release.generate import make_known
+from .release.generate import register_assignment
 
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
@@ -91,14 +91,14 @@ class SubmissionExporter(NotebookExporter):
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
             share_engines()
-            self._take_in_everybody()
+            self._add_submissions()
 
     @property
     def converter(self) -> Any:
         """Return the nbgrader command that reads with this exporter."""
         return self.parent
 
-    def _take_in_everybody(self) -> None:
+    def _add_submissions(self) -> None:
         """Add submissions that nbgrader does not find to its list, and discard half-finished markings.
 
         nbgrader finds submissions by patterns, and misses renamed notebooks and students whose names have brackets.
@@ -121,14 +121,14 @@ class SubmissionExporter(NotebookExporter):
             if any(_half_finished(done / name) for name in names):
                 self.log.warning("Marking of %s was interrupted; it starts anew", one.folder)
                 shutil.rmtree(done)
-        self._then_tell(converter)
-        with alone(settings.db_url):
+        self._fail_for_unlisted(converter)
+        with locked(settings.db_url):
             if converter.create_student:
                 make_ready(settings.db_url, settings.course_id, students - set(settings.student_id_exclude.split(",")))
                 top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
                 take_names(settings.db_url, settings.course_id, table_of(top), self.log)
             for assignment in {one.folder.name for one in found}:
-                self._know(assignment)
+                self._register(assignment)
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
         """Record the faults of a submission that nbgrader reads in `folder`; return the names of its notebooks."""
@@ -150,11 +150,11 @@ class SubmissionExporter(NotebookExporter):
         for name in student_folder.students_in(top, settings.student_id):
             for folder in self._folders(top / name):
                 converter.assignments.pop(str(folder), None)
-                problem = student_folder.unlistable(name)
+                problem = student_folder.invalid_name(name)
                 if problem is not None:
                     self.unlisted.append(f"“{student_folder.shown(name)}” has no mark: {problem}. Rename the folder.")
                     continue
-                one = student_folder.look(name, folder)
+                one = student_folder.inspect_folder(name, folder)
                 for trouble in one.troubles:
                     self.log.warning("%s: %s", one.folder, trouble)
                 yield one
@@ -186,11 +186,11 @@ class SubmissionExporter(NotebookExporter):
                 goal.parent.mkdir(parents=True)
                 goal.symlink_to(one.folder)
 
-    def _then_tell(self, converter: Any) -> None:
+    def _fail_for_unlisted(self, converter: Any) -> None:
         """After the last submission, log the students without a mark and the reasons; then fail if there are any."""
         convert = converter.convert_notebooks
 
-        def convert_and_tell() -> None:
+        def convert_then_fail() -> None:
             try:
                 convert()
             finally:
@@ -199,16 +199,16 @@ class SubmissionExporter(NotebookExporter):
             if self.unlisted:
                 raise NbGraderException(f"{len(self.unlisted)} submissions could not be listed.")
 
-        converter.convert_notebooks = convert_and_tell
+        converter.convert_notebooks = convert_then_fail
 
-    def _know(self, assignment: str) -> None:
+    def _register(self, assignment: str) -> None:
         """Add an assignment that a new gradebook lacks. Leave the released notebooks as they are."""
         settings = self.converter.coursedir
         if is_released(settings.db_url, settings.course_id, assignment):
             return
         self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
         try:
-            make_known(settings, self.parent, assignment)
+            register_assignment(settings, self.parent, assignment)
         except NbGraderException:
             self.log.exception("%s could not be generated", assignment)
 

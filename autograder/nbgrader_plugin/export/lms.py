@@ -27,22 +27,22 @@ from traitlets import Bool, Dict, Enum, Unicode
 
 from ...files import Written, refuse_another
 from ..gradebook import roster as who
-from ..gradebook.roster import Key, Matches, Person, Table, Unfit
+from ..gradebook.roster import Key, Matches, Person, Table, Unusable
 
-NBGRADERS = [
+NBGRADER_COLUMNS = [
     *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
     *("raw_score", "late_submission_penalty", "score", "max_score"),
 ]
 
 # --- cells ------------------------------------------------------------------------------------------------------------
 
-RUNS = tuple("=+-@＝＋－＠\t\r")  # first characters of a spreadsheet formula
+FORMULA_STARTS = tuple("=+-@＝＋－＠\t\r")  # first characters of a spreadsheet formula
 HARMLESS = re.compile(r"[\w .@+-]*")  # cannot call a function, a program or a file; at worst it shows an odd number
 
 
 def as_text(cell: str) -> str:
     """Return a cell that a spreadsheet shows as text and does not run as a formula."""
-    return f"'{cell}" if cell.lstrip(" ").startswith(RUNS) and cell.strip() != "-" else cell
+    return f"'{cell}" if cell.lstrip(" ").startswith(FORMULA_STARTS) and cell.strip() != "-" else cell
 
 
 def as_key(cell: str) -> str:
@@ -80,7 +80,7 @@ class MarksExport(ExportPlugin):
     def export(self, gradebook: Gradebook) -> None:
         try:
             self._write(self._table(gradebook))
-        except Unfit as reason:
+        except Unusable as reason:
             if not hasattr(self.parent, "fail"):
                 raise
             self.parent.fail("%s", reason)
@@ -113,11 +113,11 @@ class MarksExport(ExportPlugin):
     def _write(self, table: Table) -> None:
         path = Path(self.to) if self.to else Path(self.folder) / self.file_name
         if published_by_git(path):
-            raise Unfit(
+            raise Unusable(
                 f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
                 "commit. Name a file below classroom/ or outside of the repository."
             )
-        self._refuse_anothers(path, table)
+        self._refuse_foreign_file(path, table)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(  # readable by its owner only, and replaced atomically
             "w", encoding="utf8", newline="", dir=path.parent, prefix=".grades", delete=False
@@ -126,17 +126,17 @@ class MarksExport(ExportPlugin):
         os.replace(file.name, path)
         self.log.info("Grades are in %s", path)
 
-    def _refuse_anothers(self, path: Path, table: Table) -> None:
-        """Raise Unfit if the file exists and another program wrote it: then it begins with another column."""
+    def _refuse_foreign_file(self, path: Path, table: Table) -> None:
+        """Raise Unusable if the file exists and another program wrote it: then it begins with another column."""
         try:
             refuse_another(path, f"{table.header[0]}{table.delimiter}", f"table that {type(self).__name__} wrote")
         except Written as reason:
-            raise Unfit(f"{reason}.") from None
+            raise Unusable(f"{reason}.") from None
 
 
 def _all_known(wanted: set[str], known: set[str], what: str) -> None:
     if unknown := sorted(wanted - known):
-        raise Unfit(f"The gradebook does not know the {what} {', '.join(unknown)}.")
+        raise Unusable(f"The gradebook does not know the {what} {', '.join(unknown)}.")
 
 
 def published_by_git(path: Path) -> bool:
@@ -159,14 +159,14 @@ class CsvExport(MarksExport):
             unfinished = [p for p in known if p.id in submissions and submissions[p.id].needs_manual_grade]
             self._unfinished(assignment.name, map(str, unfinished))
             rows += [
-                _nbgraders_row(assignment, person, submissions.get(person.id))
+                _nbgrader_row(assignment, person, submissions.get(person.id))
                 for person in known
                 if not (self.leave_out_unfinished and person in unfinished)
             ]
-        return Table(list(NBGRADERS), rows)
+        return Table(list(NBGRADER_COLUMNS), rows)
 
 
-def _nbgraders_row(assignment: Any, person: Person, submission: Any | None) -> list[str]:
+def _nbgrader_row(assignment: Any, person: Person, submission: Any | None) -> list[str]:
     """Return a row of nbgrader's table. A student without a submission gets a zero, as in nbgrader."""
     raw, penalty = (submission.score, submission.late_submission_penalty) if submission else (0.0, 0.0)
     timestamp = submission.timestamp if submission else None
@@ -202,17 +202,17 @@ class LmsExport(MarksExport):
     def _table(self, gradebook: Gradebook) -> Table:
         known, assignments = self._people(gradebook), self._assignments(gradebook)
         if not assignments:
-            raise Unfit("The gradebook knows no assignment yet: there are no marks to export.")
+            raise Unusable("The gradebook knows no assignment yet: there are no marks to export.")
         marks = {assignment.name: self._marks(gradebook, assignment, known) for assignment in assignments}
         maxima = {assignment.name: float(assignment.max_score) for assignment in assignments}
         if not self.roster:
             return self._new(known, marks, maxima)
         return self._filled(who.read(Path(self.roster), self._called()), known, marks, maxima)
 
-    def _refuse_anothers(self, path: Path, table: Table) -> None:
+    def _refuse_foreign_file(self, path: Path, table: Table) -> None:
         if self.roster and path.resolve() == Path(self.roster).resolve():
-            raise Unfit(f"{path} is the roster, as the system gave it out: name another file with --to.")
-        super()._refuse_anothers(path, table)
+            raise Unusable(f"{path} is the roster, as the system gave it out: name another file with --to.")
+        super()._refuse_foreign_file(path, table)
 
     def _called(self) -> dict[str, str]:
         """Return the names of the system's columns in another language, by their English names."""
@@ -261,31 +261,33 @@ class LmsExport(MarksExport):
             maximum = self._maximum(table, places, column)
             factor = self._factor(name, maxima[name], maximum)
             self._fill(table, column, matches, marks[name], name, factor)
-            self._above(known, marks[name], name, factor, maximum)
-        return self._kept(table, set(columns.values()))
+            self._report_above_maximum(known, marks[name], name, factor, maximum)
+        return self._made_harmless(table, set(columns.values()))
 
     def _students(self, table: Table) -> list[int]:
-        """Return the indexes of the students' rows. Raise Unfit if the roster lacks a needed column."""
+        """Return the indexes of the students' rows. Raise Unusable if the roster lacks a needed column."""
         return list(range(len(table.rows)))
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:
         """Return the column of each assignment that has one.
 
-        Raise Unfit if none has a column, if one named on the command line has none, or if several may be meant.
+        Raise Unusable if none has a column, if one named on the command line has none, or if several may be meant.
         """
         columns, without = {}, []
         for name in assignments:
             title = str(self.titles.get(name, name))
-            found = [place for place, heading in enumerate(table.header) if _means(heading, title)]
+            found = [place for place, heading in enumerate(table.header) if _is_heading_of(heading, title)]
             if len(found) > 1:
                 headings = ", ".join(f"“{table.header[place]}”" for place in found)
-                raise Unfit(f"Several columns of {self.roster} may be {name}: {headings}. Say which one in `titles`.")
+                raise Unusable(
+                    f"Several columns of {self.roster} may be {name}: {headings}. Say which one in `titles`."
+                )
             if found:
                 columns[name] = found[0]
             else:
                 without.append(name)
         if without and (self.assignment or not columns):
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} has no column for {', '.join(without)}. Make the assignment in {self.system} and "
                 f"download the table again, or say what it is called: "
                 f"--{type(self).__name__}.titles=\"{{'{without[0]}': 'its heading'}}\"."
@@ -342,12 +344,12 @@ class LmsExport(MarksExport):
     def _is_settled(self, cell: str) -> bool:
         return False
 
-    def _above(
+    def _report_above_maximum(
         self, known: list[Person], marks: dict[str, Mark], name: str, factor: float, maximum: float | None
     ) -> None:
         """Report marks above the system's maximum if it refuses them; Canvas accepts all."""
 
-    def _kept(self, table: Table, filled: set[int]) -> Table:
+    def _made_harmless(self, table: Table, filled: set[int]) -> Table:
         """Return the table to write. Make its cells harmless in spreadsheets, except those filled in or read back."""
         finding = {table.column(column) for column, _ in self.keys}
         for row in table.rows:
@@ -364,7 +366,7 @@ class LmsExport(MarksExport):
         return set()
 
 
-def _means(heading: str, title: str) -> bool:
+def _is_heading_of(heading: str, title: str) -> bool:
     """Return True if a heading means this title. Canvas writes “Title (4711)”, Moodle “Assignment: Title (Real)”."""
     if heading.strip().casefold() == title.strip().casefold():
         return True
@@ -391,7 +393,7 @@ class CanvasExport(LmsExport):
     def _students(self, table: Table) -> list[int]:
         needed = [name for name in ("Student", "ID", "Section") if table.column(name) is None]
         if needed:
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} is not Canvas's gradebook: it has no column {', '.join(needed)}. In Canvas, export it "
                 "with Grades → Export → Export Entire Gradebook, with the students' names in one column."
             )
@@ -406,8 +408,8 @@ class CanvasExport(LmsExport):
     def _is_settled(self, cell: str) -> bool:
         return cell.upper() in ("EX", "N/A")
 
-    def _kept(self, table: Table, filled: set[int]) -> Table:
-        super()._kept(table, filled)
+    def _made_harmless(self, table: Table, filled: set[int]) -> Table:
+        super()._made_harmless(table, filled)
         section = table.column("Section") or 0
         wanted = [place for place in range(len(table.header)) if place <= section or place in filled]
         rows = [[row[place] for place in wanted] for row in table.rows]
@@ -462,12 +464,12 @@ class MoodleExport(LmsExport):
         if grade is None or table.column("Identifier") is None:
             return super()._columns(table, assignments)
         if len(assignments) > 1:
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} is the worksheet of one assignment, and the gradebook has {len(assignments)}. Say "
                 f"which one it is: --assignment {assignments[0]}."
             )
         if table.column("Last modified (grade)") is None:
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} has no column “Last modified (grade)”, without which Moodle takes no worksheet. "
                 "Download it again and leave its columns as they are; in another language, name it in `headings`."
             )
@@ -476,7 +478,7 @@ class MoodleExport(LmsExport):
     def _students(self, table: Table) -> list[int]:
         if all(table.column(column) is None for column, _ in self.keys):
             wanted = ", ".join(dict.fromkeys(column for column, _ in self.keys))
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} has none of the columns that Moodle knows students by: {wanted}. If it is in another "
                 "language, say what they are called: --MoodleExport.headings=\"{'Email address': '…', 'Grade': '…'}\"."
             )
@@ -493,7 +495,7 @@ class MoodleExport(LmsExport):
         found = {_number(table.cell(table.rows[place], "Maximum grade")) for place in places} - {None}
         return found.pop() if len(found) == 1 else None
 
-    def _above(
+    def _report_above_maximum(
         self, known: list[Person], marks: dict[str, Mark], name: str, factor: float, maximum: float | None
     ) -> None:
         shown = {p: number(marks[p.id].score * factor) for p in known if p.id in marks}

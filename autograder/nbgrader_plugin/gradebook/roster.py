@@ -20,7 +20,7 @@ from pathlib import Path
 from nbgrader.api import Gradebook, Student
 
 
-class Unfit(Exception):
+class Unusable(Exception):
     """Raised for an unusable file or option; the message says why and what to do."""
 
 
@@ -77,16 +77,16 @@ class Table:
 def read(path: Path, called: Mapping[str, str] | None = None) -> Table:
     """Read a CSV file in UTF-8, with or without a byte order mark, with commas, semicolons or tabs.
 
-    Raise Unfit if it cannot be read or is no such table.
+    Raise Unusable if it cannot be read or is no such table.
     """
     try:
         raw = path.read_bytes()
     except OSError as problem:
-        raise Unfit(f"{path} cannot be read: {problem.strerror}.") from None
+        raise Unusable(f"{path} cannot be read: {problem.strerror}.") from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Unfit(
+        raise Unusable(
             f"{path} is not UTF-8. Download it again and leave it as it is, or let your spreadsheet save “CSV UTF-8”."
         ) from None
     first = text.partition("\n")[0]
@@ -94,13 +94,13 @@ def read(path: Path, called: Mapping[str, str] | None = None) -> Table:
     try:
         header, *rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) or [[]]
     except csv.Error as problem:
-        raise Unfit(f"{path} is not a CSV file: {problem}.") from None
+        raise Unusable(f"{path} is not a CSV file: {problem}.") from None
     if len(header) < 2:
-        raise Unfit(f"{path} is not a table: its first line, “{first[:60]}”, does not name columns.")
+        raise Unusable(f"{path} is not a table: its first line, “{first[:60]}”, does not name columns.")
     rows = [row + [""] * (len(header) - len(row)) for row in rows if any(cell.strip() for cell in row)]
     for row in rows:
         if len(row) > len(header):
-            raise Unfit(f"{path}: the row of “{row[0]}” has {len(row)} cells, and there are {len(header)} columns.")
+            raise Unusable(f"{path}: the row of “{row[0]}” has {len(row)} cells, and there are {len(header)} columns.")
     return Table(
         [heading.strip() for heading in header], rows, delimiter, raw.startswith(b"\xef\xbb\xbf"), called or {}
     )

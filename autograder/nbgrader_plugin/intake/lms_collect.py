@@ -29,7 +29,7 @@ from nbgrader.utils import find_all_notebooks
 from traitlets import Dict, Unicode
 
 from ..gradebook import roster as who
-from ..gradebook.roster import Person, Unfit
+from ..gradebook.roster import Person, Unusable
 from .unpack import UNPACKED
 
 CANVAS = re.compile(
@@ -47,7 +47,7 @@ TIMESTAMP = "timestamp.txt"  # nbgrader takes the time of submission from this f
 
 
 @dataclass(frozen=True)
-class Found:
+class SubmittedFile:
     """A submitted file."""
 
     path: Path
@@ -60,7 +60,7 @@ class Found:
     numbers: tuple[str, ...] = ()  # all candidates for `number`, as students' names may hold numbers too
 
 
-def parse(path: Path, folder: Path) -> Found | None:
+def parse(path: Path, folder: Path) -> SubmittedFile | None:
     """Return the student and name of the file at `path` below `folder`; None if it has no system's name.
 
     The path is read from the left, because the system's part stands before names that students choose.
@@ -70,13 +70,13 @@ def parse(path: Path, folder: Path) -> Found | None:
         last = place == len(parts) - 1
         if moodle := MOODLE.fullmatch(part):
             file = moodle["file"] if last and moodle["file"] else path.name
-            return Found(path, "moodle", moodle["number"], moodle["name"], file)
+            return SubmittedFile(path, "moodle", moodle["number"], moodle["name"], file)
         canvas = CANVAS.fullmatch(part) if last or part.endswith(UNPACKED) else None
         if canvas:
             file = (canvas["file"] or canvas["page"]) if last else path.name
             upload, late = int(canvas["upload"] or 0), bool(canvas["late"])
             numbers = tuple(NUMBERS.findall(part))
-            return Found(path, "canvas", canvas["number"], canvas["name"] or "", file, upload, late, numbers)
+            return SubmittedFile(path, "canvas", canvas["number"], canvas["name"] or "", file, upload, late, numbers)
     return None
 
 
@@ -127,16 +127,16 @@ class LmsCollector(FileNameCollectorPlugin):
 
     # --- students
 
-    def _students(self, found: list[Found]) -> tuple[list[Found], dict[tuple[str, str], str]]:
+    def _students(self, found: list[SubmittedFile]) -> tuple[list[SubmittedFile], dict[tuple[str, str], str]]:
         """Return the files with their checked numbers, and the student for each system and number."""
         settings = self.parent.coursedir
         with Gradebook(settings.db_url, settings.course_id) as gradebook:
             known = who.people(gradebook)
-        told = self._by_roster(known)
-        found = [self._sure(one, told, known) for one in found]
+        in_roster = self._by_roster(known)
+        found = [self._with_checked_number(one, in_roster, known) for one in found]
         names = {(one.system, one.number): one.name for one in found}
         certain = {key: person for key in names if (person := _by_number(*key, known))}
-        certain |= {key: person for key, person in told.items() if key in names}
+        certain |= {key: person for key, person in in_roster.items() if key in names}
         by_name = _by_name({key: name for key, name in names.items() if key not in certain}, known)
         taken = Counter(person.id for person in certain.values())
         doubtful = {key for key, person in certain.items() if taken[person.id] > 1}
@@ -158,9 +158,13 @@ class LmsCollector(FileNameCollectorPlugin):
         self.say(late, "were late, says Canvas; nbgrader takes off no marks, as it does not learn how late")
         return found, students | unknown
 
-    def _sure(self, one: Found, told: dict[tuple[str, str], Person], known: list[Person]) -> Found:
+    def _with_checked_number(
+        self, one: SubmittedFile, in_roster: dict[tuple[str, str], Person], known: list[Person]
+    ) -> SubmittedFile:
         """Return the file with the number of a known student: one who is named “x_4711” does not submit for 4711."""
-        sure = [n for n in dict.fromkeys(one.numbers) if (one.system, n) in told or _by_number(one.system, n, known)]
+        sure = [
+            n for n in dict.fromkeys(one.numbers) if (one.system, n) in in_roster or _by_number(one.system, n, known)
+        ]
         if len(sure) > 1:
             self.say([one.path.name], "may be of several students and were given to none", "Files")
             return replace(one, number="_or_".join(sure), name="")
@@ -182,7 +186,7 @@ class LmsCollector(FileNameCollectorPlugin):
         try:
             called = {str(name): str(heading) for name, heading in self.headings.items()}
             table = who.read(Path(self.roster), called)
-        except Unfit as reason:
+        except Unusable as reason:
             self.parent.fail("%s", reason)
         system, column, keys = "canvas", "ID", who.CANVAS
         if table.column("Identifier") is not None:
@@ -195,7 +199,7 @@ class LmsCollector(FileNameCollectorPlugin):
 
     # --- names of files
 
-    def _files(self, student: str, own: list[Found], released: list[str]) -> dict[Path, dict[str, str]]:
+    def _files(self, student: str, own: list[SubmittedFile], released: list[str]) -> dict[Path, dict[str, str]]:
         """Return student and name for each file. Of several copies of a notebook the latest takes its name.
 
         The others stay beside it under free names.
@@ -233,14 +237,14 @@ def _by_name(names: dict[tuple[str, str], str], known: list[Person]) -> dict[tup
     for person in known:
         if person.first and person.last and not person.lms:
             for name in {f"{person.last}, {person.first}", f"{person.first} {person.last}"}:
-                people.setdefault(_squeezed(name), []).append(person)
-    found = {key: people.get(_squeezed(name), []) for key, name in names.items()}
+                people.setdefault(_letters_and_digits(name), []).append(person)
+    found = {key: people.get(_letters_and_digits(name), []) for key, name in names.items()}
     certain = {key: persons[0] for key, persons in found.items() if len(persons) == 1}
     times = Counter(person.id for person in certain.values())
     return {key: person for key, person in certain.items() if times[person.id] == 1}
 
 
-def _squeezed(name: str) -> str:
+def _letters_and_digits(name: str) -> str:
     """Return a name's letters and digits in lower case, as in Canvas's file names."""
     return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", name)).casefold()
 
@@ -260,7 +264,7 @@ def is_copy(file: str, notebook: str) -> bool:
     return True
 
 
-def _rank(one: Found, notebook: str) -> tuple[int, bool, int, str]:
+def _rank(one: SubmittedFile, notebook: str) -> tuple[int, bool, int, str]:
     """Return a sort key, highest for the copy that counts: the latest upload, the exact name, the shortest path."""
     return one.upload, one.file == notebook, -len(one.path.parts), one.file
 

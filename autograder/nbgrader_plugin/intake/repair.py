@@ -29,8 +29,8 @@ from . import student_folder
 
 MAX_BYTES = 256 * 2**20
 MAX_READ = 8 * 2**20  # bytes of JSON read here; from larger files another process first removes the outputs
-SLIMMING = (3 * 2**30, 60, MAX_READ)  # bytes of memory, seconds, bytes of the result
-WITHOUT_OUTPUTS = Path(__file__).with_name("size_limits.py")
+OUTPUT_REMOVAL_LIMITS = (3 * 2**30, 60, MAX_READ)  # bytes of memory, seconds, bytes of the result
+OUTPUT_REMOVER = Path(__file__).with_name("size_limits.py")
 MAX_CELLS = 1_000  # of the student's own
 MAX_COPIES = 10  # of each released cell
 MAX_TEXT = 200_000  # characters of a cell of text
@@ -72,11 +72,11 @@ def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> Not
     notes = [Note(Kind.CUT, sentence) for sentence in left_out]
     try:
         found = _locate(path, notes)
-        mended = mend(_read(found), release, notes)
+        repaired = repair(_read(found), release, notes)
     except Unreadable as reason:
         return blank(release, str(reason))
-    mended.metadata[KEY] = {"notes": [asdict(note) | {"text": _writable(note.text)} for note in notes]}
-    return mended
+    repaired.metadata[KEY] = {"notes": [asdict(note) | {"text": _writable(note.text)} for note in notes]}
+    return repaired
 
 
 def notes_in(about: dict) -> list[Note]:
@@ -135,7 +135,7 @@ def _read(path: Path) -> NotebookNode:
     if not raw.strip():
         raise Unreadable(f"The file is empty. {again}")
     try:
-        data = json.loads(raw if len(raw) <= MAX_READ else _slim(raw))
+        data = json.loads(raw if len(raw) <= MAX_READ else _remove_outputs(raw))
     except (ValueError, RecursionError):
         raise Unreadable(f"The file is not a notebook: its content is not JSON, or it was cut off. {again}") from None
     if not isinstance(data, dict) or not ("cells" in data or "worksheets" in data):
@@ -152,11 +152,13 @@ def _read(path: Path) -> NotebookNode:
         ) from None
 
 
-def _slim(raw: bytes) -> bytes:
+def _remove_outputs(raw: bytes) -> bytes:
     """Return the JSON of a notebook without its outputs. Raise ValueError if it is no JSON, Unreadable if too large."""
-    command = [sys.executable, "-I", "-S", str(WITHOUT_OUTPUTS), *map(str, SLIMMING)]
+    command = [sys.executable, "-I", "-S", str(OUTPUT_REMOVER), *map(str, OUTPUT_REMOVAL_LIMITS)]
     try:
-        done = subprocess.run(command, input=raw, capture_output=True, timeout=4 * SLIMMING[1], check=False)
+        done = subprocess.run(
+            command, input=raw, capture_output=True, timeout=4 * OUTPUT_REMOVAL_LIMITS[1], check=False
+        )
     except subprocess.TimeoutExpired:
         done = None
     if done is None or done.returncode:
@@ -209,7 +211,7 @@ def grade_id(cell: NotebookNode) -> str | None:
     return cell.metadata.get("nbgrader", {}).get("grade_id")
 
 
-def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
+def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
     """Return a notebook of the submitted cells in order, with each released cell that has a grade_id exactly once.
 
     Raise Unreadable if no cell of the assignment is there.
@@ -217,21 +219,21 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> N
     wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
     cells = submitted.cells
     _cut(cells, wanted, notes)
-    _recognise(cells, wanted)
-    telling = {
+    _restore_grade_ids(cells, wanted)
+    decisive = {
         name
         for name, cell in wanted.items()
         if cell.cell_type == "code" and (cell.metadata.nbgrader.grade or _is_answer(cell))
     }
-    if not any(cell.grade_id in (telling or wanted) for cell in cells):
+    if not any(cell.grade_id in (decisive or wanted) for cell in cells):
         raise Unreadable(
             "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
             "assignment, with the cells it came with."
         )
     _note_claims(cells, wanted, notes)
     _drop_copies(cells, wanted, notes)
-    given = {_squeezed(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
-    result = [_restored(cell, wanted, given) for cell in cells]
+    given = {without_space(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
+    result = [_restored_cell(cell, wanted, given) for cell in cells]
     _add_missing(result, release, notes)
     notebook = NotebookNode({part: copy.deepcopy(value) for part, value in release.items() if part != "cells"})
     notebook.cells = result
@@ -271,33 +273,33 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
         notes.append(Note(Kind.CUT, text))
 
 
-def _recognise(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
+def _restore_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
     """Give cells without metadata their grade_id back, by their text or the names they define."""
     for cell in cells:
         if cell.grade_id not in wanted:
             cell.grade_id = None
     missing = {name: cell for name, cell in wanted.items() if all(c.grade_id != name for c in cells)}
-    by_text = {_squeezed(cell.source): name for name, cell in missing.items() if not _is_answer(cell)}
+    by_text = {without_space(cell.source): name for name, cell in missing.items() if not _is_answer(cell)}
     for cell in cells:
-        if cell.grade_id is None and _squeezed(cell.source) in by_text:
-            cell.grade_id = by_text.pop(_squeezed(cell.source))
+        if cell.grade_id is None and without_space(cell.source) in by_text:
+            cell.grade_id = by_text.pop(without_space(cell.source))
             missing.pop(cell.grade_id)
     for name, released in missing.items():
         if _is_answer(released) and released.cell_type == "code":
             match = [c for c in cells if c.grade_id is None and c.cell_type == "code" and name in _defines(c.source)]
             if match:
                 match[-1].grade_id = name
-    _recognise_written(cells, wanted)
+    _restore_written_grade_ids(cells, wanted)
 
 
-def _recognise_written(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
+def _restore_written_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
     """Recognise written answers without metadata by the first line of the release's text, which they still hold."""
     for name, released in wanted.items():
         if released.cell_type != "markdown" or any(cell.grade_id == name for cell in cells):
             continue
-        first = _squeezed(released.source.split("\n")[0])
+        first = without_space(released.source.split("\n")[0])
         for cell in cells:
-            if cell.grade_id is None and cell.cell_type == "markdown" and first and first in _squeezed(cell.source):
+            if cell.grade_id is None and cell.cell_type == "markdown" and first and first in without_space(cell.source):
                 cell.grade_id = name
                 break
 
@@ -306,7 +308,7 @@ def _is_answer(cell: NotebookNode) -> bool:
     return cell.metadata.nbgrader.get("solution", False)
 
 
-def _squeezed(source: str) -> str:
+def without_space(source: str) -> str:
     return "".join(source.split())
 
 
@@ -364,14 +366,14 @@ def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
         notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(twins)} times; {which}."))
 
 
-def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
+def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
     """Return a cell with the release's type and metadata, and the student's text, or the release's if it is locked.
 
     Tag the course's own cells that the student left unchanged.
     """
     released = wanted.get(cell.pop("grade_id"))
     if released is None:
-        cell.metadata = NotebookNode(tags=[GIVEN] if _squeezed(cell.source) in given else [])
+        cell.metadata = NotebookNode(tags=[GIVEN] if without_space(cell.source) in given else [])
         return cell
     restored = copy.deepcopy(released)
     if _is_answer(released):
@@ -393,7 +395,9 @@ def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[N
             position = cells.index(present[name])
             continue
         position += 1
-        cells.insert(position, _restored(_cell(released.cell_type, released.source, name), {name: released}, set()))
+        cells.insert(
+            position, _restored_cell(_cell(released.cell_type, released.source, name), {name: released}, set())
+        )
         notes.append(Note(Kind.MISSING, f"The cell “{name}” was missing and has been put back."))
 
 

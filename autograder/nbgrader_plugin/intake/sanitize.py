@@ -69,7 +69,7 @@ CLASSES = re.compile(r"[a-z]{1,2}\d?|highlight|hl-\w+|dataframe|anchor-link|task
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*", re.IGNORECASE)
 ADDRESS = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
-UNREAD = re.compile(r"[\x00-\x20]")
+SKIPPED_BY_BROWSERS = re.compile(r"[\x00-\x20]")
 SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*:|//|\\)", re.IGNORECASE)
 
 
@@ -80,9 +80,9 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "id":
         return value if tag in HEADINGS else None
     if name == "src":
-        return value if PICTURE.fullmatch(value) or _is_beside(value) else None
+        return value if PICTURE.fullmatch(value) or _is_relative(value) else None
     if name == "href":
-        return value if ADDRESS.match(UNREAD.sub("", value)) or _is_beside(value) else None
+        return value if ADDRESS.match(SKIPPED_BY_BROWSERS.sub("", value)) or _is_relative(value) else None
     if tag == "input" and name == "type":
         return value if value == "checkbox" else None
     if name == "style" and "(" in value:
@@ -90,12 +90,12 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
     return value
 
 
-def _is_beside(address: str) -> bool:
+def _is_relative(address: str) -> bool:
     """Return True if an address, as a browser reads it, is a relative path beside or below the notebook.
 
     Formgrader's pages are part of a server, where a request for another address could trigger actions.
     """
-    read = unquote(UNREAD.sub("", address)).replace("\\", "/")
+    read = unquote(SKIPPED_BY_BROWSERS.sub("", address)).replace("\\", "/")
     path = re.split(r"[?#]", read, maxsplit=1)[0]
     return not SCHEME.match(read) and not path.startswith("/") and ".." not in path.split("/")
 

@@ -98,7 +98,7 @@ def shown(name: str, most: int = 200) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)[:most]
 
 
-def unlistable(name: str) -> str | None:
+def invalid_name(name: str) -> str | None:
     """Return why nbgrader cannot have a student of this name; None if it can."""
     if any(0xD800 <= ord(c) <= 0xDFFF for c in name):
         return "its name is not valid UTF-8"
@@ -107,7 +107,7 @@ def unlistable(name: str) -> str | None:
     return "its name has a brace" if "{" in name or "}" in name else None  # nbgrader builds paths with `str.format`
 
 
-def look(student: str, folder: Path) -> Submission:
+def inspect_folder(student: str, folder: Path) -> Submission:
     """Return a student's submission with each file accepted or refused. Open no file but the time stamp."""
     found = Submission(student, folder)
     for place in (folder.parent, folder):

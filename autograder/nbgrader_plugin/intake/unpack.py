@@ -23,7 +23,7 @@ from traitlets import Integer
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 UNPACKED = " unpacked"  # suffix of a folder with the files of a student's archive
 JUNK = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/|\._)")
-TROUBLE = Exception  # with one archive: readers may raise anything on broken ones, such as zlib.error
+ANY_ERROR = Exception  # with one archive: readers may raise anything on broken ones, such as zlib.error
 
 
 class CarefulExtractor(ExtractorPlugin):
@@ -49,8 +49,8 @@ class CarefulExtractor(ExtractorPlugin):
         folder.mkdir(exist_ok=True)
         try:
             written, _ = self._unpack(archive, folder)
-        except TROUBLE as problem:
-            self.log.error("%s cannot be unpacked: %s", archive, _said(problem))
+        except ANY_ERROR as problem:
+            self.log.error("%s cannot be unpacked: %s", archive, _reason(problem))
             return
         for path in filter(is_archive, written):
             self._unpack_students(path)
@@ -60,8 +60,8 @@ class CarefulExtractor(ExtractorPlugin):
         folder = _free(archive.with_name(archive.name + UNPACKED))
         try:
             _, complete = self._unpack(archive, folder, self.max_files, self.max_bytes)
-        except TROUBLE as problem:
-            self.log.warning("%s cannot be unpacked: %s", archive, _said(problem))
+        except ANY_ERROR as problem:
+            self.log.warning("%s cannot be unpacked: %s", archive, _reason(problem))
             return
         if complete:
             archive.unlink()
@@ -85,8 +85,8 @@ class CarefulExtractor(ExtractorPlugin):
                         path = _write(folder, member, left)
                         written.append(path)
                         left -= path.stat().st_size
-                    except TROUBLE as problem:
-                        reason = _said(problem)
+                    except ANY_ERROR as problem:
+                        reason = _reason(problem)
                 if reason:
                     refused.setdefault(reason, []).append(member.name)
         for reason, names in refused.items():
@@ -103,7 +103,7 @@ def _stem(name: str) -> str:
     return re.sub(r"(\.zip|\.tar\.gz|\.tgz|\.tar)$", "", name, flags=re.IGNORECASE) or name
 
 
-def _said(problem: BaseException) -> str:
+def _reason(problem: BaseException) -> str:
     said = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem).strip()
     return f"{type(problem).__name__}: {said}"[:120]
 

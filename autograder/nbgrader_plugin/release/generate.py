@@ -38,7 +38,7 @@ class ReleaseExporter(NotebookExporter):
         super().__init__(**kwargs)
         self._manifests: dict[str, dict[str, list[str]]] = {}
         if self.parent is not None:
-            self._look_first()
+            self._refuse_overwrite()
             if not self.parent.no_database:
                 make_ready(self.parent.coursedir.db_url, self.parent.coursedir.course_id)
 
@@ -47,7 +47,7 @@ class ReleaseExporter(NotebookExporter):
         """Return the nbgrader command that reads with this exporter."""
         return self.parent
 
-    def _look_first(self) -> None:
+    def _refuse_overwrite(self) -> None:
         """Raise WouldOverwrite if somebody changed a folder to be released; with `overwrite`, keep a copy instead."""
         found = {name: would_overwrite(self.converter, name) for name in assignments(self.converter)}
         if not any(found.values()):
@@ -74,14 +74,14 @@ class ReleaseExporter(NotebookExporter):
         if name not in self._manifests:
             whole = self.converter.coursedir.notebook_id == "*"
             before = {} if whole else files.read_manifest(path) or {}
-            self._manifests[name] = before | beside_notebooks(self.converter, name)
+            self._manifests[name] = before | manifest_of_other_files(self.converter, name)
         hashes = files.hashes(output.encode(), notebook=True)
         self._manifests[name][Path(filename).name] = [value for _, value in hashes]
         files.write_manifest(path, self._manifests[name])
         return output, resources
 
 
-def look_first(converter: GenerateAssignment) -> None:
+def refuse_overwrite(converter: GenerateAssignment) -> None:
     """Raise WouldOverwrite if somebody changed a folder that this converter is about to empty."""
     converter.init_notebooks()
     converter.exporter_class(parent=converter, config=converter.config)
@@ -100,7 +100,7 @@ def manifest_of(converter: GenerateAssignment, name: str) -> Path:
     return destination(converter, name).parent / files.MANIFESTS / f"{name}.json"
 
 
-def beside_notebooks(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
+def manifest_of_other_files(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
     """Return the manifest of the files that nbgrader copies into a release unchanged."""
     source = Path(os.path.normpath(converter._format_source(name, ".")))
     return files.manifest(source, map(Path, find_all_files(str(source), [*converter.coursedir.ignore, "*.ipynb"])))
@@ -115,26 +115,26 @@ def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
     known = files.read_manifest(manifest_of(converter, name))
     if known is None:  # released before there were manifests
         known = _generated(converter, name)
-    return files.written(place, there, known, beside_notebooks(converter, name))
+    return files.written(place, there, known, manifest_of_other_files(converter, name))
 
 
 def _generated(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
     """Return the manifest of a release of the assignment into a temporary folder."""
-    with _elsewhere(converter.coursedir, converter.parent, name) as again:
+    with _into_temporary_folder(converter.coursedir, converter.parent, name) as again:
         again.no_database = True
         again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
         again.start()
         return files.read_manifest(manifest_of(again, name)) or {}
 
 
-def make_known(settings: CourseDirectory, parent: Any, name: str) -> None:
+def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> None:
     """Add an assignment to the gradebook as `generate_assignment` does; leave the released notebooks as they are."""
-    with _elsewhere(settings, parent, name) as converter:
+    with _into_temporary_folder(settings, parent, name) as converter:
         converter.start()
 
 
 @contextlib.contextmanager
-def _elsewhere(settings: CourseDirectory, parent: Any, name: str) -> Iterator[GenerateAssignment]:
+def _into_temporary_folder(settings: CourseDirectory, parent: Any, name: str) -> Iterator[GenerateAssignment]:
     """Yield a converter that generates an assignment into a temporary folder."""
     own = CourseDirectory(parent=parent)
     for trait in settings.trait_names(config=True):

@@ -34,7 +34,7 @@ class Released:
     answers: dict[str, str] = field(default_factory=dict)  # the stubs, by name of the exercise
 
 
-def squeezed(source: str) -> str:
+def without_space(source: str) -> str:
     return "".join(source.split())
 
 
@@ -62,7 +62,7 @@ def of(cells: list[NotebookNode]) -> Released:
             spots[graded["grade_id"]] = Spot(IN_BRACKETS.sub("", own or section), section)
             answers[graded["grade_id"]] = cell.source
         elif cell.cell_type == "markdown":
-            texts.add(squeezed(cell.source))
+            texts.add(without_space(cell.source))
             for level, words in headings(cell.source):
                 if level == 1:
                     title = title or words

@@ -29,7 +29,7 @@ NETWORK = {"pooch", "transformers"}  # notebooks that import these can download 
 SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jupyter and matplotlib
 
 
-class Ready(NbGraderPreprocessor):
+class StudentVersion(NbGraderPreprocessor):
     """Insert the first cell into a release; fold its tests, have them report success, and let Run All pass errors."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -50,12 +50,12 @@ class Ready(NbGraderPreprocessor):
             if cell.cell_type == "code" and about.get("grade") and not about.get("solution"):
                 name = about["grade_id"].removeprefix("test_")
                 letter = re.match(rf"{name} = None\b", answers.get(name, ""))
-                _speak(cell, name, ANSWERED if letter else PASSED)
+                _report_success(cell, name, ANSWERED if letter else PASSED)
         nb.cells.insert(1, _first_cell(imported, beside))
         return nb, resources
 
 
-def _speak(cell: NotebookNode, name: str, said: str) -> None:
+def _report_success(cell: NotebookNode, name: str, said: str) -> None:
     cell.source = TITLE.format(name=name) + cell.source.rstrip() + "\n" + said.format(name=name)
     cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
     cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
