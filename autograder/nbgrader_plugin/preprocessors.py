@@ -28,7 +28,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from traitlets import Bool, Float, Integer, List, Unicode
 
-from ..sandbox.limits import Limits
+from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
 from .gradebook.locking import is_released, locked, make_ready, share_engines
 from .gradebook.rows import Rows
@@ -65,11 +65,11 @@ class ReleaseStubs(ClearSolutions):
             cell.source.partition(self.begin_solution_delimeter)[2].lstrip("\n"),
         )
         if cell.cell_type != "code" or region is None:
-            return super()._replace_solution_region(cell, language)
+            return bool(super()._replace_solution_region(cell, language))
         stubs = self.code_stub
         try:
             self.code_stub = {language: self.answer_stub.format(name=region.group(1))}
-            return super()._replace_solution_region(cell, language)
+            return bool(super()._replace_solution_region(cell, language))
         finally:
             self.code_stub = stubs
 
@@ -84,7 +84,7 @@ class SubmissionExporter(NotebookExporter):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self._refused: dict[tuple[str, str, str], str] = {}  # reasons, by student, assignment, notebook
         self._troubles: dict[str, list[str]] = {}  # sentences on files left out, by folder of a submission
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
@@ -246,7 +246,7 @@ class SubmissionExporter(NotebookExporter):
 
         A sanitised notebook is written without indentation: only the marking that follows reads it.
         """
-        resources = self._init_resources(resources)
+        resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
         for preprocessor in self._preprocessors:
             nb, resources = preprocessor(nb, resources)
         nbformat.validate(nb, relax_add_props=True)
@@ -261,7 +261,8 @@ def _read_release(path: Path, changed: int) -> NotebookNode:
 
     `changed`, the file's time of change in nanoseconds, is part of the cache's key.
     """
-    return nbformat.read(path, as_version=4)
+    release: NotebookNode = nbformat.read(path, as_version=4)
+    return release
 
 
 def _half_finished(path: Path) -> bool:
@@ -283,7 +284,7 @@ class RestoreCells(OverwriteCells):
     replaced those cells with the release's.
     """
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = resources["nbgrader"]
         self.notebook_id, self.assignment_id = about["notebook"], about["assignment"]
         with Gradebook(about["db_url"]) as gradebook:
@@ -302,7 +303,7 @@ class CheckMetadata(CheckCellMetadata):
 
     _right: ClassVar[set[str]] = set()
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
         said = json.dumps(about)
         if said not in self._right:
@@ -333,7 +334,7 @@ class Judge(NbGraderPreprocessor):
 
     _template: Template | None = None  # one per process, however many instances nbgrader makes
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         submission = resources["nbgrader"]
         refuse_unknown_names(nb.cells, f"{submission['assignment']}/{submission['notebook']}.ipynb")
         about = nb.metadata.pop(repair.KEY, {})
@@ -355,10 +356,10 @@ class Judge(NbGraderPreprocessor):
             nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
         return nb, resources
 
-    def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
+    def _mark(self, nb: NotebookNode, resources: dict[str, Any]) -> str | None:
         """Mark in place. Return a sentence if the notebook cannot be marked. Raise SandboxError if the cage fails."""
         from ..judge.diagnosis.mistake_costs import costs
-        from ..sandbox.session import SandboxError, Template
+        from ..sandbox.session import Template
         from .marking.notebook_marker import NotebookMarker
 
         costs()  # check costs.toml first: the instructor must fix a wrong file, and no student gets a zero for it
@@ -385,7 +386,7 @@ class Judge(NbGraderPreprocessor):
 def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
     title = FAILED if failed else "About this submission"
     lines = "\n".join(f"- {sentence}" for sentence in sentences)
-    cell = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={repair.KEY: "notice"})
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={repair.KEY: "notice"})
     cell["id"] = "about-this-submission"
     return cell
 
@@ -396,9 +397,11 @@ def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
 class HideTests(NbGraderPreprocessor):
     """Remove the hidden part of test cells, and the bare number of points, from the page that students see."""
 
-    display_data_priority: List = List(config=True)  # unused; the page's exporter sets it for all preprocessors
+    display_data_priority: List[Any] = List(config=True)  # unused; the page's exporter sets it for all preprocessors
 
-    def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict[str, Any], index: int
+    ) -> tuple[NotebookNode, dict[str, Any]]:
         graded = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "code" and graded.get("grade") and not graded.get("solution"):
             cell.source = HIDDEN.sub("", cell.source)

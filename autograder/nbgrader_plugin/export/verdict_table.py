@@ -90,4 +90,4 @@ def write_parquet(data: ClassData, path: Path) -> int:
     schema = arrow.schema([(column, types[kind]) for column, kind in COLUMNS.items()])
     table = arrow.Table.from_pylist(list(rows(data)), schema=schema)
     parquet.write_table(table, path)
-    return table.num_rows
+    return len(table)

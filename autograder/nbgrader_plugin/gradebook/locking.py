@@ -89,7 +89,8 @@ def make_ready(db_url: str, course_id: str, students: Iterable[str] = ()) -> Non
                 known = {student.id for student in gradebook.db.query(Student.id)}
                 gradebook.db.add_all(Student(id=student) for student in sorted(students - known))
                 try:
-                    return gradebook.db.commit()
+                    gradebook.db.commit()
+                    return
                 except IntegrityError:  # another process, such as Formgrader, has just created one of them
                     gradebook.db.rollback()
                     if attempt == 2:

@@ -41,7 +41,7 @@ class Rows:
         """Return the cells of a released notebook."""
         rows = cls(gradebook)
         for kind, found in ((SourceCell, rows.source_cells), (GradeCell, rows.grade_cells)):
-            cells: Query = gradebook.db.query(kind.name, kind).join(Notebook, Notebook.id == kind.notebook_id)
+            cells: Query[Any] = gradebook.db.query(kind.name, kind).join(Notebook, Notebook.id == kind.notebook_id)
             cells = cells.join(Assignment, Assignment.id == Notebook.assignment_id)
             found.update(cells.filter(Notebook.name == notebook, Assignment.name == assignment).all())
         return rows

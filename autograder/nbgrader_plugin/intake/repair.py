@@ -79,7 +79,7 @@ def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> Not
     return repaired
 
 
-def notes_in(about: dict) -> list[Note]:
+def notes_in(about: dict[str, Any]) -> list[Note]:
     """Return the notes from the metadata that `load` wrote under KEY."""
     return [Note(Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
 
@@ -208,7 +208,8 @@ def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
 
 
 def grade_id(cell: NotebookNode) -> str | None:
-    return cell.metadata.get("nbgrader", {}).get("grade_id")
+    name: str | None = cell.metadata.get("nbgrader", {}).get("grade_id")
+    return name
 
 
 def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
@@ -305,7 +306,7 @@ def _restore_written_grade_ids(cells: list[NotebookNode], wanted: dict[str, Note
 
 
 def _is_answer(cell: NotebookNode) -> bool:
-    return cell.metadata.nbgrader.get("solution", False)
+    return bool(cell.metadata.nbgrader.get("solution"))
 
 
 def without_space(source: str) -> str:

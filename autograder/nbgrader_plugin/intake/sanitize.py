@@ -147,7 +147,7 @@ def all_printable(value: Any) -> Any:
     return [all_printable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def bundle(data: dict) -> dict[str, str]:
+def bundle(data: dict[str, Any]) -> dict[str, str]:
     """Return the representations of an output that can be shown, cleaned, by MIME type."""
     found: dict[str, str] = {}
     for kind, value in data.items():

@@ -35,7 +35,7 @@ class ReleaseExporter(NotebookExporter):
     replaced = Unicode("replaced", help="The folder for these copies").tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self._manifests: dict[str, dict[str, list[str]]] = {}
         if self.parent is not None:
             self._refuse_overwrite()

@@ -70,7 +70,8 @@ def _first_cell(imported: set[str], beside: list[str]) -> NotebookNode:
     source = (home() / "handout" / "ready.py").read_text("utf-8").rstrip() + "\n\n\n" + call
     about = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
     folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": about}
-    return new_code_cell(id=NAME, source=source, metadata=folded)
+    cell: NotebookNode = new_code_cell(id=NAME, source=source, metadata=folded)
+    return cell
 
 
 def _imported(nb: NotebookNode) -> set[str]:
