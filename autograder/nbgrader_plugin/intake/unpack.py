@@ -6,6 +6,7 @@ many or unsafe are skipped and reported, and all others are unpacked.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import stat
@@ -14,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO
 
 from nbgrader.plugins import ExtractorPlugin
@@ -196,8 +197,13 @@ def _short(name: str, most: int = 200) -> str:
 
 def _free(path: Path) -> Path:
     """Return the path, or if it is taken, the path with a number: a second file must not overwrite the first."""
-    stem, number = path.stem, 1
-    while path.exists() or path.is_symlink():
+    return path.with_name(free_name(path.name, lambda name: os.path.lexists(path.with_name(name))))
+
+
+def free_name(name: str, is_taken: Callable[[str], bool]) -> str:
+    """Return the name, or if it is taken, the name with the first number that makes it a free one."""
+    path, number = PurePath(name), 1
+    while is_taken(name):
         number += 1
-        path = path.with_name(f"{stem} ({number}){path.suffix}")
-    return path
+        name = f"{path.stem} ({number}){path.suffix}"
+    return name
