@@ -24,7 +24,6 @@ from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
-from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from traitlets import Bool, Float, Integer, List, Unicode
 
@@ -37,7 +36,7 @@ from .hidden_tests import HIDDEN, refuse_unknown_names
 from .intake import repair, student_folder
 from .marking import tampering
 from .marking.notices import FAILED
-from .release.generate import register_assignment
+from .release.generate import changed_settings, register_assignment
 
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
@@ -83,20 +82,15 @@ class SubmissionExporter(NotebookExporter):
     nbgrader sanitises first, reading the submitted directory, and then marks, reading the sanitised notebooks.
     """
 
+    parent: Any  # the nbgrader command that reads with this exporter
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)  # type: ignore[no-untyped-call]
-        self._refused: dict[tuple[str, str, str], str] = {}  # reasons, by student, assignment, notebook
-        self._troubles: dict[str, list[str]] = {}  # sentences on files left out, by folder of a submission
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
             share_engines()
             self._add_submissions()
-
-    @property
-    def converter(self) -> Any:
-        """Return the nbgrader command that reads with this exporter."""
-        return self.parent
 
     def _add_submissions(self) -> None:
         """Add submissions that nbgrader does not find to its list, and discard half-finished markings.
@@ -104,54 +98,40 @@ class SubmissionExporter(NotebookExporter):
         nbgrader finds submissions by patterns, and misses renamed notebooks and students whose names have brackets.
         Submissions that it cannot take at all are named at the end, and the command then fails.
         """
-        converter, settings = self.converter, self.converter.coursedir
-        found = list(self._handed_in())
+        converter, settings = self.parent, self.parent.coursedir
+        top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
+        found = list(self._handed_in(top))
         if any(one.troubles for one in found):
             self.show_copies(found)
-        students = set()
         for one in found:
-            assignment = one.folder.name
-            students.add(one.student)
-            folder = converter._format_source(assignment, one.student)
+            folder = converter._format_source(one.folder.name, one.student)
             names = self.expect(one, folder)
-            expected = [os.path.join(folder, name) for name in names]
             known = converter.assignments.setdefault(folder, [])
-            known.extend(path for path in expected if path not in known)
-            done = Path(settings.format_path(settings.autograded_directory, one.student, assignment))
+            known += [path for name in names if (path := os.path.join(folder, name)) not in known]
+            done = Path(settings.format_path(settings.autograded_directory, one.student, one.folder.name))
             if any(_half_finished(done / name) for name in names):
                 self.log.warning("Marking of %s was interrupted; it starts anew", one.folder)
                 shutil.rmtree(done)
         self._fail_for_unlisted(converter)
         with locked(settings.db_url):
             if converter.create_student:
-                make_ready(settings.db_url, settings.course_id, students - set(settings.student_id_exclude.split(",")))
-                top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
+                students = {one.student for one in found} - set(settings.student_id_exclude.split(","))
+                make_ready(settings.db_url, settings.course_id, students)
                 take_names(settings.db_url, settings.course_id, table_of(top), self.log)
             for assignment in {one.folder.name for one in found}:
                 self._register(assignment)
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
-        """Record the faults of a submission that nbgrader reads in `folder`; return the names of its notebooks."""
-        assignment = one.folder.name
-        self.handed_in[folder] = one
-        self._troubles[folder] = one.troubles
-        names = [path.name for path in self._released(assignment)]
-        for name in names:
-            problem = one.whole or one.refused.get(name)
-            self._refused.pop((one.student, assignment, name), None)
-            if problem is not None:
-                self._refused[one.student, assignment, name] = problem
-        return names
+        """Record a submission that nbgrader reads in `folder`, with its problems; return the names of its notebooks."""
+        self.handed_in[str(Path(folder))] = one
+        return [path.name for path in self._released(one.folder.name)]
 
-    def _handed_in(self) -> Iterator[student_folder.Submission]:
+    def _handed_in(self, top: Path) -> Iterator[student_folder.Submission]:
         """Yield the submissions to mark: those for the chosen assignment by the chosen students."""
-        converter, settings = self.converter, self.converter.coursedir
-        top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
-        for name in student_folder.students_in(top, settings.student_id):
+        for name in student_folder.students_in(top, self.parent.coursedir.student_id):
             for folder in self._folders(top / name):
-                converter.assignments.pop(str(folder), None)
-                problem = student_folder.invalid_name(name)
-                if problem is not None:
+                self.parent.assignments.pop(str(folder), None)
+                if problem := student_folder.invalid_name(name):
                     self.unlisted.append(f"“{student_folder.shown(name)}” has no mark: {problem}. Rename the folder.")
                     continue
                 one = student_folder.inspect_folder(name, folder)
@@ -161,22 +141,17 @@ class SubmissionExporter(NotebookExporter):
 
     def _folders(self, student: Path) -> list[Path]:
         """Return a student's folders for the assignment to mark, or for all that match if it is a pattern."""
-        wanted = self.converter.coursedir.assignment_id
+        wanted = self.parent.coursedir.assignment_id
         if student.is_symlink() or not student.is_dir():
             return [student / wanted]
         return [student / name for name in sorted(os.listdir(student)) if student_folder.is_meant(name, wanted)]
 
     def show_copies(self, found: list[student_folder.Submission]) -> None:
         """Point nbgrader to a temporary folder with links to sound submissions and clean copies of the others."""
-        converter, settings = self.converter, self.converter.coursedir
+        converter, settings = self.parent, self.parent.coursedir
         top = Path(tempfile.mkdtemp(prefix="handed-in-"))
         weakref.finalize(self, shutil.rmtree, top, ignore_errors=True)
-        own = CourseDirectory(parent=settings.parent)
-        own.update_config(settings.config)
-        for name in settings.trait_names(config=True):
-            setattr(own, name, getattr(settings, name))
-        own.submitted_directory = str(top)
-        converter.coursedir = own
+        converter.coursedir = own = changed_settings(settings, submitted_directory=str(top))
         converter.assignments = {}
         for one in found:
             goal = Path(own.format_path(own.submitted_directory, one.student, one.folder.name))
@@ -203,7 +178,7 @@ class SubmissionExporter(NotebookExporter):
 
     def _register(self, assignment: str) -> None:
         """Add an assignment that a new gradebook lacks. Leave the released notebooks as they are."""
-        settings = self.converter.coursedir
+        settings = self.parent.coursedir
         if is_released(settings.db_url, settings.course_id, assignment):
             return
         self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
@@ -213,7 +188,7 @@ class SubmissionExporter(NotebookExporter):
             self.log.exception("%s could not be generated", assignment)
 
     def _released(self, assignment: str) -> list[Path]:
-        settings = self.converter.coursedir
+        settings = self.parent.coursedir
         return sorted(Path(settings.format_path(settings.release_directory, ".", assignment)).glob("*.ipynb"))
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -223,19 +198,19 @@ class SubmissionExporter(NotebookExporter):
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
         [released] = [p for p in self._released(resources["nbgrader"]["assignment"]) if p.name == path.name]
         release = _read_release(released, released.stat().st_mtime_ns)
-        about = resources["nbgrader"]
-        refused = self._refused.get((about["student"], about["assignment"], path.name))
-        if refused is not None:
-            return self.from_notebook_node(repair.blank(release, refused), resources)
-        try:
-            left_out = self._troubles.get(str(path.parent), [])
-            return self.from_notebook_node(repair.load(path, release, left_out), resources)
-        except sqlalchemy.exc.OperationalError:
-            raise
-        except Exception:
-            self.log.exception("%s could not be prepared for marking", path)
-            problem = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
-            return self.from_notebook_node(repair.blank(release, problem), resources)
+        found = self.handed_in.get(str(path.parent))
+        problem = found.whole or found.refused.get(path.name) if found else None
+        if not problem:
+            try:
+                return self.from_notebook_node(repair.load(path, release, found.troubles if found else ()), resources)
+            except sqlalchemy.exc.OperationalError:
+                raise
+            except Exception:
+                self.log.exception("%s could not be prepared for marking", path)
+                problem = (
+                    "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
+                )
+        return self.from_notebook_node(repair.blank(release, problem), resources)
 
     def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Read a sanitised notebook without validation: it was validated just before it was written."""
@@ -351,7 +326,7 @@ class Judge(NbGraderPreprocessor):
             from .marking.notebook_marker import zero_everywhere
 
             zero_everywhere(nb, problem)
-        sentences = [*([problem] if problem is not None else []), *(note.text for note in notes)]
+        sentences = [sentence for sentence in (problem, *(note.text for note in notes)) if sentence is not None]
         if sentences:
             nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
         return nb, resources
@@ -366,13 +341,7 @@ class Judge(NbGraderPreprocessor):
         if Judge._template is None:
             Judge._template = Template(self.sandbox, course().preload)
             self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
-        limits = Limits(
-            cell=self.cell_timeout,
-            question=self.question_timeout,
-            notebook=self.notebook_timeout,
-            work=self.work_timeout,
-            memory=self.memory,
-        )
+        limits = Limits(self.cell_timeout, self.question_timeout, self.notebook_timeout, self.work_timeout, self.memory)
         try:
             NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits, tell=Judge.tell).run()
         except SandboxError:

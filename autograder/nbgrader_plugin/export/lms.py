@@ -142,7 +142,8 @@ def published_by_git(path: Path) -> bool:
 
 
 def _score(submission: Any) -> float:
-    return max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
+    score: float = max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
+    return score
 
 
 class CsvExport(MarksExport):

@@ -25,6 +25,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from ...judge.parsing import MAX_SOURCE, parse_cell
+from ..release.released_notebook import without_space
 from . import student_folder
 
 MAX_BYTES = 256 * 2**20
@@ -42,14 +43,9 @@ GIVEN = "given"  # tag of the course's own cells that came back unchanged
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
 
-class Kind(StrEnum):
-    """The subject of a note."""
-
-    RENAMED = "renamed"
-    CLAIMED = "claimed"  # cells came back with settings or tags that the release does not have
-    COPIED = "copied"
-    MISSING = "missing"
-    CUT = "cut"  # the submission exceeded a limit
+# Subjects of notes. CLAIMED: cells came back with settings or tags that the release does not have. CUT: the submission
+# exceeded a limit.
+Kind = StrEnum("Kind", "RENAMED CLAIMED COPIED MISSING CUT")
 
 
 @dataclass(frozen=True)
@@ -71,8 +67,7 @@ def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> Not
     """
     notes = [Note(Kind.CUT, sentence) for sentence in left_out]
     try:
-        found = _locate(path, notes)
-        repaired = repair(_read(found), release, notes)
+        repaired = repair(_read(_locate(path, notes)), release, notes)
     except Unreadable as reason:
         return blank(release, str(reason))
     repaired.metadata[KEY] = {"notes": [asdict(note) | {"text": _writable(note.text)} for note in notes]}
@@ -122,11 +117,11 @@ def _locate(path: Path, notes: list[Note]) -> Path:
 
 def _read(path: Path) -> NotebookNode:
     again = "Open your notebook in JupyterLab, save it, and hand in the saved file."
-    size = path.lstat().st_size / 2**20
-    if size > MAX_BYTES / 2**20:
+    size = path.lstat().st_size
+    if size > MAX_BYTES:
         raise Unreadable(
-            f"The file is {size:.0f} MiB large, more than the {MAX_BYTES // 2**20} that are read. Clear all outputs "
-            "(Edit → Clear Outputs of All Cells), save, and hand it in again."
+            f"The file is {size / 2**20:.0f} MiB large, more than the {MAX_BYTES // 2**20} that are read. Clear all "
+            "outputs (Edit → Clear Outputs of All Cells), save, and hand it in again."
         )
     try:
         raw = student_folder.read(path, MAX_BYTES)
@@ -140,36 +135,30 @@ def _read(path: Path) -> NotebookNode:
         raise Unreadable(f"The file is not a notebook: its content is not JSON, or it was cut off. {again}") from None
     if not isinstance(data, dict) or not ("cells" in data or "worksheets" in data):
         raise Unreadable(f"The file is not a notebook: it is JSON, but it has no cells. {again}")
-    if data.get("nbformat") == 4:
-        return NotebookNode(cells=_cells(data.get("cells")), metadata=NotebookNode())
-    try:
-        old = nbformat.convert(nbformat.from_dict(data), 4)
-        return NotebookNode(cells=_cells(old.cells), metadata=NotebookNode())
-    except Exception:
-        version = str(data.get("nbformat"))[:20]
-        raise Unreadable(
-            f"The file says it is a notebook of version {version}, which cannot be read. {again}"
-        ) from None
+    if data.get("nbformat") != 4:
+        try:
+            data = {"cells": nbformat.convert(nbformat.from_dict(data), 4).cells}
+        except Exception:
+            version = str(data.get("nbformat"))[:20]
+            raise Unreadable(
+                f"The file says it is a notebook of version {version}, which cannot be read. {again}"
+            ) from None
+    return NotebookNode(cells=_cells(data.get("cells")))
 
 
 def _remove_outputs(raw: bytes) -> bytes:
     """Return the JSON of a notebook without its outputs. Raise ValueError if it is no JSON, Unreadable if too large."""
     command = [sys.executable, "-I", "-S", str(OUTPUT_REMOVER), *map(str, OUTPUT_REMOVAL_LIMITS)]
+    timeout = 4 * OUTPUT_REMOVAL_LIMITS[1]
     try:
-        done = subprocess.run(
-            command, input=raw, capture_output=True, timeout=4 * OUTPUT_REMOVAL_LIMITS[1], check=False
-        )
-    except subprocess.TimeoutExpired:
-        done = None
-    if done is None or done.returncode:
-        why = done.stderr.decode("utf-8", "replace") if done else ""
-        if "JSONDecodeError" in why or "UnicodeDecodeError" in why or "RecursionError" in why:
-            raise ValueError("not JSON")
+        return subprocess.run(command, input=raw, capture_output=True, timeout=timeout, check=True).stdout
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        if re.search(rb"JSONDecodeError|UnicodeDecodeError|RecursionError", error.stderr or b""):
+            raise ValueError("not JSON") from None
         raise Unreadable(
             f"There is more in the file than is read, even without its outputs ({len(raw) / 2**20:.0f} MiB). Take out "
             "what is not yours to hand in, such as data pasted into cells, save, and hand it in again."
-        )
-    return done.stdout
+        ) from None
 
 
 def _cells(cells: object) -> list[NotebookNode]:
@@ -183,16 +172,19 @@ def _cells(cells: object) -> list[NotebookNode]:
             source = "".join(part for part in source if isinstance(part, str))
         if not isinstance(source, str):
             continue
-        source = source.encode("utf-8", "replace").decode("utf-8")
-        metadata = cell.get("metadata")
-        graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-        grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
-        result.append(_cell(cell["cell_type"], source, grade_id if isinstance(grade_id, str) else None))
+        metadata = _dict(cell.get("metadata"))
+        graded = _dict(metadata.get("nbgrader"))
+        grade_id = graded.get("grade_id")
+        result.append(_cell(cell["cell_type"], _writable(source), grade_id if isinstance(grade_id, str) else None))
         if isinstance(cell.get("id"), str) and ID.fullmatch(cell["id"]):
             result[-1]["id"] = cell["id"]
-        result[-1].claims = {key: graded[key] for key in SETTINGS if key in graded} if isinstance(graded, dict) else {}
-        result[-1].tags = metadata.get("tags", []) if isinstance(metadata, dict) else []
+        result[-1].claims = {key: graded[key] for key in SETTINGS if key in graded}
+        result[-1].tags = metadata.get("tags", [])
     return result
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
@@ -249,29 +241,27 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
     copies: Counter[str] = Counter()
     own = []
     for cell in reversed(cells):
-        if cell.grade_id not in wanted or copies[cell.grade_id] >= MAX_COPIES:
+        copies[cell.grade_id] += 1
+        if cell.grade_id not in wanted or copies[cell.grade_id] > MAX_COPIES:
             own.append(cell)
-        else:
-            copies[cell.grade_id] += 1
     if len(own) > MAX_CELLS:
         left_out = {id(cell) for cell in own[:-MAX_CELLS]}
         cells[:] = [cell for cell in cells if id(cell) not in left_out]
-        text = f"There are {len(own):,} cells of your own; the first {MAX_CELLS:,} were read."
-        notes.append(Note(Kind.CUT, text))
-    room, shortened = {"code": MAX_TEXTS, "text": MAX_TEXTS}, False
+        notes.append(Note(Kind.CUT, f"There are {len(own):,} cells of your own; the first {MAX_CELLS:,} were read."))
+    room, shortened = {True: MAX_TEXTS, False: MAX_TEXTS}, False
     for cell in cells:
-        kind = "code" if cell.cell_type == "code" else "text"
-        allowed = min(MAX_TEXT, room[kind])
-        room[kind] -= min(len(cell.source), allowed)
-        if kind == "text":
-            shortened = shortened or len(cell.source) > allowed
+        is_code = cell.cell_type == "code"
+        allowed = min(MAX_TEXT, room[is_code])
+        too_long = len(cell.source) > allowed
+        room[is_code] -= allowed if too_long else len(cell.source)
+        if not is_code:
+            shortened |= too_long
             cell.source = sanitize.markdown(cell.source[:allowed])
-        elif len(cell.source) > allowed:  # longer than the judge reads, so it is not run either
+        elif too_long:  # longer than the judge reads, so it is not run either
             cell.source = cell.source[: MAX_SOURCE + 1].ljust(MAX_SOURCE + 1, "#")
     if shortened:
         most = f"{MAX_TEXT:,} characters in one, {MAX_TEXTS:,} in all"
-        text = f"Cells of text hold more than is shown ({most}); they were cut."
-        notes.append(Note(Kind.CUT, text))
+        notes.append(Note(Kind.CUT, f"Cells of text hold more than is shown ({most}); they were cut."))
 
 
 def _restore_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
@@ -282,43 +272,27 @@ def _restore_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode
     missing = {name: cell for name, cell in wanted.items() if all(c.grade_id != name for c in cells)}
     by_text = {without_space(cell.source): name for name, cell in missing.items() if not _is_answer(cell)}
     for cell in cells:
-        if cell.grade_id is None and without_space(cell.source) in by_text:
-            cell.grade_id = by_text.pop(without_space(cell.source))
+        if cell.grade_id is None and (text := without_space(cell.source)) in by_text:
+            cell.grade_id = by_text.pop(text)
             missing.pop(cell.grade_id)
     for name, released in missing.items():
-        if _is_answer(released) and released.cell_type == "code":
-            match = [c for c in cells if c.grade_id is None and c.cell_type == "code" and name in _defines(c.source)]
-            if match:
-                match[-1].grade_id = name
-    _restore_written_grade_ids(cells, wanted)
-
-
-def _restore_written_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
-    """Recognise written answers without metadata by the first line of the release's text, which they still hold."""
-    for name, released in wanted.items():
-        if released.cell_type != "markdown" or any(cell.grade_id == name for cell in cells):
-            continue
-        first = without_space(released.source.split("\n")[0])
-        for cell in cells:
-            if cell.grade_id is None and cell.cell_type == "markdown" and first and first in without_space(cell.source):
+        candidates = [cell for cell in cells if cell.grade_id is None and cell.cell_type == released.cell_type]
+        if released.cell_type == "code" and _is_answer(released):
+            for cell in [cell for cell in candidates if name in _defines(cell.source)][-1:]:
                 cell.grade_id = name
-                break
+        elif released.cell_type == "markdown" and (first := without_space(released.source.split("\n")[0])):
+            # a written answer still holds the first line of the release's text
+            for cell in [cell for cell in candidates if first in without_space(cell.source)][:1]:
+                cell.grade_id = name
 
 
 def _is_answer(cell: NotebookNode) -> bool:
     return bool(cell.metadata.nbgrader.get("solution"))
 
 
-def without_space(source: str) -> str:
-    return "".join(source.split())
-
-
 def _defines(source: str) -> set[str]:
-    tree = parse_cell(source)
-    if tree is None:
-        return set()
     names: set[str] = set()
-    for statement in tree.body:
+    for statement in getattr(parse_cell(source), "body", []):
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             names.add(statement.name)
         elif isinstance(statement, ast.Assign):

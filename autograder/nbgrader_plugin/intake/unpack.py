@@ -6,12 +6,15 @@ many or unsafe are skipped and reported, and all others are unpacked.
 
 from __future__ import annotations
 
+import logging
+import math
 import os
 import re
 import shutil
 import stat
 import tarfile
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +27,6 @@ from traitlets import Integer
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 UNPACKED = " unpacked"  # suffix of a folder with the files of a student's archive
 JUNK = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/|\._)")
-ANY_ERROR = Exception  # with one archive: readers may raise anything on broken ones, such as zlib.error
 
 
 class CarefulExtractor(ExtractorPlugin):
@@ -41,55 +43,43 @@ class CarefulExtractor(ExtractorPlugin):
         for path in found:
             folder = target / path.parent.relative_to(source)
             folder.mkdir(parents=True, exist_ok=True)
-            if is_archive(path):
-                self._unpack_download(path, folder / _stem(path.name))
-            else:
+            if not is_archive(path):
                 shutil.copyfile(path, _free(folder / path.name))
-
-    def _unpack_download(self, archive: Path, folder: Path) -> None:
-        folder.mkdir(exist_ok=True)
-        try:
-            written, _ = self._unpack(archive, folder)
-        except ANY_ERROR as problem:
-            self.log.error("%s cannot be unpacked: %s", archive, _reason(problem))
-            return
-        for path in filter(is_archive, written):
-            self._unpack_students(path)
-
-    def _unpack_students(self, archive: Path) -> None:
-        """Unpack a student's archive. Keep the archive unless all its files were unpacked: it is the submission."""
-        folder = _free(archive.with_name(archive.name + UNPACKED))
-        try:
-            _, complete = self._unpack(archive, folder, self.max_files, self.max_bytes)
-        except ANY_ERROR as problem:
-            self.log.warning("%s cannot be unpacked: %s", archive, _reason(problem))
-            return
-        if complete:
-            archive.unlink()
+                continue
+            own = folder / _stem(path.name)
+            own.mkdir(exist_ok=True)
+            for archive in filter(is_archive, self._unpack(path, own, logging.ERROR)[0]):
+                into = _free(archive.with_name(archive.name + UNPACKED))
+                if self._unpack(archive, into, logging.WARNING, self.max_files, self.max_bytes)[1]:
+                    archive.unlink()  # else it stays: it is the student's submission
 
     def _unpack(
-        self, archive: Path, folder: Path, max_files: float = float("inf"), max_bytes: float = float("inf")
+        self, archive: Path, folder: Path, level: int, max_files: float = math.inf, max_bytes: float = math.inf
     ) -> tuple[list[Path], bool]:
-        """Return the paths written below the folder, and True if those are all files of the archive."""
-        refused: dict[str, list[str]] = {}
+        """Return the paths written below the folder, and True if those are all files of the archive.
+
+        Log at this level if it cannot be read: readers may raise anything on broken archives, such as zlib.error.
+        """
+        refused: dict[str, list[str]] = defaultdict(list)
         written: list[Path] = []
         left = max_bytes
-        with members(archive) as found:
-            for member in found:
-                if JUNK.search(member.name):
-                    continue
-                reason = _refusal(member)
-                if reason is None and len(written) >= max_files:
-                    reason = f"more than {max_files} files"
-                if reason is None:
-                    try:
-                        path = _write(folder, member, left)
-                        written.append(path)
-                        left -= path.stat().st_size
-                    except ANY_ERROR as problem:
-                        reason = _reason(problem)
-                if reason:
-                    refused.setdefault(reason, []).append(member.name)
+        try:
+            with members(archive) as found:
+                for member in found:
+                    if JUNK.search(member.name):
+                        continue
+                    reason = _refusal(member) or (f"more than {max_files} files" if len(written) >= max_files else None)
+                    if reason is None:
+                        try:
+                            written.append(_write(folder, member, left))
+                            left -= written[-1].stat().st_size
+                            continue
+                        except Exception as problem:
+                            reason = _reason(problem)
+                    refused[reason].append(member.name)
+        except Exception as problem:
+            self.log.log(level, "%s cannot be unpacked: %s", archive, _reason(problem))
+            return [], False
         for reason, names in refused.items():
             shown = ", ".join(f"“{name[:80]}”" for name in names[:5]) + (", …" if len(names) > 5 else "")
             self.log.warning("%s: files were not unpacked (%d; %s): %s", archive, len(names), reason, shown)
@@ -164,7 +154,8 @@ def _write(folder: Path, member: Member, max_bytes: float) -> Path:
     parts = [part for part in member.name.replace("\\", "/").split("/") if part not in ("", ".")]
     path = folder.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path = _free(path.with_name(_short(_as_notebook(path.name))))
+    name = re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", path.name, flags=re.IGNORECASE)  # browsers append these
+    path = _free(path.with_name(_short(name)))
     source = member.open()
     if source is None:
         raise ValueError("it cannot be read")
@@ -180,11 +171,6 @@ def _write(folder: Path, member: Member, max_bytes: float) -> Path:
         path.unlink(missing_ok=True)
         raise
     return path
-
-
-def _as_notebook(name: str) -> str:
-    """Return a notebook's name without the .txt or .json that browsers append."""
-    return re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", name, flags=re.IGNORECASE)
 
 
 def _short(name: str, most: int = 200) -> str:

@@ -31,6 +31,8 @@ class WouldOverwrite(NbGraderException, files.Written):
 class ReleaseExporter(NotebookExporter):
     """Export a release. nbgrader creates this exporter before it empties the released folder, so it can refuse to."""
 
+    parent: Any  # the nbgrader command that reads with this exporter
+
     overwrite = Bool(False, help="Overwrite what somebody wrote in the release, and keep a copy of it").tag(config=True)
     replaced = Unicode("replaced", help="The folder for these copies").tag(config=True)
 
@@ -42,14 +44,9 @@ class ReleaseExporter(NotebookExporter):
             if not self.parent.no_database:
                 make_ready(self.parent.coursedir.db_url, self.parent.coursedir.course_id)
 
-    @property
-    def converter(self) -> GenerateAssignment:
-        """Return the nbgrader command that reads with this exporter."""
-        return self.parent
-
     def _refuse_overwrite(self) -> None:
         """Raise WouldOverwrite if somebody changed a folder to be released; with `overwrite`, keep a copy instead."""
-        found = {name: would_overwrite(self.converter, name) for name in assignments(self.converter)}
+        found = {name: would_overwrite(self.parent, name) for name in assignments(self.parent)}
         if not any(found.values()):
             return
         if not self.overwrite:
@@ -62,7 +59,7 @@ class ReleaseExporter(NotebookExporter):
             self.log.error(sentence)
             raise WouldOverwrite(sentence)
         for name in [name for name, paths in found.items() if paths]:
-            place = destination(self.converter, name)
+            place = destination(self.parent, name)
             copy = files.keep_copies(place, files.files(place), Path(self.replaced))
             self.log.warning("What somebody wrote in %s is kept in %s", place, copy)
 
@@ -70,11 +67,11 @@ class ReleaseExporter(NotebookExporter):
         """Export a notebook, and enter in the manifest the files that nbgrader is about to write."""
         output, resources = super().from_filename(filename, resources, **kwargs)
         name = resources["nbgrader"]["assignment"]
-        path = manifest_of(self.converter, name)
+        path = manifest_of(self.parent, name)
         if name not in self._manifests:
-            whole = self.converter.coursedir.notebook_id == "*"
+            whole = self.parent.coursedir.notebook_id == "*"
             before = {} if whole else files.read_manifest(path) or {}
-            self._manifests[name] = before | manifest_of_other_files(self.converter, name)
+            self._manifests[name] = before | manifest_of_other_files(self.parent, name)
         hashes = files.hashes(output.encode(), notebook=True)
         self._manifests[name][Path(filename).name] = [value for _, value in hashes]
         files.write_manifest(path, self._manifests[name])
@@ -136,9 +133,11 @@ def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> No
 @contextlib.contextmanager
 def _into_temporary_folder(settings: CourseDirectory, parent: Any, name: str) -> Iterator[GenerateAssignment]:
     """Yield a converter that generates an assignment into a temporary folder."""
-    own = CourseDirectory(parent=parent)
-    for trait in settings.trait_names(config=True):
-        setattr(own, trait, getattr(settings, trait))
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
-        own.assignment_id, own.notebook_id, own.release_directory = name, "*", folder
+        own = changed_settings(settings, assignment_id=name, notebook_id="*", release_directory=folder)
         yield GenerateAssignment(coursedir=own, parent=parent, force=True)
+
+
+def changed_settings(settings: CourseDirectory, **changes: str) -> CourseDirectory:
+    """Return a copy of nbgrader's settings of a course, with changes."""
+    return CourseDirectory(parent=settings.parent, **(settings.trait_values(config=True) | changes))
