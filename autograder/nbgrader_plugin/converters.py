@@ -15,7 +15,7 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import SAWarning
 
 from ..spec.course import root
-from .release.generate import WouldOverwrite, refuse_overwrite, register_assignment
+from .release.generate import WouldOverwrite, register_assignment
 
 
 def settings(classroom: str) -> NbGraderApp:
@@ -48,7 +48,9 @@ def release(classroom: str, notebooks: Sequence[str], overwrite: bool = False) -
 
     for notebook in () if overwrite else notebooks:
         with _raising_with_log(app, notebook):
-            refuse_overwrite(converter(notebook))
+            unstarted = converter(notebook)
+            unstarted.init_notebooks()
+            unstarted.exporter_class(parent=unstarted, config=unstarted.config)  # refuses to empty a folder with edits
     for notebook in notebooks:
         with _raising_with_log(app, notebook):
             converter(notebook).start()

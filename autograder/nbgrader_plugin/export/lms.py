@@ -191,6 +191,7 @@ class LmsExport(MarksExport):
     name_columns: tuple[str, ...] = ()  # that may hold students' names; else the first column does
     read_back: tuple[str, ...] = ()  # columns that the system reads back and only teachers write
     settled: tuple[str, ...] = ()  # in place of a mark: cells that stay
+    drops_more = False  # True if the system passes over marks above its maximum
 
     def _table(self, students: list[Person], assignments: list[Any], submissions: Submissions) -> Table:
         if not assignments:
@@ -234,7 +235,11 @@ class LmsExport(MarksExport):
             factor = self._factor(name, maxima[name], maximum)
             scaled = {person: score * factor for person, score in marks[name].items()}
             self._fill(table, column, matches, scaled, name)
-            self._report_above_maximum(scaled, name, maximum)
+            if maximum is not None and self.drops_more:
+                shown = {person: number(score) for person, score in scaled.items()}
+                above = [f"{person}: {mark}" for person, mark in shown.items() if float(mark) > maximum]
+                what = f"have more for {name} than Moodle's maximum, and Moodle passes over such marks in silence"
+                warn(self.log, above, what)
         return self._made_harmless(table, set(columns.values()))
 
     def _student_rows(self, table: Table) -> list[int]:
@@ -296,7 +301,12 @@ class LmsExport(MarksExport):
         return 1.0
 
     def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
-        return None
+        """Return the system's maximum for an assignment: Canvas has it in a row, Moodle's worksheet in a column."""
+        cells = [row[column] for row in table.rows if "Points Possible" in row[0]][:1]
+        found = {_number(cell) for cell in cells or [table.cell(table.rows[p], "Maximum grade") for p in places]} - {
+            None
+        }
+        return found.pop() if len(found) == 1 else None
 
     def _fill(self, table: Table, column: int, matches: Matches, marks: dict[Person, float], name: str) -> None:
         filled, kept = 0, []
@@ -309,9 +319,6 @@ class LmsExport(MarksExport):
                 filled += 1
         warn(self.log, kept, f"are excused from {name}, or not assigned to it, in {self.system}, and stay so")
         self.log.info("%d marks of %s filled in", filled, name)
-
-    def _report_above_maximum(self, marks: dict[Person, float], name: str, maximum: float | None) -> None:
-        """Report marks above the system's maximum if it refuses them; Canvas accepts all."""
 
     def _made_harmless(self, table: Table, filled: set[int]) -> Table:
         """Return the table to write. Make its cells harmless in spreadsheets, except those filled in or read back."""
@@ -365,10 +372,9 @@ class CanvasExport(LmsExport):
                 f"{self.roster} is not Canvas's gradebook: it has no column {', '.join(needed)}. In Canvas, export it "
                 "with Grades → Export → Export Entire Gradebook, with the students' names in one column."
             )
-        return [place for place, row in enumerate(table.rows) if table.cell(row, "ID") or _is_student(row)]
-
-    def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
-        return next((_number(row[column]) for row in table.rows if "Points Possible" in row[0]), None)
+        points = "Points Possible"  # below its headings Canvas adds rows that are no student's
+        named = {place for place, row in enumerate(table.rows) if row[0].strip() and points not in row[0]}
+        return [place for place, row in enumerate(table.rows) if table.cell(row, "ID") or place in named]
 
     def _made_harmless(self, table: Table, filled: set[int]) -> Table:
         super()._made_harmless(table, filled)
@@ -376,11 +382,6 @@ class CanvasExport(LmsExport):
         wanted = [place for place in range(len(table.header)) if place <= section or place in filled]
         rows = [[row[place] for place in wanted] for row in table.rows]
         return Table([table.header[place] for place in wanted], rows, table.delimiter, table.bom)
-
-
-def _is_student(row: list[str]) -> bool:
-    """Return True for a student's row. Below its headings Canvas adds other rows: points, manual posting."""
-    return bool(row[0].strip()) and "Points Possible" not in row[0]
 
 
 def _number(cell: str) -> float | None:
@@ -407,6 +408,7 @@ class MoodleExport(LmsExport):
     new_columns = ("Username", "ID number", "Email address", "First name", "Last name")
     name_columns = ("Full name", "Email address", "Username")
     read_back = ("Feedback comments", "Last modified (grade)")
+    drops_more = True
 
     def _identified(self, person: Person) -> list[str]:
         keys = [as_key(person.id), as_key(person.lms), as_key(person.email)]
@@ -436,14 +438,3 @@ class MoodleExport(LmsExport):
                 "language, say what they are called: --MoodleExport.headings=\"{'Email address': '…', 'Grade': '…'}\"."
             )
         return super()._student_rows(table)
-
-    def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
-        found = {_number(table.cell(table.rows[place], "Maximum grade")) for place in places} - {None}
-        return found.pop() if len(found) == 1 else None
-
-    def _report_above_maximum(self, marks: dict[Person, float], name: str, maximum: float | None) -> None:
-        shown = {person: number(score) for person, score in marks.items()}
-        above = [f"{person}: {mark}" for person, mark in shown.items() if maximum is not None and float(mark) > maximum]
-        warn(
-            self.log, above, f"have more for {name} than Moodle's maximum, and Moodle passes over such marks in silence"
-        )

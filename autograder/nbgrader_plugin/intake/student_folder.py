@@ -24,13 +24,13 @@ MAX_FOLDERS = 12  # levels of nested folders
 MAX_STAMP = 100  # characters of a time stamp
 STAMP = "timestamp.txt"
 
-KINDS = (
-    (stat.S_ISLNK, "a symbolic link"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISCHR, "a device"),
-)
+KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+}
 
 
 class NotAFile(Exception):
@@ -61,10 +61,8 @@ def students_in(top: Path, wanted: str) -> list[str]:
 
 def kind_of(about: os.stat_result) -> str | None:
     """Return the kind of a link, pipe, socket or device; None for a folder or a file with one name."""
-    for test, name in KINDS:
-        if test(about.st_mode):
-            return name
-    return "a hard link" if stat.S_ISREG(about.st_mode) and about.st_nlink > 1 else None
+    linked = stat.S_ISREG(about.st_mode) and about.st_nlink > 1
+    return "a hard link" if linked else KINDS.get(stat.S_IFMT(about.st_mode))
 
 
 def read(path: Path, most: int) -> bytes:

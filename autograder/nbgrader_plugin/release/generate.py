@@ -46,19 +46,17 @@ class ReleaseExporter(NotebookExporter):
 
     def _refuse_overwrite(self) -> None:
         """Raise WouldOverwrite if somebody changed a folder to be released; with `overwrite`, keep a copy instead."""
-        found = {name: would_overwrite(self.parent, name) for name in assignments(self.parent)}
-        if not any(found.values()):
-            return
-        if not self.overwrite:
+        names = sorted(Path(folder).name for folder in self.parent.assignments)
+        found = {name: paths for name in names if (paths := would_overwrite(self.parent, name))}
+        if found and not self.overwrite:
             paths = files.listed([path for paths in found.values() for path in paths])
-            names = " ".join(name for name in found if found[name])
             sentence = (
                 f"Somebody wrote in {paths} since the last release, so nothing was released: move it elsewhere, or say "
-                f"`autograder release {names} --overwrite`, which puts a copy into {self.replaced} first."
+                f"`autograder release {' '.join(found)} --overwrite`, which puts a copy into {self.replaced} first."
             )
             self.log.error(sentence)
             raise WouldOverwrite(sentence)
-        for name in [name for name, paths in found.items() if paths]:
+        for name in found:
             place = destination(self.parent, name)
             copy = files.keep_copies(place, files.files(place), Path(self.replaced))
             self.log.warning("What somebody wrote in %s is kept in %s", place, copy)
@@ -76,17 +74,6 @@ class ReleaseExporter(NotebookExporter):
         self._manifests[name][Path(filename).name] = [value for _, value in hashes]
         files.write_manifest(path, self._manifests[name])
         return output, resources
-
-
-def refuse_overwrite(converter: GenerateAssignment) -> None:
-    """Raise WouldOverwrite if somebody changed a folder that this converter is about to empty."""
-    converter.init_notebooks()
-    converter.exporter_class(parent=converter, config=converter.config)
-
-
-def assignments(converter: GenerateAssignment) -> list[str]:
-    """Return the assignments that a command is about to generate."""
-    return sorted(Path(folder).name for folder in converter.assignments)
 
 
 def destination(converter: GenerateAssignment, name: str) -> Path:
