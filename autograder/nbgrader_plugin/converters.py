@@ -26,8 +26,7 @@ def settings(classroom: str) -> NbGraderApp:
     app = NbGraderApp()
     with contextlib.chdir(root()):  # nbgrader looks for its configuration in the current folder
         app.initialize([])
-    for handler in list(app.log.handlers):  # its log is collected instead, and shown if it fails
-        app.log.removeHandler(handler)
+    app.log.handlers.clear()  # its log is collected instead, and shown if it fails
     app.log.propagate = False
     return app
 

@@ -38,12 +38,11 @@ def locked(db_url: str) -> Iterator[None]:
     here; for them `make_ready` tries again.
     """
     url = make_url(db_url)
-    turns = {"sqlite": _lock_sqlite, "postgresql": _lock_postgresql}
-    turn = turns.get(url.get_backend_name())
-    if turn is None or not url.database or db_url in _held:
+    lock = {"sqlite": _lock_sqlite, "postgresql": _lock_postgresql}.get(url.get_backend_name())
+    if lock is None or not url.database or db_url in _held:
         yield
         return
-    with turn(url):
+    with lock(url):
         _held.add(db_url)
         try:
             yield

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -114,8 +114,6 @@ class LmsCollector(FileNameCollectorPlugin):
             plan |= self._files(student, own, released)
         return plan
 
-    # --- students
-
     def _students(self, found: list[SubmittedFile]) -> tuple[list[SubmittedFile], dict[tuple[str, str], str]]:
         """Return the files with their checked numbers, and the student for each system and number."""
         settings = self.parent.coursedir
@@ -179,8 +177,6 @@ class LmsCollector(FileNameCollectorPlugin):
         numbers = {place: key_cell(column, table.cell(table.rows[place], column)) for place in matches.person}
         return {(system, number): matches.person[place] for place, number in numbers.items() if number}
 
-    # --- names of files
-
     def _files(self, student: str, own: list[SubmittedFile], released: list[str]) -> dict[Path, dict[str, str]]:
         """Return student and name for each file. Of a notebook's copies the latest takes its name, others free ones."""
         names: dict[Path, str] = {}
@@ -216,12 +212,12 @@ def _by_number(system: str, number: str, known: list[Person]) -> Person | None:
 
 def _by_name(names: dict[tuple[str, str], str], known: list[Person]) -> dict[tuple[str, str], Person]:
     """Return the students by name, if it is unique on both sides. Leave out students whose number is known."""
-    people: dict[str, list[Person]] = {}
+    named = defaultdict(list)
     for person in known:
         if person.first and person.last and not person.lms:
             for name in {f"{person.last}, {person.first}", f"{person.first} {person.last}"}:
-                people.setdefault(_letters_and_digits(name), []).append(person)
-    found = {key: people.get(_letters_and_digits(name), []) for key, name in names.items()}
+                named[_letters_and_digits(name)].append(person)
+    found = {key: named[_letters_and_digits(name)] for key, name in names.items()}
     certain = {key: persons[0] for key, persons in found.items() if len(persons) == 1}
     times = Counter(person.id for person in certain.values())
     return {key: person for key, person in certain.items() if times[person.id] == 1}

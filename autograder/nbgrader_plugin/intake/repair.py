@@ -213,11 +213,8 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     cells = submitted.cells
     _cut(cells, wanted, notes)
     _restore_grade_ids(cells, wanted)
-    decisive = {
-        name
-        for name, cell in wanted.items()
-        if cell.cell_type == "code" and (cell.metadata.nbgrader.grade or _is_answer(cell))
-    }
+    code = {name: cell for name, cell in wanted.items() if cell.cell_type == "code"}
+    decisive = {name for name, cell in code.items() if cell.metadata.nbgrader.grade or _is_answer(cell)}
     if not any(cell.grade_id in (decisive or wanted) for cell in cells):
         raise Unreadable(
             "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
@@ -228,8 +225,7 @@ def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) ->
     given = {without_space(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
     result = [_restored_cell(cell, wanted, given) for cell in cells]
     _add_missing(result, release, notes)
-    notebook = NotebookNode({part: copy.deepcopy(value) for part, value in release.items() if part != "cells"})
-    notebook.cells = result
+    notebook = NotebookNode(copy.deepcopy({**release, "cells": []}), cells=result)
     _give_ids(notebook)
     return notebook
 
@@ -314,8 +310,8 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
         if any("skip" in tag or "raises" in tag for tag in added):
             tagged.append(name)
     for what, names in (("settings", changed), ("tags", tagged)):
-        if names:
-            listed = ", ".join(f"“{name}”" for name in dict.fromkeys(names[:8]))
+        listed = ", ".join(f"“{name}”" for name in dict.fromkeys(names[:8]))
+        if listed:
             text = f"The {what} of some cells were changed ({listed}); those of the release count."
             notes.append(Note(Kind.CLAIMED, text))
 
@@ -337,8 +333,8 @@ def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
                 cell.grade_id = None
                 if not _is_answer(released):
                     cells.remove(cell)
-        which = "the last answered one counts" if _is_answer(released) else "the first one counts"
-        notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(twins)} times; {which}."))
+        which = "last answered" if _is_answer(released) else "first"
+        notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(twins)} times; the {which} one counts."))
 
 
 def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
@@ -364,16 +360,13 @@ def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[N
     present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
     for released in release.cells:
         name = grade_id(released)
-        if name is None:
-            continue
         if name in present:
             position = cells.index(present[name])
-            continue
-        position += 1
-        cells.insert(
-            position, _restored_cell(_cell(released.cell_type, released.source, name), {name: released}, set())
-        )
-        notes.append(Note(Kind.MISSING, f"The cell “{name}” was missing and has been put back."))
+        elif name is not None:
+            position += 1
+            blank_cell = _cell(released.cell_type, released.source, name)
+            cells.insert(position, _restored_cell(blank_cell, {name: released}, set()))
+            notes.append(Note(Kind.MISSING, f"The cell “{name}” was missing and has been put back."))
 
 
 def _give_ids(notebook: NotebookNode) -> None:

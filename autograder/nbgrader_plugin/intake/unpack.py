@@ -16,8 +16,8 @@ import tarfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
 from typing import IO
 
@@ -46,7 +46,7 @@ class CarefulExtractor(ExtractorPlugin):
             if not is_archive(path):
                 shutil.copyfile(path, _free(folder / path.name))
                 continue
-            own = folder / _stem(path.name)
+            own = folder / (re.sub(r"(\.zip|\.tar\.gz|\.tgz|\.tar)$", "", path.name, flags=re.IGNORECASE) or path.name)
             own.mkdir(exist_ok=True)
             for archive in filter(is_archive, self._unpack(path, own, logging.ERROR)[0]):
                 into = _free(archive.with_name(archive.name + UNPACKED))
@@ -64,19 +64,18 @@ class CarefulExtractor(ExtractorPlugin):
         written: list[Path] = []
         left = max_bytes
         try:
-            with members(archive) as found:
-                for member in found:
-                    if JUNK.search(member.name):
+            for member in members(archive):
+                if JUNK.search(member.name):
+                    continue
+                reason = _refusal(member) or (f"more than {max_files} files" if len(written) >= max_files else None)
+                if reason is None:
+                    try:
+                        written.append(_write(folder, member, left))
+                        left -= written[-1].stat().st_size
                         continue
-                    reason = _refusal(member) or (f"more than {max_files} files" if len(written) >= max_files else None)
-                    if reason is None:
-                        try:
-                            written.append(_write(folder, member, left))
-                            left -= written[-1].stat().st_size
-                            continue
-                        except Exception as problem:
-                            reason = _reason(problem)
-                    refused[reason].append(member.name)
+                    except Exception as problem:
+                        reason = _reason(problem)
+                refused[reason].append(member.name)
         except Exception as problem:
             self.log.log(level, "%s cannot be unpacked: %s", archive, _reason(problem))
             return [], False
@@ -88,10 +87,6 @@ class CarefulExtractor(ExtractorPlugin):
 
 def is_archive(path: Path) -> bool:
     return path.name.lower().endswith(ARCHIVES)
-
-
-def _stem(name: str) -> str:
-    return re.sub(r"(\.zip|\.tar\.gz|\.tgz|\.tar)$", "", name, flags=re.IGNORECASE) or name
 
 
 def _reason(problem: BaseException) -> str:
@@ -107,29 +102,23 @@ class Member:
     """A file in an archive. It is opened only when read, so that one broken file does not stop the others."""
 
     name: str
-    kind: str  # file, link, other
+    refusal: str | None  # why it must not be written, if it is not a file
     open: Callable[[], IO[bytes] | None]
 
 
-@contextmanager
-def members(archive: Path) -> Iterator[Iterator[Member]]:
-    """Yield an iterator over the files of an archive."""
+def members(archive: Path) -> Iterator[Member]:
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
-            yield (_in_zip(packed, info) for info in packed.infolist() if not info.is_dir())
-    else:
-        with tarfile.open(archive) as packed_tar:
-            yield (_in_tar(packed_tar, info) for info in packed_tar if not info.isdir())
-
-
-def _in_zip(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    kind = "link" if stat.S_ISLNK(info.external_attr >> 16) else "file"
-    return Member(info.filename, kind, lambda: packed.open(info))
-
-
-def _in_tar(packed: tarfile.TarFile, info: tarfile.TarInfo) -> Member:
-    kind = "file" if info.isfile() else "link" if info.issym() or info.islnk() else "other"
-    return Member(info.name, kind, lambda: packed.extractfile(info))
+            for info in packed.infolist():
+                if not info.is_dir():
+                    refusal = "a link" if stat.S_ISLNK(info.external_attr >> 16) else None
+                    yield Member(info.filename, refusal, partial(packed.open, info))
+        return
+    with tarfile.open(archive) as tar:
+        for entry in tar:
+            if not entry.isdir():
+                refusal = None if entry.isfile() else "a link" if entry.issym() or entry.islnk() else "not a file"
+                yield Member(entry.name, refusal, partial(tar.extractfile, entry))
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -137,13 +126,9 @@ def _in_tar(packed: tarfile.TarFile, info: tarfile.TarInfo) -> Member:
 
 def _refusal(member: Member) -> str | None:
     """Return why a member must not be written; None if it may be."""
-    if member.kind != "file":
-        return "a link" if member.kind == "link" else "not a file"
     path = member.name.replace("\\", "/")  # some Windows programs separate folders with \
-    parts = path.split("/")
-    if path.startswith("/") or ".." in parts or re.match(r"[A-Za-z]:", path):
-        return "a name that leads out of the folder"
-    return None
+    leads_out = path.startswith("/") or ".." in path.split("/") or re.match(r"[A-Za-z]:", path)
+    return member.refusal or ("a name that leads out of the folder" if leads_out else None)
 
 
 def _write(folder: Path, member: Member, max_bytes: float) -> Path:
