@@ -46,9 +46,6 @@ STUB = "Not answered yet: replace this line with your code, then run the cell ag
 MOST_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
 
 
-# --- release ----------------------------------------------------------------------------------------------------------
-
-
 class ReleaseStubs(ClearSolutions):
     """nbgrader's ClearSolutions, except that a lone `name = value` becomes `name = None`, so that the release runs."""
 
@@ -63,17 +60,13 @@ class ReleaseStubs(ClearSolutions):
             rf"^(\w+) = .+\n.*{re.escape(self.end_solution_delimeter)}",
             cell.source.partition(self.begin_solution_delimeter)[2].lstrip("\n"),
         )
-        if cell.cell_type != "code" or region is None:
-            return bool(super()._replace_solution_region(cell, language))
         stubs = self.code_stub
-        try:
+        if cell.cell_type == "code" and region is not None:
             self.code_stub = {language: self.answer_stub.format(name=region.group(1))}
+        try:
             return bool(super()._replace_solution_region(cell, language))
         finally:
             self.code_stub = stubs
-
-
-# --- autograde --------------------------------------------------------------------------------------------------------
 
 
 class SubmissionExporter(NotebookExporter):
@@ -96,7 +89,6 @@ class SubmissionExporter(NotebookExporter):
         """Add submissions that nbgrader does not find to its list, and discard half-finished markings.
 
         nbgrader finds submissions by patterns, and misses renamed notebooks and students whose names have brackets.
-        Submissions that it cannot take at all are named at the end, and the command then fails.
         """
         converter, settings = self.parent, self.parent.coursedir
         top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
@@ -217,10 +209,7 @@ class SubmissionExporter(NotebookExporter):
         return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **_: Any) -> tuple[Any, dict[str, Any]]:
-        """Preprocess a notebook as nbconvert does; validate it once and make no copies, since nobody else holds it.
-
-        A sanitised notebook is written without indentation: only the marking that follows reads it.
-        """
+        """Preprocess a notebook as nbconvert does, but without copies and validated once; indent only a marked one."""
         resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
         for preprocessor in self._preprocessors:
             nb, resources = preprocessor(nb, resources)
@@ -232,10 +221,7 @@ class SubmissionExporter(NotebookExporter):
 
 @functools.lru_cache(maxsize=16)
 def _read_release(path: Path, changed: int) -> NotebookNode:
-    """Read a released notebook once for all submissions; `repair` copies the parts it uses.
-
-    `changed`, the file's time of change in nanoseconds, is part of the cache's key.
-    """
+    """Read a released notebook, cached by path and time of change; `repair` copies the parts it uses."""
     release: NotebookNode = nbformat.read(path, as_version=4)
     return release
 
@@ -254,9 +240,8 @@ def _half_finished(path: Path) -> bool:
 class RestoreCells(OverwriteCells):
     """nbgrader's OverwriteCells without its warnings about checksums of locked cells.
 
-    A release has no hidden tests, so the checksum of each test cell differs from the gradebook's, and nbgrader would
-    report tampering for every honest student. A student's changes to locked cells are gone by now: `repair` has
-    replaced those cells with the release's.
+    A release has no hidden tests, so nbgrader would report tampering for every honest student. Changes to locked cells
+    are gone by now: `repair` has replaced those cells with the release's.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
@@ -264,8 +249,7 @@ class RestoreCells(OverwriteCells):
         self.notebook_id, self.assignment_id = about["notebook"], about["assignment"]
         with Gradebook(about["db_url"]) as gradebook:
             self.gradebook = Rows.of_release(gradebook, self.notebook_id, self.assignment_id)
-            for number, cell in enumerate(nb.cells):
-                nb.cells[number], resources = self.preprocess_cell(cell, resources, number)
+            nb, resources = NbGraderPreprocessor.preprocess(self, nb, resources)
         return nb, resources
 
     def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
@@ -313,7 +297,7 @@ class Judge(NbGraderPreprocessor):
         submission = resources["nbgrader"]
         refuse_unknown_names(nb.cells, f"{submission['assignment']}/{submission['notebook']}.ipynb")
         about = nb.metadata.pop(repair.KEY, {})
-        notes = repair.notes_in(about)
+        notes = [repair.Note(repair.Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
         problem = about.get("problem")
         found = tampering.notice(nb, notes)
         tampering.keep(nb, found)
@@ -358,9 +342,6 @@ def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
     cell: NotebookNode = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={repair.KEY: "notice"})
     cell["id"] = "about-this-submission"
     return cell
-
-
-# --- feedback ---------------------------------------------------------------------------------------------------------
 
 
 class HideTests(NbGraderPreprocessor):

@@ -1,10 +1,7 @@
 """Export marks as nbgrader's CSV and as import files for Canvas and Moodle.
 
-    nbgrader export                                                          # classroom/grades.csv
     nbgrader export --exporter autograder.nbgrader_plugin.export.lms.CanvasExport --assignment 05-attention \
         --CanvasExport.roster=classroom/canvas.csv
-    nbgrader export --exporter autograder.nbgrader_plugin.export.lms.MoodleExport --assignment 05-attention \
-        --MoodleExport.roster=classroom/worksheet.csv
 
 The roster is the file downloaded from the system: Canvas's gradebook, Moodle's grading worksheet or grade export. Its
 rows are kept and the marks are filled in. Students who are only in the roster or only in the gradebook are reported.
@@ -24,26 +21,12 @@ from nbgrader.plugins import ExportPlugin
 from traitlets import Bool, Dict, Enum, Unicode
 
 from ...files import Written, refuse_another
-from ..gradebook.roster import (
-    CANVAS_KEYS,
-    MOODLE_KEYS,
-    Key,
-    Matches,
-    Person,
-    Table,
-    Unusable,
-    match,
-    people,
-    read,
-    warn,
-)
+from ..gradebook.roster import CANVAS_KEYS, MOODLE_KEYS, Key, Person, Table, Unusable, match, people, read, warn
 
 NBGRADER_COLUMNS = [
     *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
     *("raw_score", "late_submission_penalty", "score", "max_score"),
 ]
-
-# --- cells ------------------------------------------------------------------------------------------------------------
 
 FORMULA_STARTS = tuple("=+-@＝＋－＠\t\r")  # first characters of a spreadsheet formula
 HARMLESS = re.compile(r"[\w .@+-]*")  # cannot call a function, a program or a file; at worst it shows an odd number
@@ -63,8 +46,6 @@ def number(value: float, decimal: str = ".") -> str:
     """Return a number with at most four decimals and no trailing zeros: 0, 7.5, 12.3333."""
     return f"{value:.4f}".rstrip("0").rstrip(".").replace(".", decimal)
 
-
-# --- marks ------------------------------------------------------------------------------------------------------------
 
 Submissions = dict[str, dict[Person, Any]]  # by assignment and student; None if a student handed in nothing
 Marks = dict[str, dict[Person, float]]  # points less the late penalty, by assignment and student
@@ -168,9 +149,6 @@ def _nbgrader_row(assignment: Any, person: Person, submission: Any | None) -> li
     return [as_key(assignment.name), assignment.duedate, timestamp, *names, raw, penalty, score, assignment.max_score]
 
 
-# --- learning-management systems --------------------------------------------------------------------------------------
-
-
 class LmsExport(MarksExport):
     """Export a table that a learning-management system imports: its own, filled in, or a new one."""
 
@@ -196,14 +174,10 @@ class LmsExport(MarksExport):
     def _table(self, students: list[Person], assignments: list[Any], submissions: Submissions) -> Table:
         if not assignments:
             raise Unusable("The gradebook knows no assignment yet: there are no marks to export.")
-        marks = {
-            name: {
-                person: _score(submission) if submission else 0.0
-                for person, submission in found.items()
-                if submission or self.missing_as_zero
-            }
-            for name, found in submissions.items()
-        }
+        marks: Marks = {}
+        for name, found in submissions.items():
+            found = found if self.missing_as_zero else {person: one for person, one in found.items() if one}
+            marks[name] = {person: _score(one) if one else 0.0 for person, one in found.items()}
         maxima = {assignment.name: float(assignment.max_score) for assignment in assignments}
         if not self.roster:
             return self._new(students, marks, maxima)
@@ -223,18 +197,16 @@ class LmsExport(MarksExport):
         """Return a student's cells of `new_columns`."""
         raise NotImplementedError
 
-    # the system's table
-
     def _filled(self, table: Table, students: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
         places = self._student_rows(table)
         columns = self._columns(table, list(marks))
-        matches = match(table, places, students, self.keys)
-        self._report(table, places, {name: marks[name] for name in columns}, matches)
+        found, problems = match(table, places, students, self.keys)
+        self._report(table, places, {name: marks[name] for name in columns}, found, problems)
         for name, column in columns.items():
             maximum = self._maximum(table, places, column)
             factor = self._factor(name, maxima[name], maximum)
             scaled = {person: score * factor for person, score in marks[name].items()}
-            self._fill(table, column, matches, scaled, name)
+            self._fill(table, column, found, scaled, name)
             if maximum is not None and self.drops_more:
                 shown = {person: number(score) for person, score in scaled.items()}
                 above = [f"{person}: {mark}" for person, mark in shown.items() if float(mark) > maximum]
@@ -251,7 +223,7 @@ class LmsExport(MarksExport):
 
         Raise Unusable if none has a column, if one named on the command line has none, or if several may be meant.
         """
-        columns, without = {}, []
+        columns = {}
         for name in assignments:
             title = str(self.titles.get(name, name))
             found = [place for place, heading in enumerate(table.header) if _is_heading_of(heading, title)]
@@ -262,8 +234,7 @@ class LmsExport(MarksExport):
                 )
             if found:
                 columns[name] = found[0]
-            else:
-                without.append(name)
+        without = [name for name in assignments if name not in columns]
         if without and (self.assignment or not columns):
             raise Unusable(
                 f"{self.roster} has no column for {', '.join(without)}. Make the assignment in {self.system} and "
@@ -273,17 +244,18 @@ class LmsExport(MarksExport):
         warn(self.log, without, f"have no column in {self.roster} and are not exported", "Assignments")
         return columns
 
-    def _report(self, table: Table, places: list[int], marks: Marks, matches: Matches) -> None:
+    def _report(
+        self, table: Table, places: list[int], marks: Marks, found: dict[int, Person], problems: dict[int, str]
+    ) -> None:
         names = {place: table.rows[place][self._name_column(table)].strip() for place in places}
-        doubtful = [f"{names[place]}: {problem}" for place, problem in matches.problems.items()]
+        doubtful = [f"{names[place]}: {problem}" for place, problem in problems.items()]
         warn(self.log, doubtful, f"of {self.roster} are in doubt and were not filled in", "Rows")
-        strangers = [names[p] for p in places if p not in matches.person and p not in matches.problems]
+        strangers = [names[p] for p in places if p not in found and p not in problems]
         warn(self.log, strangers, f"of {self.roster} are not in the gradebook and were not filled in")
-        found = matches.person.values()
         for name, earned in marks.items():
-            without = [person for person in found if person not in earned]
+            without = [person for person in found.values() if person not in earned]
             warn(self.log, without, f"have no mark for {name} and stay as they are")
-            lost = [f"{person}: {number(score)}" for person, score in earned.items() if person not in found]
+            lost = [f"{person}: {number(score)}" for person, score in earned.items() if person not in found.values()]
             warn(self.log, lost, f"have a mark for {name} and are not in {self.roster}: enter theirs by hand")
 
     def _name_column(self, table: Table) -> int:
@@ -308,9 +280,9 @@ class LmsExport(MarksExport):
         }
         return found.pop() if len(found) == 1 else None
 
-    def _fill(self, table: Table, column: int, matches: Matches, marks: dict[Person, float], name: str) -> None:
+    def _fill(self, table: Table, column: int, found: dict[int, Person], marks: dict[Person, float], name: str) -> None:
         filled, kept = 0, []
-        for place, person in matches.person.items():
+        for place, person in found.items():
             cell = table.rows[place][column].strip()
             if person in marks and cell.upper() in self.settled:
                 kept.append(f"{person}: {cell}")

@@ -12,7 +12,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import SaveAutoGrades
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_solution
 from sqlalchemy import Column, MetaData, String, Table, delete, insert, select
 from sqlalchemy.schema import CreateTable
@@ -44,8 +44,7 @@ class SaveMarks(SaveAutoGrades):
         with Gradebook(about["db_url"]) as gradebook:
             self.gradebook = Rows.of_submission(gradebook, self.notebook_id, self.assignment_id, self.student_id)
             self._known = self._remembered(gradebook)
-            for number, cell in enumerate(nb.cells):
-                nb.cells[number], resources = self.preprocess_cell(cell, resources, number)
+            nb, resources = NbGraderPreprocessor.preprocess(self, nb, resources)
             self._remember(gradebook)
             gradebook.db.commit()
         return nb, resources
@@ -72,6 +71,5 @@ class SaveMarks(SaveAutoGrades):
         new = {mark: digest for mark, digest in self._digests.items() if self._known.get(mark) != digest}
         if new:
             gradebook.db.execute(delete(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(new)))
-            gradebook.db.execute(
-                insert(GIVEN_FOR), [{"grade_id": mark, "digest": digest} for mark, digest in new.items()]
-            )
+            rows = [{"grade_id": mark, "digest": digest} for mark, digest in new.items()]
+            gradebook.db.execute(insert(GIVEN_FOR), rows)

@@ -16,7 +16,7 @@ import io
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,9 +54,6 @@ def warn(log: logging.Logger, names: Iterable[object], what: str, things: str = 
     """Log a warning with the names and their count; nothing without names."""
     if listed := [str(name) for name in names]:
         log.warning("%s %s (%d): %s", things, what, len(listed), "; ".join(listed))
-
-
-# --- tables -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -119,8 +116,6 @@ def _same(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-# --- matching ---------------------------------------------------------------------------------------------------------
-
 Key = tuple[str, Callable[[Person], str]]  # a column, and a function: its value for the student must equal the cell
 
 
@@ -150,17 +145,12 @@ MOODLE_KEYS: tuple[Key, ...] = (
 )
 
 
-@dataclass
-class Matches:
-    """The student of each row, and the problems of rows without one."""
-
-    person: dict[int, Person] = field(default_factory=dict)  # by the row's index
-    problems: dict[int, str] = field(default_factory=dict)
-
-
-def match(table: Table, places: Iterable[int], known: list[Person], keys: Iterable[Key]) -> Matches:
-    """Return the students of the rows at these indexes. An ambiguous row gets a problem instead of a student."""
-    keys, result = list(keys), Matches()
+def match(
+    table: Table, places: Iterable[int], known: list[Person], keys: Sequence[Key]
+) -> tuple[dict[int, Person], dict[int, str]]:
+    """Return the student of each of these rows, and the problem of each ambiguous one, by the row's index."""
+    students: dict[int, Person] = {}
+    problems: dict[int, str] = {}
     index = defaultdict(list)
     for priority, (_, value_of) in enumerate(keys):
         for person in known:
@@ -175,19 +165,19 @@ def match(table: Table, places: Iterable[int], known: list[Person], keys: Iterab
         person, cell = found[0], f"{column} {cells[column]}"
         numbers = {_same(value) for value in cells.values()}
         if len(found) > 1:
-            result.problems[place] = f"{cell} is that of {len(found)} students"
+            problems[place] = f"{cell} is that of {len(found)} students"
         elif cells.get("ID") and person.lms and _same(person.lms) not in numbers:
-            result.problems[place] = f"{cell} is that of {person.id}, whose lms_user_id is {person.lms}"
+            problems[place] = f"{cell} is that of {person.id}, whose lms_user_id is {person.lms}"
         else:
-            result.person[place] = person
+            students[place] = person
     rows_of = defaultdict(list)
-    for place, person in result.person.items():
+    for place, person in students.items():
         rows_of[person.id].append(place)
     for student, twice in rows_of.items():
         for place in twice if len(twice) > 1 else ():
-            del result.person[place]
-            result.problems[place] = f"{len(twice)} rows mean {student}"
-    return result
+            del students[place]
+            problems[place] = f"{len(twice)} rows mean {student}"
+    return students, problems
 
 
 def key_cell(column: str, cell: str) -> str:

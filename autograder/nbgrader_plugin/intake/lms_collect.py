@@ -79,10 +79,7 @@ def parse(path: Path, folder: Path) -> SubmittedFile | None:
 
 
 class LmsCollector(FileNameCollectorPlugin):
-    """Collector plug-in of `nbgrader zip_collect`: find the student and the name of each file.
-
-    It collects all files, so that feedback can tell a student who submitted no notebook.
-    """
+    """Collector plug-in of `nbgrader zip_collect`. It takes files of all kinds, so that feedback can name them."""
 
     roster = Unicode(help="Canvas's gradebook or Moodle's grading worksheet: says whose the numbers are").tag(
         config=True
@@ -173,9 +170,9 @@ class LmsCollector(FileNameCollectorPlugin):
             system, column, keys = "moodle", "Identifier", MOODLE_KEYS
         elif table.column("ID") is None:
             self.parent.fail("%s has neither Canvas's column ID nor Moodle's column Identifier.", self.roster)
-        matches = match(table, range(len(table.rows)), known, keys)
-        numbers = {place: key_cell(column, table.cell(table.rows[place], column)) for place in matches.person}
-        return {(system, number): matches.person[place] for place, number in numbers.items() if number}
+        students, _ = match(table, range(len(table.rows)), known, keys)
+        numbers = {place: key_cell(column, table.cell(table.rows[place], column)) for place in students}
+        return {(system, number): students[place] for place, number in numbers.items() if number}
 
     def _files(self, student: str, own: list[SubmittedFile], released: list[str]) -> dict[Path, dict[str, str]]:
         """Return student and name for each file. Of a notebook's copies the latest takes its name, others free ones."""

@@ -74,11 +74,6 @@ def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> Not
     return repaired
 
 
-def notes_in(about: dict[str, Any]) -> list[Note]:
-    """Return the notes from the metadata that `load` wrote under KEY."""
-    return [Note(Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
-
-
 def blank(release: NotebookNode, problem: str) -> NotebookNode:
     """Return a copy of the release with a problem in its metadata, for which it gets zero."""
     notebook = copy.deepcopy(release)
@@ -188,10 +183,7 @@ def _dict(value: object) -> dict[str, Any]:
 
 
 def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
-    """Return a new cell without an id: with a random id the same submission would give a different notebook each time.
-
-    nbformat's own functions are not used, because they validate each cell; the whole notebook is validated later.
-    """
+    """Return a new cell like nbformat's functions, but without a random id and not validated: that comes later."""
     runs: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source, grade_id=grade_id, **runs)
 
@@ -319,8 +311,7 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
 def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
     """Keep one of several cells with the same grade_id: the last changed one of an answer, which running them defines.
 
-    Of a locked cell keep the first: a copy below it is an accident. Other copies of answers stay as ordinary cells;
-    copies of locked cells are removed.
+    Of a locked cell keep the first. Other copies of answers stay as ordinary cells; those of locked cells are removed.
     """
     for name, released in wanted.items():
         twins = [cell for cell in cells if cell.grade_id == name]

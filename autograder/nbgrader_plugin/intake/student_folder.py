@@ -126,9 +126,8 @@ def inspect_folder(student: str, folder: Path) -> Submission:
         if not kind and relative == STAMP and not _is_time(folder / STAMP):
             kind = "no point in time"
         if kind:
-            sentence = _not_taken(relative, kind)
-            found.troubles.append(sentence)
-            found.refused[relative] = sentence
+            found.refused[relative] = _not_taken(relative, kind)
+            found.troubles.append(found.refused[relative])
         else:
             found.taken.append(relative)
     return found
@@ -149,8 +148,7 @@ def _walk(folder: Path, depth: int = 0, under: str = "") -> Iterator[tuple[str, 
 
 def _is_time(path: Path) -> bool:
     try:
-        text = read(path, MAX_STAMP).decode("utf-8").strip()
-        if text:
+        if text := read(path, MAX_STAMP).decode("utf-8").strip():
             parse_utc(text)
     except Exception:  # the parser of dates may raise anything
         return False

@@ -94,9 +94,6 @@ def _reason(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {said}"[:120]
 
 
-# --- archives ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Member:
     """A file in an archive. It is opened only when read, so that one broken file does not stop the others."""
@@ -119,9 +116,6 @@ def members(archive: Path) -> Iterator[Member]:
             if not entry.isdir():
                 refusal = None if entry.isfile() else "a link" if entry.issym() or entry.islnk() else "not a file"
                 yield Member(entry.name, refusal, partial(tar.extractfile, entry))
-
-
-# --- writing ----------------------------------------------------------------------------------------------------------
 
 
 def _refusal(member: Member) -> str | None:

@@ -49,9 +49,9 @@ class ReleaseExporter(NotebookExporter):
         names = sorted(Path(folder).name for folder in self.parent.assignments)
         found = {name: paths for name in names if (paths := would_overwrite(self.parent, name))}
         if found and not self.overwrite:
-            paths = files.listed([path for paths in found.values() for path in paths])
+            edits = files.listed([path for paths in found.values() for path in paths])
             sentence = (
-                f"Somebody wrote in {paths} since the last release, so nothing was released: move it elsewhere, or say "
+                f"Somebody wrote in {edits} since the last release, so nothing was released: move it elsewhere, or say "
                 f"`autograder release {' '.join(found)} --overwrite`, which puts a copy into {self.replaced} first."
             )
             self.log.error(sentence)

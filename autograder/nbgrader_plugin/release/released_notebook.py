@@ -48,7 +48,7 @@ def read(path: Path) -> Released:
 
 @functools.lru_cache(maxsize=16)
 def _read(path: Path, changed: int) -> Released:
-    """Read a released notebook, cached. `changed`, the file's time of change, is part of the cache's key."""
+    """Read a released notebook, cached by path and time of change."""
     with path.open(encoding="utf-8") as file:
         return of(nbformat.reader.read(file).cells)
 

@@ -50,16 +50,13 @@ class StudentVersion(NbGraderPreprocessor):
             if cell.cell_type == "code" and about.get("grade") and not about.get("solution"):
                 name = about["grade_id"].removeprefix("test_")
                 letter = re.match(rf"{name} = None\b", answers.get(name, ""))
-                _report_success(cell, name, ANSWERED if letter else PASSED)
+                said = (ANSWERED if letter else PASSED).format(name=name)
+                cell.source = f"{TITLE.format(name=name)}{cell.source.rstrip()}\n{said}"
+                cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
+                cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
+                cell.metadata["cellView"] = "form"
         nb.cells.insert(1, _first_cell(imported, beside))
         return nb, resources
-
-
-def _report_success(cell: NotebookNode, name: str, said: str) -> None:
-    cell.source = TITLE.format(name=name) + cell.source.rstrip() + "\n" + said.format(name=name)
-    cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
-    cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
-    cell.metadata["cellView"] = "form"
 
 
 def _first_cell(imported: set[str], beside: list[str]) -> NotebookNode:
