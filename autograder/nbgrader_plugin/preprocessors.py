@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
-MOST_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
-
 
 class ReleaseStubs(ClearSolutions):
     """nbgrader's ClearSolutions, except that a lone `name = value` becomes `name = None`, so that the release runs."""
@@ -120,8 +118,11 @@ class SubmissionExporter(NotebookExporter):
 
     def _handed_in(self, top: Path) -> Iterator[student_folder.Submission]:
         """Yield the submissions to mark: those for the chosen assignment by the chosen students."""
-        for name in student_folder.students_in(top, self.parent.coursedir.student_id):
-            for folder in self._folders(top / name):
+        wanted = self.parent.coursedir.assignment_id
+        for name in student_folder.folders_in(top, self.parent.coursedir.student_id):
+            plain = (top / name).is_dir() and not (top / name).is_symlink()
+            for assignment in student_folder.folders_in(top / name, wanted) if plain else [wanted]:
+                folder = top / name / assignment
                 self.parent.assignments.pop(str(folder), None)
                 if problem := student_folder.invalid_name(name):
                     self.unlisted.append(f"“{student_folder.shown(name)}” has no mark: {problem}. Rename the folder.")
@@ -130,13 +131,6 @@ class SubmissionExporter(NotebookExporter):
                 for trouble in one.troubles:
                     self.log.warning("%s: %s", one.folder, trouble)
                 yield one
-
-    def _folders(self, student: Path) -> list[Path]:
-        """Return a student's folders for the assignment to mark, or for all that match if it is a pattern."""
-        wanted = self.parent.coursedir.assignment_id
-        if student.is_symlink() or not student.is_dir():
-            return [student / wanted]
-        return [student / name for name in sorted(os.listdir(student)) if student_folder.is_meant(name, wanted)]
 
     def show_copies(self, found: list[student_folder.Submission]) -> None:
         """Point nbgrader to a temporary folder with links to sound submissions and clean copies of the others."""
@@ -264,11 +258,9 @@ class CheckMetadata(CheckCellMetadata):
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
-        said = json.dumps(about)
-        if said not in self._right:
+        if json.dumps(about) not in self._right:
             nb, resources = super().preprocess(nb, resources)
-            if len(self._right) < MOST_RELEASES:
-                self._right.add(said)
+            self._right.add(json.dumps(about))
         return nb, resources
 
 

@@ -70,10 +70,9 @@ def _lock_postgresql(url: URL) -> Iterator[None]:
 def share_engines() -> None:
     """Make all of nbgrader's `Gradebook` objects in this process with the same URL share one SQLAlchemy engine.
 
-    nbgrader opens nine gradebooks for each notebook it marks, each with its own engine. SQLAlchemy caches compiled
-    queries per engine, and compiling them again takes a tenth of the time of marking a right notebook. nbgrader has no
-    setting for it, so this is the only place where it is patched, and only in processes that mark. Closing a gradebook
-    closes its own connections, as before, and leaves those of others open.
+    nbgrader opens nine gradebooks for each notebook it marks. SQLAlchemy caches compiled queries per engine, and
+    compiling them again takes a tenth of the time of marking a right notebook. nbgrader has no setting for it, so this
+    is the only place where it is patched, and only in processes that mark. Closing a gradebook closes its connections.
     """
     nbgrader.api.create_engine = _engine
 

@@ -87,9 +87,6 @@ def _writable(sentence: str) -> str:
     return sentence.encode("utf-8", "replace").decode("utf-8")
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
-
-
 def _locate(path: Path, notes: list[Note]) -> Path:
     """Return `path`, or the path of the only notebook if it has another name. Raise Unreadable if there is none."""
     if path.is_symlink() or (path.exists() and not path.is_dir()):
@@ -186,9 +183,6 @@ def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
     """Return a new cell like nbformat's functions, but without a random id and not validated: that comes later."""
     runs: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source, grade_id=grade_id, **runs)
-
-
-# --- repairing --------------------------------------------------------------------------------------------------------
 
 
 def grade_id(cell: NotebookNode) -> str | None:

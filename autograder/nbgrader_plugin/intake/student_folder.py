@@ -49,14 +49,10 @@ class Submission:
     whole: str | None = None  # why no file of it can be taken
 
 
-def is_meant(name: str, wanted: str) -> bool:
-    """Return True if a name matches one of nbgrader's patterns, or equals it: with brackets it may not match itself."""
-    return name == wanted or fnmatch.fnmatchcase(name, wanted)
-
-
-def students_in(top: Path, wanted: str) -> list[str]:
-    """Return the names in a folder of students that match a pattern; nbgrader's own listing misses some."""
-    return [name for name in sorted(os.listdir(top)) if is_meant(name, wanted)] if top.is_dir() else []
+def folders_in(top: Path, wanted: str) -> list[str]:
+    """Return the names in a folder that match or equal a pattern of nbgrader's: brackets do not match themselves."""
+    names = sorted(os.listdir(top)) if top.is_dir() else []
+    return [name for name in names if name == wanted or fnmatch.fnmatchcase(name, wanted)]
 
 
 def kind_of(about: os.stat_result) -> str | None:
