@@ -5,7 +5,7 @@ from __future__ import annotations
 import nbformat
 from conftest import read, with_hidden_tests
 
-from autograder.nbgrader_plugin.intake.repair import grade_id, mend
+from autograder.nbgrader_plugin.intake.repair import grade_id, repair
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits
@@ -30,7 +30,7 @@ def mark(template, short, answers, extra=None, limits=LIMITS):
         submitted.cells.insert(index, nbformat.v4.new_code_cell(source))
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = with_hidden_tests(mend(submitted, short, []))
+    notebook = with_hidden_tests(repair(submitted, short, []))
     verdicts = NotebookMarker(notebook, template, limits=limits).run()
     nbformat.validate(notebook)
     return notebook, {verdict.exercise: verdict for verdict in verdicts.values()}

@@ -28,7 +28,7 @@ import filelock
 from nbgrader.exchange import ExchangeError
 from rich.console import Console
 
-from ..nbgrader_plugin.converters import know, settings
+from ..nbgrader_plugin.converters import register_assignments, settings
 from ..nbgrader_plugin.gradebook.locking import is_released, released
 from ..nbgrader_plugin.intake import student_folder
 from . import feedback, ledger, marking
@@ -138,7 +138,7 @@ class Watcher:
         unknown = [name for name in self.assignments if not is_released(course.db_url, course.course_id, name)]
         if unknown:
             self._say(f"the gradebook does not know {', '.join(unknown)} yet: generating")
-            know(self.app, unknown)
+            register_assignments(self.app, unknown)
         self.known = {name: released(course.db_url, name) for name in self.assignments}
         self.ledgers = {name: Ledger(self.folder, name) for name in self.assignments}
         self.writers = {name: Writer(settings(self.place), name, "") for name in self.assignments}
@@ -201,7 +201,7 @@ class Watcher:
     def _arrived(self, student: str, assignment: str, when: float) -> None:
         """Queue a submission unless it is already marked or queued."""
         writer, records = self.writers[assignment], self.ledgers[assignment]
-        problem = student_folder.unlistable(student)
+        problem = student_folder.invalid_name(student)
         if problem is not None:
             self._fail(student_folder.shown(student), assignment, f"{problem}; rename the folder")
             return

@@ -27,17 +27,11 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     classroom = os.environ.get("COURSE_CLASSROOM", "classroom")  # another folder for another term, or for `make demo`
     (root / classroom).mkdir(parents=True, exist_ok=True)  # SQLite creates files but no folders
 
-    def place(name: str) -> str:
-        return os.path.normpath(os.path.join(classroom, name))
-
     c.CourseDirectory.root = str(root)
     c.CourseDirectory.source_directory = source
     c.CourseDirectory.release_directory = os.environ.get("COURSE_RELEASE", release)  # another folder for `make demo`
-    c.CourseDirectory.submitted_directory = place("submitted")
-    c.CourseDirectory.autograded_directory = place("autograded")
-    c.CourseDirectory.feedback_directory = place("feedback")
-    c.CourseDirectory.solution_directory = place("solution")
-    c.CourseDirectory.source_with_tests_directory = place("source_with_tests")
+    for step in ("submitted", "autograded", "feedback", "solution", "source_with_tests"):
+        setattr(c.CourseDirectory, f"{step}_directory", os.path.normpath(os.path.join(classroom, step)))
     c.CourseDirectory.db_url = (
         f"sqlite:///{root / classroom}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
     )
@@ -59,7 +53,7 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     c.GenerateAssignment.preprocessors = [
         "nbgrader.preprocessors.IncludeHeaderFooter",
         preprocessors.ReleaseStubs,
-        "autograder.nbgrader_plugin.release.student_version.Ready",  # adds a first cell and readable tests
+        "autograder.nbgrader_plugin.release.student_version.StudentVersion",  # adds a first cell and readable tests
         "nbgrader.preprocessors.LockCells",
         "nbgrader.preprocessors.ClearOutput",
         "nbgrader.preprocessors.CheckCellMetadata",

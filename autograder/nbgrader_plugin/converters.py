@@ -15,7 +15,7 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import SAWarning
 
 from ..spec.course import root
-from .release.generate import WouldOverwrite, look_first, make_known
+from .release.generate import WouldOverwrite, register_assignment
 
 
 def settings(classroom: str) -> NbGraderApp:
@@ -26,8 +26,7 @@ def settings(classroom: str) -> NbGraderApp:
     app = NbGraderApp()
     with contextlib.chdir(root()):  # nbgrader looks for its configuration in the current folder
         app.initialize([])
-    for handler in list(app.log.handlers):  # its log is collected instead, and shown if it fails
-        app.log.removeHandler(handler)
+    app.log.handlers.clear()  # its log is collected instead, and shown if it fails
     app.log.propagate = False
     return app
 
@@ -47,22 +46,24 @@ def release(classroom: str, notebooks: Sequence[str], overwrite: bool = False) -
         return GenerateAssignment(coursedir=app.coursedir, parent=app, force=True)
 
     for notebook in () if overwrite else notebooks:
-        with _heard(app, notebook):
-            look_first(converter(notebook))
+        with _raising_with_log(app, notebook):
+            unstarted = converter(notebook)
+            unstarted.init_notebooks()
+            unstarted.exporter_class(parent=unstarted, config=unstarted.config)  # refuses to empty a folder with edits
     for notebook in notebooks:
-        with _heard(app, notebook):
+        with _raising_with_log(app, notebook):
             converter(notebook).start()
 
 
-def know(app: NbGraderApp, notebooks: Iterable[str]) -> None:
+def register_assignments(app: NbGraderApp, notebooks: Iterable[str]) -> None:
     """Add the assignments to the gradebook; leave the released notebooks as they are. Raise RuntimeError on failure."""
     for notebook in notebooks:
-        with _heard(app, notebook):
-            make_known(app.coursedir, app, notebook)
+        with _raising_with_log(app, notebook):
+            register_assignment(app.coursedir, app, notebook)
 
 
 @contextlib.contextmanager
-def _heard(app: NbGraderApp, notebook: str) -> Iterator[None]:
+def _raising_with_log(app: NbGraderApp, notebook: str) -> Iterator[None]:
     """Turn nbgrader's errors in the `with` block into a RuntimeError that includes its log."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)

@@ -24,30 +24,24 @@ from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
-from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
 from traitlets import Bool, Float, Integer, List, Unicode
 
-from ..sandbox.limits import Limits
+from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
-from .gradebook.locking import alone, is_released, make_ready, share_engines
+from .gradebook.locking import is_released, locked, make_ready, share_engines
 from .gradebook.rows import Rows
-from .gradebook.student_names import table_of, take_names
+from .gradebook.student_names import TABLE, take_names
 from .hidden_tests import HIDDEN, refuse_unknown_names
 from .intake import repair, student_folder
 from .marking import tampering
 from .marking.notices import FAILED
-from .release.generate import make_known
+from .release.generate import changed_settings, register_assignment
 
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
-
-MOST_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
-
-
-# --- release ----------------------------------------------------------------------------------------------------------
 
 
 class ReleaseStubs(ClearSolutions):
@@ -64,17 +58,13 @@ class ReleaseStubs(ClearSolutions):
             rf"^(\w+) = .+\n.*{re.escape(self.end_solution_delimeter)}",
             cell.source.partition(self.begin_solution_delimeter)[2].lstrip("\n"),
         )
-        if cell.cell_type != "code" or region is None:
-            return super()._replace_solution_region(cell, language)
         stubs = self.code_stub
-        try:
+        if cell.cell_type == "code" and region is not None:
             self.code_stub = {language: self.answer_stub.format(name=region.group(1))}
-            return super()._replace_solution_region(cell, language)
+        try:
+            return bool(super()._replace_solution_region(cell, language))
         finally:
             self.code_stub = stubs
-
-
-# --- autograde --------------------------------------------------------------------------------------------------------
 
 
 class SubmissionExporter(NotebookExporter):
@@ -83,100 +73,71 @@ class SubmissionExporter(NotebookExporter):
     nbgrader sanitises first, reading the submitted directory, and then marks, reading the sanitised notebooks.
     """
 
+    parent: Any  # the nbgrader command that reads with this exporter
+
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._refused: dict[tuple[str, str, str], str] = {}  # reasons, by student, assignment, notebook
-        self._troubles: dict[str, list[str]] = {}  # sentences on files left out, by folder of a submission
+        super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self.unlisted: list[str] = []  # sentences on submissions that nbgrader cannot take
         self.handed_in: dict[str, student_folder.Submission] = {}  # by the folder that nbgrader reads
         if hasattr(self.parent, "_sanitizing"):
             share_engines()
-            self._take_in_everybody()
+            self._add_submissions()
 
-    @property
-    def converter(self) -> Any:
-        """Return the nbgrader command that reads with this exporter."""
-        return self.parent
-
-    def _take_in_everybody(self) -> None:
+    def _add_submissions(self) -> None:
         """Add submissions that nbgrader does not find to its list, and discard half-finished markings.
 
         nbgrader finds submissions by patterns, and misses renamed notebooks and students whose names have brackets.
-        Submissions that it cannot take at all are named at the end, and the command then fails.
         """
-        converter, settings = self.converter, self.converter.coursedir
-        found = list(self._handed_in())
+        converter, settings = self.parent, self.parent.coursedir
+        top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
+        found = list(self._handed_in(top))
         if any(one.troubles for one in found):
             self.show_copies(found)
-        students = set()
         for one in found:
-            assignment = one.folder.name
-            students.add(one.student)
-            folder = converter._format_source(assignment, one.student)
+            folder = converter._format_source(one.folder.name, one.student)
             names = self.expect(one, folder)
-            expected = [os.path.join(folder, name) for name in names]
             known = converter.assignments.setdefault(folder, [])
-            known.extend(path for path in expected if path not in known)
-            done = Path(settings.format_path(settings.autograded_directory, one.student, assignment))
+            known += [path for name in names if (path := os.path.join(folder, name)) not in known]
+            done = Path(settings.format_path(settings.autograded_directory, one.student, one.folder.name))
             if any(_half_finished(done / name) for name in names):
                 self.log.warning("Marking of %s was interrupted; it starts anew", one.folder)
                 shutil.rmtree(done)
-        self._then_tell(converter)
-        with alone(settings.db_url):
+        self._fail_for_unlisted(converter)
+        with locked(settings.db_url):
             if converter.create_student:
-                make_ready(settings.db_url, settings.course_id, students - set(settings.student_id_exclude.split(",")))
-                top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
-                take_names(settings.db_url, settings.course_id, table_of(top), self.log)
+                students = {one.student for one in found} - set(settings.student_id_exclude.split(","))
+                make_ready(settings.db_url, settings.course_id, students)
+                take_names(settings.db_url, settings.course_id, top.parent / TABLE, self.log)
             for assignment in {one.folder.name for one in found}:
-                self._know(assignment)
+                self._register(assignment)
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
-        """Record the faults of a submission that nbgrader reads in `folder`; return the names of its notebooks."""
-        assignment = one.folder.name
-        self.handed_in[folder] = one
-        self._troubles[folder] = one.troubles
-        names = [path.name for path in self._released(assignment)]
-        for name in names:
-            problem = one.whole or one.refused.get(name)
-            self._refused.pop((one.student, assignment, name), None)
-            if problem is not None:
-                self._refused[one.student, assignment, name] = problem
-        return names
+        """Record a submission that nbgrader reads in `folder`, with its problems; return the names of its notebooks."""
+        self.handed_in[str(Path(folder))] = one
+        return [path.name for path in self._released(one.folder.name)]
 
-    def _handed_in(self) -> Iterator[student_folder.Submission]:
+    def _handed_in(self, top: Path) -> Iterator[student_folder.Submission]:
         """Yield the submissions to mark: those for the chosen assignment by the chosen students."""
-        converter, settings = self.converter, self.converter.coursedir
-        top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
-        for name in student_folder.students_in(top, settings.student_id):
-            for folder in self._folders(top / name):
-                converter.assignments.pop(str(folder), None)
-                problem = student_folder.unlistable(name)
-                if problem is not None:
+        wanted = self.parent.coursedir.assignment_id
+        for name in student_folder.folders_in(top, self.parent.coursedir.student_id):
+            plain = (top / name).is_dir() and not (top / name).is_symlink()
+            for assignment in student_folder.folders_in(top / name, wanted) if plain else [wanted]:
+                folder = top / name / assignment
+                self.parent.assignments.pop(str(folder), None)
+                if problem := student_folder.invalid_name(name):
                     self.unlisted.append(f"“{student_folder.shown(name)}” has no mark: {problem}. Rename the folder.")
                     continue
-                one = student_folder.look(name, folder)
+                one = student_folder.inspect_folder(name, folder)
                 for trouble in one.troubles:
                     self.log.warning("%s: %s", one.folder, trouble)
                 yield one
 
-    def _folders(self, student: Path) -> list[Path]:
-        """Return a student's folders for the assignment to mark, or for all that match if it is a pattern."""
-        wanted = self.converter.coursedir.assignment_id
-        if student.is_symlink() or not student.is_dir():
-            return [student / wanted]
-        return [student / name for name in sorted(os.listdir(student)) if student_folder.is_meant(name, wanted)]
-
     def show_copies(self, found: list[student_folder.Submission]) -> None:
         """Point nbgrader to a temporary folder with links to sound submissions and clean copies of the others."""
-        converter, settings = self.converter, self.converter.coursedir
+        converter, settings = self.parent, self.parent.coursedir
         top = Path(tempfile.mkdtemp(prefix="handed-in-"))
         weakref.finalize(self, shutil.rmtree, top, ignore_errors=True)
-        own = CourseDirectory(parent=settings.parent)
-        own.update_config(settings.config)
-        for name in settings.trait_names(config=True):
-            setattr(own, name, getattr(settings, name))
-        own.submitted_directory = str(top)
-        converter.coursedir = own
+        converter.coursedir = own = changed_settings(settings, submitted_directory=str(top))
         converter.assignments = {}
         for one in found:
             goal = Path(own.format_path(own.submitted_directory, one.student, one.folder.name))
@@ -186,11 +147,11 @@ class SubmissionExporter(NotebookExporter):
                 goal.parent.mkdir(parents=True)
                 goal.symlink_to(one.folder)
 
-    def _then_tell(self, converter: Any) -> None:
+    def _fail_for_unlisted(self, converter: Any) -> None:
         """After the last submission, log the students without a mark and the reasons; then fail if there are any."""
         convert = converter.convert_notebooks
 
-        def convert_and_tell() -> None:
+        def convert_then_fail() -> None:
             try:
                 convert()
             finally:
@@ -199,21 +160,21 @@ class SubmissionExporter(NotebookExporter):
             if self.unlisted:
                 raise NbGraderException(f"{len(self.unlisted)} submissions could not be listed.")
 
-        converter.convert_notebooks = convert_and_tell
+        converter.convert_notebooks = convert_then_fail
 
-    def _know(self, assignment: str) -> None:
+    def _register(self, assignment: str) -> None:
         """Add an assignment that a new gradebook lacks. Leave the released notebooks as they are."""
-        settings = self.converter.coursedir
+        settings = self.parent.coursedir
         if is_released(settings.db_url, settings.course_id, assignment):
             return
         self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
         try:
-            make_known(settings, self.parent, assignment)
+            register_assignment(settings, self.parent, assignment)
         except NbGraderException:
             self.log.exception("%s could not be generated", assignment)
 
     def _released(self, assignment: str) -> list[Path]:
-        settings = self.converter.coursedir
+        settings = self.parent.coursedir
         return sorted(Path(settings.format_path(settings.release_directory, ".", assignment)).glob("*.ipynb"))
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -223,30 +184,27 @@ class SubmissionExporter(NotebookExporter):
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
         [released] = [p for p in self._released(resources["nbgrader"]["assignment"]) if p.name == path.name]
         release = _read_release(released, released.stat().st_mtime_ns)
-        about = resources["nbgrader"]
-        refused = self._refused.get((about["student"], about["assignment"], path.name))
-        if refused is not None:
-            return self.from_notebook_node(repair.blank(release, refused), resources)
-        try:
-            left_out = self._troubles.get(str(path.parent), [])
-            return self.from_notebook_node(repair.load(path, release, left_out), resources)
-        except sqlalchemy.exc.OperationalError:
-            raise
-        except Exception:
-            self.log.exception("%s could not be prepared for marking", path)
-            problem = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
-            return self.from_notebook_node(repair.blank(release, problem), resources)
+        found = self.handed_in.get(str(path.parent))
+        problem = found.whole or found.refused.get(path.name) if found else None
+        if not problem:
+            try:
+                return self.from_notebook_node(repair.load(path, release, found.troubles if found else ()), resources)
+            except sqlalchemy.exc.OperationalError:
+                raise
+            except Exception:
+                self.log.exception("%s could not be prepared for marking", path)
+                problem = (
+                    "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
+                )
+        return self.from_notebook_node(repair.blank(release, problem), resources)
 
     def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Read a sanitised notebook without validation: it was validated just before it was written."""
         return self.from_notebook_node(nbformat.reader.read(file_stream), resources, **kwargs)
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **_: Any) -> tuple[Any, dict[str, Any]]:
-        """Preprocess a notebook as nbconvert does; validate it once and make no copies, since nobody else holds it.
-
-        A sanitised notebook is written without indentation: only the marking that follows reads it.
-        """
-        resources = self._init_resources(resources)
+        """Preprocess a notebook as nbconvert does, but without copies and validated once; indent only a marked one."""
+        resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
         for preprocessor in self._preprocessors:
             nb, resources = preprocessor(nb, resources)
         nbformat.validate(nb, relax_add_props=True)
@@ -257,11 +215,9 @@ class SubmissionExporter(NotebookExporter):
 
 @functools.lru_cache(maxsize=16)
 def _read_release(path: Path, changed: int) -> NotebookNode:
-    """Read a released notebook once for all submissions; `repair` copies the parts it uses.
-
-    `changed`, the file's time of change in nanoseconds, is part of the cache's key.
-    """
-    return nbformat.read(path, as_version=4)
+    """Read a released notebook, cached by path and time of change; `repair` copies the parts it uses."""
+    release: NotebookNode = nbformat.read(path, as_version=4)
+    return release
 
 
 def _half_finished(path: Path) -> bool:
@@ -278,18 +234,16 @@ def _half_finished(path: Path) -> bool:
 class RestoreCells(OverwriteCells):
     """nbgrader's OverwriteCells without its warnings about checksums of locked cells.
 
-    A release has no hidden tests, so the checksum of each test cell differs from the gradebook's, and nbgrader would
-    report tampering for every honest student. A student's changes to locked cells are gone by now: `repair` has
-    replaced those cells with the release's.
+    A release has no hidden tests, so nbgrader would report tampering for every honest student. Changes to locked cells
+    are gone by now: `repair` has replaced those cells with the release's.
     """
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = resources["nbgrader"]
         self.notebook_id, self.assignment_id = about["notebook"], about["assignment"]
         with Gradebook(about["db_url"]) as gradebook:
             self.gradebook = Rows.of_release(gradebook, self.notebook_id, self.assignment_id)
-            for number, cell in enumerate(nb.cells):
-                nb.cells[number], resources = self.preprocess_cell(cell, resources, number)
+            nb, resources = NbGraderPreprocessor.preprocess(self, nb, resources)
         return nb, resources
 
     def report_change(self, name: str, attr: str, old: Any, new: Any) -> None:
@@ -302,13 +256,11 @@ class CheckMetadata(CheckCellMetadata):
 
     _right: ClassVar[set[str]] = set()
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
-        said = json.dumps(about)
-        if said not in self._right:
+        if json.dumps(about) not in self._right:
             nb, resources = super().preprocess(nb, resources)
-            if len(self._right) < MOST_RELEASES:
-                self._right.add(said)
+            self._right.add(json.dumps(about))
         return nb, resources
 
 
@@ -333,11 +285,11 @@ class Judge(NbGraderPreprocessor):
 
     _template: Template | None = None  # one per process, however many instances nbgrader makes
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         submission = resources["nbgrader"]
         refuse_unknown_names(nb.cells, f"{submission['assignment']}/{submission['notebook']}.ipynb")
         about = nb.metadata.pop(repair.KEY, {})
-        notes = repair.notes_in(about)
+        notes = [repair.Note(repair.Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
         problem = about.get("problem")
         found = tampering.notice(nb, notes)
         tampering.keep(nb, found)
@@ -350,28 +302,22 @@ class Judge(NbGraderPreprocessor):
             from .marking.notebook_marker import zero_everywhere
 
             zero_everywhere(nb, problem)
-        sentences = [*([problem] if problem is not None else []), *(note.text for note in notes)]
+        sentences = [sentence for sentence in (problem, *(note.text for note in notes)) if sentence is not None]
         if sentences:
             nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
         return nb, resources
 
-    def _mark(self, nb: NotebookNode, resources: dict) -> str | None:
+    def _mark(self, nb: NotebookNode, resources: dict[str, Any]) -> str | None:
         """Mark in place. Return a sentence if the notebook cannot be marked. Raise SandboxError if the cage fails."""
         from ..judge.diagnosis.mistake_costs import costs
-        from ..sandbox.session import SandboxError, Template
+        from ..sandbox.session import Template
         from .marking.notebook_marker import NotebookMarker
 
         costs()  # check costs.toml first: the instructor must fix a wrong file, and no student gets a zero for it
         if Judge._template is None:
             Judge._template = Template(self.sandbox, course().preload)
             self.log.log(logging.INFO if self.sandbox else logging.WARNING, Judge._template.prove())
-        limits = Limits(
-            cell=self.cell_timeout,
-            question=self.question_timeout,
-            notebook=self.notebook_timeout,
-            work=self.work_timeout,
-            memory=self.memory,
-        )
+        limits = Limits(self.cell_timeout, self.question_timeout, self.notebook_timeout, self.work_timeout, self.memory)
         try:
             NotebookMarker(nb, Judge._template, Path(resources["metadata"]["path"]), limits, tell=Judge.tell).run()
         except SandboxError:
@@ -385,20 +331,19 @@ class Judge(NbGraderPreprocessor):
 def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
     title = FAILED if failed else "About this submission"
     lines = "\n".join(f"- {sentence}" for sentence in sentences)
-    cell = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={repair.KEY: "notice"})
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={repair.KEY: "notice"})
     cell["id"] = "about-this-submission"
     return cell
-
-
-# --- feedback ---------------------------------------------------------------------------------------------------------
 
 
 class HideTests(NbGraderPreprocessor):
     """Remove the hidden part of test cells, and the bare number of points, from the page that students see."""
 
-    display_data_priority: List = List(config=True)  # unused; the page's exporter sets it for all preprocessors
+    display_data_priority: List[Any] = List(config=True)  # unused; the page's exporter sets it for all preprocessors
 
-    def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict[str, Any], index: int
+    ) -> tuple[NotebookNode, dict[str, Any]]:
         graded = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "code" and graded.get("grade") and not graded.get("solution"):
             cell.source = HIDDEN.sub("", cell.source)

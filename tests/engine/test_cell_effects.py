@@ -9,7 +9,7 @@ from test_marking import marked_against, with_given_cells
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.source_rules import uses
-from autograder.nbgrader_plugin.intake.repair import GIVEN, grade_id, mend
+from autograder.nbgrader_plugin.intake.repair import GIVEN, grade_id, repair
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _answer_cells
 from autograder.sample_class import filled_in
 from autograder.spec.course import exercises, given_names, question_or_exercise, questions
@@ -163,7 +163,7 @@ def test_the_student_sees_the_model_that_the_given_cell_trained(template, short)
     submitted.cells.append(nbformat.v4.new_code_cell("print(probe.weight.item())"))
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = with_hidden_tests(mend(submitted, release, []))
+    notebook = with_hidden_tests(repair(submitted, release, []))
     NotebookMarker(notebook, template).run()
     [output] = notebook.cells[-1].outputs
     assert output.text == "7.0\n"
@@ -190,7 +190,7 @@ def test_right_answers_need_the_setup_and_no_experiment(name):
     submitted = filled_in(release, answers)
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    marker = Dry(with_hidden_tests(mend(submitted, release, [])), None)
+    marker = Dry(with_hidden_tests(repair(submitted, release, [])), None)
     marker.ran = []
     marker.run()
     given = [cell for cell in marker.ran if GIVEN in cell.metadata.get("tags", [])]

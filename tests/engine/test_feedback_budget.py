@@ -59,7 +59,7 @@ def repeated(unit, size):
 
 @functools.cache
 def full(unit):
-    """A marked notebook with as much of it, above everything else, as mending and marking leave in one."""
+    """A marked notebook with as much of it, above everything else, as repair and marking leave in one."""
     notebook = marked(MISTAKEN)
     text = sanitize.markdown(repeated(unit, MAX_TEXT))
     own = [new_markdown_cell(text) for _ in range(MAX_TEXTS // MAX_TEXT)]

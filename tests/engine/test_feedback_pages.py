@@ -699,7 +699,7 @@ COSTLY = {
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
 def test_a_page_of_a_text_made_to_cost_ends(unit):
-    """As it comes out of mending: 200,000 characters in one cell at most."""
+    """As it comes out of repair: 200,000 characters in one cell at most."""
     cell = new_markdown_cell(sanitize.markdown(unit * (200_000 // len(unit))))
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
     with ends():

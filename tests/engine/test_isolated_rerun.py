@@ -10,7 +10,7 @@ from conftest import read, with_hidden_tests
 from submissions import LIMITS
 
 from autograder.judge.mark import Verdict
-from autograder.nbgrader_plugin.intake.repair import grade_id, mend
+from autograder.nbgrader_plugin.intake.repair import grade_id, repair
 from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_of
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
@@ -36,7 +36,7 @@ def marked(template, answers, extra=None):
         submitted.cells.insert(index, nbformat.v4.new_code_cell(source))
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = with_hidden_tests(mend(submitted, release(), []))
+    notebook = with_hidden_tests(repair(submitted, release(), []))
     verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
     return notebook, {verdict.exercise: verdict for verdict in verdicts.values()}
 

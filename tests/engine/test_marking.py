@@ -12,7 +12,7 @@ from conftest import NOTEBOOKS, ROOT, read, with_hidden_tests
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
-from autograder.nbgrader_plugin.intake.repair import grade_id, mend
+from autograder.nbgrader_plugin.intake.repair import grade_id, repair
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import STALLED, verdict_in
 from autograder.sample_class import filled_in, points_for
@@ -305,7 +305,7 @@ def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(templat
     submitted.cells.append(nbformat.v4.new_code_cell("print(sorted(set(_sys.modules) - _before))"))
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = with_hidden_tests(mend(submitted, release, []))
+    notebook = with_hidden_tests(repair(submitted, release, []))
     verdicts = NotebookMarker(notebook, template, ROOT / "course" / name).run()
     assert not [verdict for verdict in verdicts.values() if not verdict.full]
     assert len(verdicts) == len(answers)
@@ -330,7 +330,7 @@ def marked_against(release, template, change=lambda notebook: None):
     change(submitted)
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    notebook = with_hidden_tests(mend(submitted, release, []))
+    notebook = with_hidden_tests(repair(submitted, release, []))
     verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
     ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
     return {verdict.exercise: verdict for verdict in verdicts.values()}, ran
@@ -389,7 +389,7 @@ def test_other_right_answers_get_full_marks_in_the_notebook_too(template, name):
         submitted = filled_in(release, chosen)
         for cell in submitted.cells:
             cell.grade_id = grade_id(cell)
-        notebook = with_hidden_tests(mend(submitted, release, []))
+        notebook = with_hidden_tests(repair(submitted, release, []))
         verdicts = NotebookMarker(notebook, template, ROOT / "course" / name).run().values()
         assert {v.exercise for v in verdicts if v.exercise in chosen and not v.full} == set(), number
 

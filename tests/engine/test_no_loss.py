@@ -22,7 +22,7 @@ from autograder.authoring import tidy
 from autograder.cli import app
 from autograder.handout import NotReady, write_start, write_zip
 from autograder.nbgrader_plugin.export.lms import CanvasExport
-from autograder.nbgrader_plugin.gradebook.roster import Table, Unfit
+from autograder.nbgrader_plugin.gradebook.roster import Table, Unusable
 from tools import native_readers
 
 ANSWER = "def softmax(x):\n    return x.exp() / x.exp().sum(-1, keepdim=True)  # two evenings of work"
@@ -176,9 +176,11 @@ def test_formgraders_button_does_not_overrule_an_answer(course):
 def test_a_gradebook_that_knows_nothing_yet_learns_it_without_a_release(course):
     answer(notebook_of(course))
     before = notebook_of(course).read_bytes()
-    program = f"from autograder.nbgrader_plugin.converters import *; know(settings('classroom'), [{NAME!r}])"
-    (course / "know.py").write_text(program)
-    done = run(course, "know")
+    program = (
+        f"from autograder.nbgrader_plugin.converters import *; register_assignments(settings('classroom'), [{NAME!r}])"
+    )
+    (course / "register.py").write_text(program)
+    done = run(course, "register")
     assert done.returncode == 0, done.stderr
     assert NAME in run(course, "nbgrader", "db", "assignment", "list").stdout
     assert notebook_of(course).read_bytes() == before
@@ -287,12 +289,12 @@ def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_
     roster = tmp_path / "canvas.csv"
     roster.write_text("Student,ID\nAda,1\n")
     export = CanvasExport(roster=str(roster), to=str(roster))
-    with pytest.raises(Unfit, match=r"canvas\.csv is the roster"):
+    with pytest.raises(Unusable, match=r"canvas\.csv is the roster"):
         export._write(table)
     other = tmp_path / "addresses.csv"
     other.write_text("name,street\n")
     export.to = str(other)
-    with pytest.raises(Unfit, match="name another file"):
+    with pytest.raises(Unusable, match="name another file"):
         export._write(table)
     assert (roster.read_text(), other.read_text()) == ("Student,ID\nAda,1\n", "name,street\n")
     export.to = str(tmp_path / "grades.csv")

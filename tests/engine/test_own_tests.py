@@ -11,7 +11,7 @@ from nbgrader.api import Gradebook
 from submissions import LIMITS
 
 from autograder.nbgrader_plugin.hidden_tests import exercise_of, refuse_unknown_names
-from autograder.nbgrader_plugin.intake.repair import _cells, grade_id, mend
+from autograder.nbgrader_plugin.intake.repair import _cells, grade_id, repair
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
 from autograder.sample_class import filled_in
 from autograder.spec.course import exercise
@@ -47,13 +47,13 @@ def marked(template, source, answers, change=lambda submitted: None):
     submitted = filled_in(release, answers)
     change(submitted)
     read = nbformat.NotebookNode(cells=_cells(submitted.cells), metadata=nbformat.NotebookNode())
-    mended = mend(read, release, [])
+    repaired = repair(read, release, [])
     whole = {grade_id(cell): cell.source for cell in source.cells if grade_id(cell) and cell.metadata.nbgrader.locked}
-    for cell in mended.cells:
+    for cell in repaired.cells:
         cell.source = whole.get(grade_id(cell), cell.source)
-    verdicts = NotebookMarker(mended, template, limits=LIMITS).run()
-    nbformat.validate(mended)
-    return numbers(mended), verdicts, mended
+    verdicts = NotebookMarker(repaired, template, limits=LIMITS).run()
+    nbformat.validate(repaired)
+    return numbers(repaired), verdicts, repaired
 
 
 def numbers(marked_notebook):

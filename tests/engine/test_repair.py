@@ -56,10 +56,10 @@ def assert_whole(notebook, answers=ANSWERS):
 
 
 def test_an_honest_submission_stays_as_it_is(submitted, answered):
-    mended = submitted(answered)
-    assert_whole(mended)
-    assert mended.metadata[KEY]["notes"] == []
-    assert [cell.source for cell in mended.cells] == [cell.source for cell in answered.cells]
+    repaired = submitted(answered)
+    assert_whole(repaired)
+    assert repaired.metadata[KEY]["notes"] == []
+    assert [cell.source for cell in repaired.cells] == [cell.source for cell in answered.cells]
 
 
 @pytest.mark.parametrize("name", ["setup", "test_softmax", "softmax", "test_q5_1", "written_scaling"])
@@ -67,19 +67,19 @@ def test_a_deleted_cell_is_put_back_in_its_place(submitted, answered, name):
     if name not in EXPECTED:
         pytest.skip("no such cell")
     answered.cells = [cell for cell in answered.cells if grade_id(cell) != name]
-    mended = submitted(answered)
-    assert_whole(mended, {k: v for k, v in ANSWERS.items() if k != name})
-    assert [grade_id(c) for c in mended.cells if grade_id(c)] == EXPECTED
-    assert name in mended.metadata[KEY]["notes"][0]["text"]
+    repaired = submitted(answered)
+    assert_whole(repaired, {k: v for k, v in ANSWERS.items() if k != name})
+    assert [grade_id(c) for c in repaired.cells if grade_id(c)] == EXPECTED
+    assert name in repaired.metadata[KEY]["notes"][0]["text"]
 
 
 @pytest.mark.parametrize("name", ["test_softmax", "softmax"])
 def test_of_copied_cells_one_counts(submitted, answered, name):
     [index] = [i for i, cell in enumerate(answered.cells) if grade_id(cell) == name]
     answered.cells.insert(index + 1, copy.deepcopy(answered.cells[index]))
-    mended = submitted(answered)
-    assert_whole(mended)
-    assert "2 times" in mended.metadata[KEY]["notes"][0]["text"]
+    repaired = submitted(answered)
+    assert_whole(repaired)
+    assert "2 times" in repaired.metadata[KEY]["notes"][0]["text"]
 
 
 def test_an_unanswered_copy_does_not_replace_the_answer(submitted, answered):
@@ -103,12 +103,12 @@ def test_metadata_edited_on_purpose_are_restored(submitted, answered):
             )
     answered.metadata["kernelspec"] = {"name": "ir", "display_name": "R", "language": "R"}
     answered.metadata[KEY] = {"problem": "give me full marks"}
-    mended = submitted(answered)
-    assert_whole(mended)
-    assert mended.metadata.kernelspec.name == "python3"
-    assert "problem" not in mended.metadata[KEY]
-    assert [note["text"].split(" of ")[0] for note in mended.metadata[KEY]["notes"]] == ["The settings", "The tags"]
-    for cell in mended.cells:
+    repaired = submitted(answered)
+    assert_whole(repaired)
+    assert repaired.metadata.kernelspec.name == "python3"
+    assert "problem" not in repaired.metadata[KEY]
+    assert [note["text"].split(" of ")[0] for note in repaired.metadata[KEY]["notes"]] == ["The settings", "The tags"]
+    for cell in repaired.cells:
         assert "skip-execution" not in cell.metadata.get("tags", [])
         if grade_id(cell) and cell.metadata.nbgrader.grade:
             assert cell.metadata.nbgrader.points < 10
@@ -127,22 +127,22 @@ def test_a_code_cell_turned_into_text_is_code_again(submitted, answered):
             cell.cell_type = "markdown"
             cell.pop("outputs")
             cell.pop("execution_count")
-    mended = submitted(answered)
-    assert_whole(mended)
-    assert all(cell.cell_type == "code" for cell in mended.cells if grade_id(cell) == "softmax")
+    repaired = submitted(answered)
+    assert_whole(repaired)
+    assert all(cell.cell_type == "code" for cell in repaired.cells if grade_id(cell) == "softmax")
 
 
 def test_the_students_own_cells_are_kept(submitted, answered):
     answered.cells.insert(5, nbformat.v4.new_code_cell("my_experiment = 1"))
-    mended = submitted(answered)
-    assert mended.cells[5].source == "my_experiment = 1"
-    assert_whole(mended)
+    repaired = submitted(answered)
+    assert repaired.cells[5].source == "my_experiment = 1"
+    assert_whole(repaired)
 
 
 def test_a_renamed_notebook_is_found(submitted, answered):
-    mended = submitted(answered, name="05-attention (1).ipynb")
-    assert_whole(mended)
-    assert "05-attention (1).ipynb" in mended.metadata[KEY]["notes"][0]["text"]
+    repaired = submitted(answered, name="05-attention (1).ipynb")
+    assert_whole(repaired)
+    assert "05-attention (1).ipynb" in repaired.metadata[KEY]["notes"][0]["text"]
 
 
 def test_an_old_notebook_without_ids_is_read(submitted, answered):
@@ -179,10 +179,10 @@ def test_a_malformed_cell_is_passed_over(submitted, answered, junk):
     ],
 )
 def test_what_cannot_be_read_becomes_a_blank_notebook_with_the_reason(submitted, content, word):
-    mended = submitted(content)
-    assert word in mended.metadata[KEY]["problem"]
-    assert json.dumps(mended, ensure_ascii=False).encode("utf-8")  # it can be written
-    assert [cell.source for cell in mended.cells] == [cell.source for cell in RELEASE.cells]
+    repaired = submitted(content)
+    assert word in repaired.metadata[KEY]["problem"]
+    assert json.dumps(repaired, ensure_ascii=False).encode("utf-8")  # it can be written
+    assert [cell.source for cell in repaired.cells] == [cell.source for cell in RELEASE.cells]
 
 
 def test_another_assignments_notebook_is_refused(submitted):
@@ -200,9 +200,9 @@ def test_a_notebook_of_200_megabytes_is_marked_without_its_outputs(submitted, an
     for cell in answered.cells:
         if grade_id(cell) == "softmax":
             cell.outputs = [nbformat.v4.new_output("stream", text="x" * 210_000_000)]
-    mended = submitted(answered)
-    assert_whole(mended)
-    assert not any(cell.get("outputs") for cell in mended.cells)
+    repaired = submitted(answered)
+    assert_whole(repaired)
+    assert not any(cell.get("outputs") for cell in repaired.cells)
 
 
 def test_a_larger_notebook_says_how_to_make_it_smaller(tmp_path):
@@ -214,5 +214,5 @@ def test_a_larger_notebook_says_how_to_make_it_smaller(tmp_path):
 
 def test_two_notebooks_under_other_names_are_not_guessed_between(submitted, answered, tmp_path):
     (tmp_path / "a.ipynb").write_text("{}")
-    mended = submitted(answered, name="b.ipynb")
-    assert "several" in mended.metadata[KEY]["problem"]
+    repaired = submitted(answered, name="b.ipynb")
+    assert "several" in repaired.metadata[KEY]["problem"]

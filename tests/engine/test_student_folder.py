@@ -83,7 +83,7 @@ def test_what_is_no_file_is_not_opened(folder, secret, kind):
         student_folder.read(path, 2**20)
     problem = load(path, RELEASE).metadata[KEY]["problem"]
     assert "only files themselves" in problem or "cannot be read" in problem
-    found = student_folder.look("ada", folder)
+    found = student_folder.inspect_folder("ada", folder)
     assert kind in found.refused[f"{NAME}.ipynb"]
     assert found.taken == []
 
@@ -110,7 +110,7 @@ def test_a_link_in_place_of_a_folder_is_not_followed(folder, tmp_path, part):
     else:
         folder.parent.mkdir()
         folder.symlink_to(real)
-    assert "a symbolic link" in student_folder.look("ada", folder).whole
+    assert "a symbolic link" in student_folder.inspect_folder("ada", folder).whole
 
 
 def test_a_link_to_a_folder_of_data_is_not_followed(folder, tmp_path):
@@ -119,7 +119,7 @@ def test_a_link_to_a_folder_of_data_is_not_followed(folder, tmp_path):
     (folder / "data").symlink_to(tmp_path / "private")
     (folder / "own").mkdir()
     (folder / "own" / "data.csv").write_text("1")
-    found = student_folder.look("ada", folder)
+    found = student_folder.inspect_folder("ada", folder)
     assert found.taken == ["own/data.csv"]
     student_folder.copy(found, tmp_path / "copy")
     assert [str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*")] == [
@@ -140,7 +140,7 @@ STAMPS = {
 @pytest.mark.parametrize("content", STAMPS.values(), ids=STAMPS)
 def test_a_time_stamp_that_is_none_is_left_out_and_said(folder, content):
     (folder / "timestamp.txt").write_bytes(content)
-    found = student_folder.look("ada", folder)
+    found = student_folder.inspect_folder("ada", folder)
     assert "no point in time" in found.troubles[0]
     assert found.taken == []
 
@@ -149,7 +149,7 @@ def test_an_ordinary_submission_has_no_troubles(folder):
     (folder / f"{NAME}.ipynb").write_text("{}")
     (folder / "timestamp.txt").write_text("2026-01-31 12:00:00.123456 UTC\n")
     (folder / "Daten für mich.csv").write_text("1")
-    found = student_folder.look("ada", folder)
+    found = student_folder.inspect_folder("ada", folder)
     assert found.troubles == []
     assert len(found.taken) == 3
 
@@ -159,7 +159,7 @@ def test_of_a_flood_of_files_a_bounded_part_is_taken(folder, monkeypatch):
     for number in range(30):
         (folder / f"{number}.csv").write_text("1")
     (folder / f"{NAME}.ipynb").write_text("{}")
-    found = student_folder.look("ada", folder)
+    found = student_folder.inspect_folder("ada", folder)
     assert len(found.taken) == 20
     assert f"{NAME}.ipynb" in found.taken
     assert len(found.troubles) == 1
@@ -167,7 +167,7 @@ def test_of_a_flood_of_files_a_bounded_part_is_taken(folder, monkeypatch):
 
 @pytest.mark.parametrize("name", ["new\nline", "\x1b[31mred", "\udcff", "{brace}"])
 def test_what_cannot_be_a_students_name_is_said_in_print(name):
-    assert student_folder.unlistable(name)
+    assert student_folder.invalid_name(name)
     assert student_folder.shown(name).isprintable()
 
 
@@ -212,10 +212,10 @@ def test_ten_thousand_cells_of_ones_own_are_too_many():
     for cell in notebook.cells:
         cell.grade_id = grade_id(cell)
     notes = []
-    mended = repair.mend(notebook, RELEASE, notes)
-    assert len(mended.cells) < repair.MAX_CELLS + 200
+    repaired = repair.repair(notebook, RELEASE, notes)
+    assert len(repaired.cells) < repair.MAX_CELLS + 200
     assert notes[0].kind is repair.Kind.CUT
-    assert {grade_id(cell): cell.source for cell in mended.cells}["SelfAttention"] == BEST["SelfAttention"]
+    assert {grade_id(cell): cell.source for cell in repaired.cells}["SelfAttention"] == BEST["SelfAttention"]
 
 
 def test_pictures_pasted_into_text_are_bounded():
@@ -224,8 +224,8 @@ def test_pictures_pasted_into_text_are_bounded():
     notebook.cells += [nbformat.v4.new_markdown_cell(picture) for _ in range(30)]
     for cell in notebook.cells:
         cell.grade_id = grade_id(cell)
-    mended = repair.mend(notebook, RELEASE, [])
-    assert sum(len(cell.source) for cell in mended.cells) < 2 * repair.MAX_TEXTS
+    repaired = repair.repair(notebook, RELEASE, [])
+    assert sum(len(cell.source) for cell in repaired.cells) < 2 * repair.MAX_TEXTS
 
 
 # --- nbgrader's own commands ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
 
-from autograder.nbgrader_plugin.gradebook.locking import alone, make_ready, share_engines
+from autograder.nbgrader_plugin.gradebook.locking import locked, make_ready, share_engines
 from autograder.nbgrader_plugin.intake.repair import grade_id
 
 ROUNDS = 30
@@ -106,7 +106,7 @@ def test_a_gradebook_that_is_closed_leaves_others_of_its_address_open(tmp_path, 
 def test_a_turn_may_be_taken_within_a_turn_and_ends(tmp_path):
     url = f"sqlite:///{tmp_path}/gradebook.db"
     for _ in range(2):
-        with alone(url), alone(url):
+        with locked(url), locked(url):
             pass
 
 

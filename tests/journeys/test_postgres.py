@@ -130,8 +130,8 @@ def test_both_may_make_the_same_students(database):
 
 HOLD = """
 import sys
-from autograder.nbgrader_plugin.gradebook.locking import alone
-with alone(sys.argv[1]):
+from autograder.nbgrader_plugin.gradebook.locking import locked
+with locked(sys.argv[1]):
     print("mine", flush=True)
     input()
 """
@@ -154,12 +154,12 @@ def test_one_waits_for_the_other_and_not_for_ever(database, monkeypatch):
     url = database("turns")
     monkeypatch.setattr(ours, "PATIENCE", 0.5)
     with held(url) as holder:
-        with pytest.raises(OperationalError, match="lock timeout"), ours.alone(url):
+        with pytest.raises(OperationalError, match="lock timeout"), ours.locked(url):
             pass
-        with ours.alone(database("another")):  # a turn is of one database
+        with ours.locked(database("another")):  # a turn is of one database
             pass
         holder.communicate("done\n")
-        with ours.alone(url), ours.alone(url):
+        with ours.locked(url), ours.locked(url):
             pass
 
 
@@ -168,7 +168,7 @@ def test_a_turn_ends_with_the_process_that_had_it(database, monkeypatch):
     monkeypatch.setattr(ours, "PATIENCE", 20.0)
     with held(url) as holder:
         holder.kill()
-        with ours.alone(url):
+        with ours.locked(url):
             pass
 
 

@@ -8,14 +8,14 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.exchange import ExchangeError
 
-from autograder.nbgrader_plugin.converters import know, settings
+from autograder.nbgrader_plugin.converters import register_assignments, settings
 
 app = settings("classroom")
 course = app.coursedir
 api = NbGraderAPI(course, authenticator=app.authenticator, parent=app)
 with Gradebook(course.db_url, course.course_id) as book:
     known = {assignment.name for assignment in book.assignments}
-know(app, [name for name in sys.argv[1:] if name not in known])
+register_assignments(app, [name for name in sys.argv[1:] if name not in known])
 for name in sys.argv[1:]:
     course.assignment_id = name
     try:  # by force, to update what an earlier start released

@@ -1,10 +1,7 @@
 """Export marks as nbgrader's CSV and as import files for Canvas and Moodle.
 
-    nbgrader export                                                          # classroom/grades.csv
     nbgrader export --exporter autograder.nbgrader_plugin.export.lms.CanvasExport --assignment 05-attention \
         --CanvasExport.roster=classroom/canvas.csv
-    nbgrader export --exporter autograder.nbgrader_plugin.export.lms.MoodleExport --assignment 05-attention \
-        --MoodleExport.roster=classroom/worksheet.csv
 
 The roster is the file downloaded from the system: Canvas's gradebook, Moodle's grading worksheet or grade export. Its
 rows are kept and the marks are filled in. Students who are only in the roster or only in the gradebook are reported.
@@ -16,8 +13,6 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +21,20 @@ from nbgrader.plugins import ExportPlugin
 from traitlets import Bool, Dict, Enum, Unicode
 
 from ...files import Written, refuse_another
-from ..gradebook import roster as who
-from ..gradebook.roster import Key, Matches, Person, Table, Unfit
+from ..gradebook.roster import CANVAS_KEYS, MOODLE_KEYS, Key, Person, Table, Unusable, match, people, read, warn
 
-NBGRADERS = [
+NBGRADER_COLUMNS = [
     *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
     *("raw_score", "late_submission_penalty", "score", "max_score"),
 ]
 
-# --- cells ------------------------------------------------------------------------------------------------------------
-
-RUNS = tuple("=+-@＝＋－＠\t\r")  # first characters of a spreadsheet formula
+FORMULA_STARTS = tuple("=+-@＝＋－＠\t\r")  # first characters of a spreadsheet formula
 HARMLESS = re.compile(r"[\w .@+-]*")  # cannot call a function, a program or a file; at worst it shows an odd number
 
 
 def as_text(cell: str) -> str:
     """Return a cell that a spreadsheet shows as text and does not run as a formula."""
-    return f"'{cell}" if cell.lstrip(" ").startswith(RUNS) and cell.strip() != "-" else cell
+    return f"'{cell}" if cell.lstrip(" ").startswith(FORMULA_STARTS) and cell.strip() != "-" else cell
 
 
 def as_key(cell: str) -> str:
@@ -55,18 +47,8 @@ def number(value: float, decimal: str = ".") -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".").replace(".", decimal)
 
 
-# --- marks ------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A student's points for an assignment, less the late penalty."""
-
-    score: float
-    by_hand: bool  # a person must still mark a part of it
-
-
-Marks = dict[str, dict[str, Mark]]  # assignment: student: mark
+Submissions = dict[str, dict[Person, Any]]  # by assignment and student; None if a student handed in nothing
+Marks = dict[str, dict[Person, float]]  # points less the late penalty, by assignment and student
 
 
 class MarksExport(ExportPlugin):
@@ -76,48 +58,51 @@ class MarksExport(ExportPlugin):
     leave_out_unfinished = Bool(False, help="Leave out what a person has still to mark").tag(config=True)
 
     file_name = "grades.csv"
+    roster: Any = ""  # an option of the exporters for learning-management systems
 
     def export(self, gradebook: Gradebook) -> None:
         try:
-            self._write(self._table(gradebook))
-        except Unfit as reason:
+            students = self._chosen("student", {person.id: person for person in people(gradebook)})
+            assignments = self._chosen("assignment", {one.name: one for one in gradebook.assignments})
+            submissions = {one.name: self._submissions(gradebook, one.name, students) for one in assignments}
+            self._write(self._table(students, assignments, submissions))
+        except Unusable as reason:
             if not hasattr(self.parent, "fail"):
                 raise
             self.parent.fail("%s", reason)
 
-    def _table(self, gradebook: Gradebook) -> Table:
+    def _table(self, students: list[Person], assignments: list[Any], submissions: Submissions) -> Table:
         raise NotImplementedError
 
-    def _people(self, gradebook: Gradebook) -> list[Person]:
-        known = who.people(gradebook)
-        wanted = {str(student) for student in self.student}
-        _all_known(wanted, {person.id for person in known}, "student")
-        return [person for person in known if not wanted or person.id in wanted]
+    def _chosen(self, what: str, known: dict[str, Any]) -> list[Any]:
+        """Return the students or assignments that the command line names; all if it names none."""
+        wanted = {str(name) for name in getattr(self, what)}
+        if unknown := sorted(wanted - known.keys()):
+            raise Unusable(f"The gradebook does not know the {what} {', '.join(unknown)}.")
+        return [one for name, one in known.items() if not wanted or name in wanted]
 
-    def _assignments(self, gradebook: Gradebook) -> list[Any]:
-        known = gradebook.assignments
-        wanted = {str(assignment) for assignment in self.assignment}
-        _all_known(wanted, {assignment.name for assignment in known}, "assignment")
-        return [assignment for assignment in known if not wanted or assignment.name in wanted]
-
-    def _unfinished(self, assignment: str, students: Iterable[str]) -> None:
+    def _submissions(self, gradebook: Gradebook, assignment: str, students: list[Person]) -> dict[Person, Any]:
+        """Return each student's submission, or None; nothing for students whose unfinished one is left out."""
+        found = {one.student_id: one for one in gradebook.assignment_submissions(assignment)}
+        unfinished = [person for person in students if person.id in found and found[person.id].needs_manual_grade]
         left = "left out" if self.leave_out_unfinished else "exported as they stand"
-        self.say(students, f"of {assignment} have still to be marked by a person ({left})", "Submissions")
-
-    def say(self, names: Iterable[object], what: str, things: str = "Students") -> None:
-        """Log a warning with the names and their count; nothing without names."""
-        listed = [str(name) for name in names]
-        if listed:
-            self.log.warning("%s %s (%d): %s", things, what, len(listed), "; ".join(listed))
+        warn(self.log, unfinished, f"of {assignment} have still to be marked by a person ({left})", "Submissions")
+        left_out = unfinished if self.leave_out_unfinished else []
+        return {person: found.get(person.id) for person in students if person not in left_out}
 
     def _write(self, table: Table) -> None:
         path = Path(self.to) if self.to else Path(self.folder) / self.file_name
         if published_by_git(path):
-            raise Unfit(
+            raise Unusable(
                 f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
                 "commit. Name a file below classroom/ or outside of the repository."
             )
-        self._refuse_anothers(path, table)
+        if self.roster and path.resolve() == Path(self.roster).resolve():
+            raise Unusable(f"{path} is the roster, as the system gave it out: name another file with --to.")
+        try:  # another program's file begins with another column
+            refuse_another(path, f"{table.header[0]}{table.delimiter}", f"table that {type(self).__name__} wrote")
+        except Written as reason:
+            raise Unusable(f"{reason}.") from None
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(  # readable by its owner only, and replaced atomically
             "w", encoding="utf8", newline="", dir=path.parent, prefix=".grades", delete=False
@@ -125,18 +110,6 @@ class MarksExport(ExportPlugin):
             file.write(table.text())
         os.replace(file.name, path)
         self.log.info("Grades are in %s", path)
-
-    def _refuse_anothers(self, path: Path, table: Table) -> None:
-        """Raise Unfit if the file exists and another program wrote it: then it begins with another column."""
-        try:
-            refuse_another(path, f"{table.header[0]}{table.delimiter}", f"table that {type(self).__name__} wrote")
-        except Written as reason:
-            raise Unfit(f"{reason}.") from None
-
-
-def _all_known(wanted: set[str], known: set[str], what: str) -> None:
-    if unknown := sorted(wanted - known):
-        raise Unfit(f"The gradebook does not know the {what} {', '.join(unknown)}.")
 
 
 def published_by_git(path: Path) -> bool:
@@ -149,39 +122,31 @@ def published_by_git(path: Path) -> bool:
         return False
 
 
+def _score(submission: Any) -> float:
+    score: float = max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
+    return score
+
+
 class CsvExport(MarksExport):
     """Export nbgrader's columns, quoted: in nbgrader's CsvExportPlugin a comma in a name shifts all later columns."""
 
-    def _table(self, gradebook: Gradebook) -> Table:
-        known, rows = self._people(gradebook), []
-        for assignment in self._assignments(gradebook):
-            submissions = {s.student_id: s for s in gradebook.assignment_submissions(assignment.name)}
-            unfinished = [p for p in known if p.id in submissions and submissions[p.id].needs_manual_grade]
-            self._unfinished(assignment.name, map(str, unfinished))
-            rows += [
-                _nbgraders_row(assignment, person, submissions.get(person.id))
-                for person in known
-                if not (self.leave_out_unfinished and person in unfinished)
-            ]
-        return Table(list(NBGRADERS), rows)
+    def _table(self, students: list[Person], assignments: list[Any], submissions: Submissions) -> Table:
+        rows = [
+            _nbgrader_row(assignment, person, submission)
+            for assignment in assignments
+            for person, submission in submissions[assignment.name].items()
+        ]
+        return Table(NBGRADER_COLUMNS, rows)
 
 
-def _nbgraders_row(assignment: Any, person: Person, submission: Any | None) -> list[str]:
+def _nbgrader_row(assignment: Any, person: Person, submission: Any | None) -> list[Any]:
     """Return a row of nbgrader's table. A student without a submission gets a zero, as in nbgrader."""
-    raw, penalty = (submission.score, submission.late_submission_penalty) if submission else (0.0, 0.0)
-    timestamp = submission.timestamp if submission else None
     names = [as_key(person.id), as_text(person.last), as_text(person.first), as_key(person.email)]
-    values = [raw, penalty, max(0.0, raw - (penalty or 0.0)), assignment.max_score]
-    when = [assignment.duedate, timestamp]
-    return [
-        as_key(assignment.name),
-        *("" if value is None else str(value) for value in when),
-        *names,
-        *("" if value is None else str(value) for value in values),
-    ]
-
-
-# --- learning-management systems --------------------------------------------------------------------------------------
+    raw, penalty, score, timestamp = 0.0, 0.0, 0.0, None
+    if submission:
+        raw, penalty, score = submission.score, submission.late_submission_penalty, _score(submission)
+        timestamp = submission.timestamp
+    return [as_key(assignment.name), assignment.duedate, timestamp, *names, raw, penalty, score, assignment.max_score]
 
 
 class LmsExport(MarksExport):
@@ -198,116 +163,103 @@ class LmsExport(MarksExport):
 
     system = ""
     keys: tuple[Key, ...] = ()
+    headings: Any = None  # the system's names of its columns in another language, by their English names
+    decimal: Any = "."
+    new_columns: tuple[str, ...] = ()  # of a new table, before the assignments
+    name_columns: tuple[str, ...] = ()  # that may hold students' names; else the first column does
+    read_back: tuple[str, ...] = ()  # columns that the system reads back and only teachers write
+    settled: tuple[str, ...] = ()  # in place of a mark: cells that stay
+    drops_more = False  # True if the system passes over marks above its maximum
 
-    def _table(self, gradebook: Gradebook) -> Table:
-        known, assignments = self._people(gradebook), self._assignments(gradebook)
+    def _table(self, students: list[Person], assignments: list[Any], submissions: Submissions) -> Table:
         if not assignments:
-            raise Unfit("The gradebook knows no assignment yet: there are no marks to export.")
-        marks = {assignment.name: self._marks(gradebook, assignment, known) for assignment in assignments}
+            raise Unusable("The gradebook knows no assignment yet: there are no marks to export.")
+        marks: Marks = {}
+        for name, found in submissions.items():
+            found = found if self.missing_as_zero else {person: one for person, one in found.items() if one}
+            marks[name] = {person: _score(one) if one else 0.0 for person, one in found.items()}
         maxima = {assignment.name: float(assignment.max_score) for assignment in assignments}
         if not self.roster:
-            return self._new(known, marks, maxima)
-        return self._filled(who.read(Path(self.roster), self._called()), known, marks, maxima)
+            return self._new(students, marks, maxima)
+        return self._filled(read(Path(self.roster), self.headings), students, marks, maxima)
 
-    def _refuse_anothers(self, path: Path, table: Table) -> None:
-        if self.roster and path.resolve() == Path(self.roster).resolve():
-            raise Unfit(f"{path} is the roster, as the system gave it out: name another file with --to.")
-        super()._refuse_anothers(path, table)
+    def _new(self, students: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
+        """Return a new table. Students without a mark are not in it, as an empty cell may erase the system's mark."""
+        without = [person for person in students if not any(person in earned for earned in marks.values())]
+        warn(self.log, without, "have no mark and are not in the file")
+        table = Table([*self.new_columns, *marks], [])
+        for person in [person for person in students if person not in without]:
+            cells = [number(earned[person], self.decimal) if person in earned else "" for earned in marks.values()]
+            table.rows.append(self._identified(person) + cells)
+        return table
 
-    def _called(self) -> dict[str, str]:
-        """Return the names of the system's columns in another language, by their English names."""
-        return {}
-
-    def _marks(self, gradebook: Gradebook, assignment: Any, known: list[Person]) -> dict[str, Mark]:
-        names, found = {person.id: person for person in known}, {}
-        for submission in gradebook.assignment_submissions(assignment.name):
-            if submission.student_id in names:
-                score = max(0.0, submission.score - (submission.late_submission_penalty or 0.0))
-                found[submission.student_id] = Mark(score, bool(submission.needs_manual_grade))
-        unfinished = sorted(student for student, mark in found.items() if mark.by_hand)
-        self._unfinished(assignment.name, (str(names[student]) for student in unfinished))
-        if self.leave_out_unfinished:
-            found = {student: mark for student, mark in found.items() if not mark.by_hand}
-        if self.missing_as_zero:
-            found = {person.id: Mark(0.0, False) for person in known if person.id not in unfinished} | found
-        return found
-
-    # a new table
-
-    def _new(self, known: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
+    def _identified(self, person: Person) -> list[str]:
+        """Return a student's cells of `new_columns`."""
         raise NotImplementedError
 
-    def _rows(self, known: list[Person], marks: Marks, start: Callable[[Person], list[str]]) -> list[list[str]]:
-        """Return a row for each student with a mark; others get none, as an empty cell may erase the system's mark."""
-        without = [person for person in known if not any(person.id in earned for earned in marks.values())]
-        self.say(without, "have no mark and are not in the file")
-        return [
-            start(person) + [self._shown(earned.get(person.id)) for earned in marks.values()]
-            for person in known
-            if person not in without
-        ]
-
-    def _shown(self, mark: Mark | None, factor: float = 1.0) -> str:
-        return number(mark.score * factor) if mark else ""
-
-    # the system's table
-
-    def _filled(self, table: Table, known: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
-        places = self._students(table)
+    def _filled(self, table: Table, students: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
+        places = self._student_rows(table)
         columns = self._columns(table, list(marks))
-        matches = who.match(table, places, known, self.keys)
-        self._report(table, places, known, {name: marks[name] for name in columns}, matches)
+        found, problems = match(table, places, students, self.keys)
+        self._report(table, places, {name: marks[name] for name in columns}, found, problems)
         for name, column in columns.items():
             maximum = self._maximum(table, places, column)
             factor = self._factor(name, maxima[name], maximum)
-            self._fill(table, column, matches, marks[name], name, factor)
-            self._above(known, marks[name], name, factor, maximum)
-        return self._kept(table, set(columns.values()))
+            scaled = {person: score * factor for person, score in marks[name].items()}
+            self._fill(table, column, found, scaled, name)
+            if maximum is not None and self.drops_more:
+                shown = {person: number(score) for person, score in scaled.items()}
+                above = [f"{person}: {mark}" for person, mark in shown.items() if float(mark) > maximum]
+                what = f"have more for {name} than Moodle's maximum, and Moodle passes over such marks in silence"
+                warn(self.log, above, what)
+        return self._made_harmless(table, set(columns.values()))
 
-    def _students(self, table: Table) -> list[int]:
-        """Return the indexes of the students' rows. Raise Unfit if the roster lacks a needed column."""
+    def _student_rows(self, table: Table) -> list[int]:
+        """Return the indexes of the students' rows. Raise Unusable if the roster lacks a needed column."""
         return list(range(len(table.rows)))
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:
         """Return the column of each assignment that has one.
 
-        Raise Unfit if none has a column, if one named on the command line has none, or if several may be meant.
+        Raise Unusable if none has a column, if one named on the command line has none, or if several may be meant.
         """
-        columns, without = {}, []
+        columns = {}
         for name in assignments:
             title = str(self.titles.get(name, name))
-            found = [place for place, heading in enumerate(table.header) if _means(heading, title)]
+            found = [place for place, heading in enumerate(table.header) if _is_heading_of(heading, title)]
             if len(found) > 1:
                 headings = ", ".join(f"“{table.header[place]}”" for place in found)
-                raise Unfit(f"Several columns of {self.roster} may be {name}: {headings}. Say which one in `titles`.")
+                raise Unusable(
+                    f"Several columns of {self.roster} may be {name}: {headings}. Say which one in `titles`."
+                )
             if found:
                 columns[name] = found[0]
-            else:
-                without.append(name)
+        without = [name for name in assignments if name not in columns]
         if without and (self.assignment or not columns):
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} has no column for {', '.join(without)}. Make the assignment in {self.system} and "
                 f"download the table again, or say what it is called: "
                 f"--{type(self).__name__}.titles=\"{{'{without[0]}': 'its heading'}}\"."
             )
-        self.say(without, f"have no column in {self.roster} and are not exported", "Assignments")
+        warn(self.log, without, f"have no column in {self.roster} and are not exported", "Assignments")
         return columns
 
-    def _report(self, table: Table, places: list[int], known: list[Person], marks: Marks, matches: Matches) -> None:
+    def _report(
+        self, table: Table, places: list[int], marks: Marks, found: dict[int, Person], problems: dict[int, str]
+    ) -> None:
         names = {place: table.rows[place][self._name_column(table)].strip() for place in places}
-        doubtful = [f"{names[place]}: {problem}" for place, problem in matches.problems.items()]
-        self.say(doubtful, f"of {self.roster} are in doubt and were not filled in", "Rows")
-        strangers = [names[p] for p in places if p not in matches.person and p not in matches.problems]
-        self.say(strangers, f"of {self.roster} are not in the gradebook and were not filled in")
-        found = {person.id for person in matches.person.values()}
+        doubtful = [f"{names[place]}: {problem}" for place, problem in problems.items()]
+        warn(self.log, doubtful, f"of {self.roster} are in doubt and were not filled in", "Rows")
+        strangers = [names[p] for p in places if p not in found and p not in problems]
+        warn(self.log, strangers, f"of {self.roster} are not in the gradebook and were not filled in")
         for name, earned in marks.items():
-            without = [str(person) for person in matches.person.values() if person.id not in earned]
-            self.say(without, f"have no mark for {name} and stay as they are")
-            lost = [f"{p}: {number(earned[p.id].score)}" for p in known if p.id in earned and p.id not in found]
-            self.say(lost, f"have a mark for {name} and are not in {self.roster}: enter theirs by hand")
+            without = [person for person in found.values() if person not in earned]
+            warn(self.log, without, f"have no mark for {name} and stay as they are")
+            lost = [f"{person}: {number(score)}" for person, score in earned.items() if person not in found.values()]
+            warn(self.log, lost, f"have a mark for {name} and are not in {self.roster}: enter theirs by hand")
 
     def _name_column(self, table: Table) -> int:
-        return 0
+        return next((place for name in self.name_columns if (place := table.column(name)) is not None), 0)
 
     def _factor(self, name: str, ours: float, theirs: float | None) -> float:
         if theirs is None or not ours or abs(ours - theirs) < 1e-9:
@@ -321,50 +273,41 @@ class LmsExport(MarksExport):
         return 1.0
 
     def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
-        return None
+        """Return the system's maximum for an assignment: Canvas has it in a row, Moodle's worksheet in a column."""
+        cells = [row[column] for row in table.rows if "Points Possible" in row[0]][:1]
+        found = {_number(cell) for cell in cells or [table.cell(table.rows[p], "Maximum grade") for p in places]} - {
+            None
+        }
+        return found.pop() if len(found) == 1 else None
 
-    def _fill(
-        self, table: Table, column: int, matches: Matches, marks: dict[str, Mark], name: str, factor: float
-    ) -> None:
+    def _fill(self, table: Table, column: int, found: dict[int, Person], marks: dict[Person, float], name: str) -> None:
         filled, kept = 0, []
-        for place, person in matches.person.items():
+        for place, person in found.items():
             cell = table.rows[place][column].strip()
-            if person.id not in marks:
-                continue
-            if self._is_settled(cell):
+            if person in marks and cell.upper() in self.settled:
                 kept.append(f"{person}: {cell}")
-                continue
-            table.rows[place][column] = self._shown(marks[person.id], factor)
-            filled += 1
-        self.say(kept, f"are excused from {name}, or not assigned to it, in {self.system}, and stay so")
+            elif person in marks:
+                table.rows[place][column] = number(marks[person], self.decimal)
+                filled += 1
+        warn(self.log, kept, f"are excused from {name}, or not assigned to it, in {self.system}, and stay so")
         self.log.info("%d marks of %s filled in", filled, name)
 
-    def _is_settled(self, cell: str) -> bool:
-        return False
-
-    def _above(
-        self, known: list[Person], marks: dict[str, Mark], name: str, factor: float, maximum: float | None
-    ) -> None:
-        """Report marks above the system's maximum if it refuses them; Canvas accepts all."""
-
-    def _kept(self, table: Table, filled: set[int]) -> Table:
+    def _made_harmless(self, table: Table, filled: set[int]) -> Table:
         """Return the table to write. Make its cells harmless in spreadsheets, except those filled in or read back."""
         finding = {table.column(column) for column, _ in self.keys}
+        read_back = {table.column(column) for column in self.read_back}
         for row in table.rows:
             name = row[self._name_column(table)]
-            for place in set(range(len(table.header))) - filled - self._read_back(table):
+            for place in set(range(len(table.header))) - filled - read_back:
                 safe = as_key(row[place]) if place in finding else as_text(row[place])
                 if place in finding and safe != row[place]:
-                    self.say([f"{name}: {table.header[place]}"], "could be run by a spreadsheet; made a text", "Cells")
+                    cell = f"{name}: {table.header[place]}"
+                    warn(self.log, [cell], "could be run by a spreadsheet; made a text", "Cells")
                 row[place] = safe
         return table
 
-    def _read_back(self, table: Table) -> set[int | None]:
-        """Return the columns that the system reads back and only teachers write."""
-        return set()
 
-
-def _means(heading: str, title: str) -> bool:
+def _is_heading_of(heading: str, title: str) -> bool:
     """Return True if a heading means this title. Canvas writes “Title (4711)”, Moodle “Assignment: Title (Real)”."""
     if heading.strip().casefold() == title.strip().casefold():
         return True
@@ -381,47 +324,36 @@ class CanvasExport(LmsExport):
 
     system = "Canvas"
     file_name = "grades-canvas.csv"
-    keys = who.CANVAS
+    keys = CANVAS_KEYS
+    new_columns = ("Student", "ID", "SIS Login ID", "Section")
+    settled = ("EX", "N/A")
 
-    def _new(self, known: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
-        header = ["Student", "ID", "SIS Login ID", "Section", *marks]
-        points = ["    Points Possible", "", "", "", *(number(maxima[name]) for name in marks)]
-        return Table(header, [points, *self._rows(known, marks, _in_canvas)])
+    def _new(self, students: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
+        table = super()._new(students, marks, maxima)
+        table.rows.insert(0, ["    Points Possible", "", "", "", *(number(maxima[name]) for name in marks)])
+        return table
 
-    def _students(self, table: Table) -> list[int]:
+    def _identified(self, person: Person) -> list[str]:
+        name = ", ".join(part for part in (person.last, person.first) if part) or person.id
+        return [as_text(name), as_key(person.lms), as_key(person.id), ""]
+
+    def _student_rows(self, table: Table) -> list[int]:
         needed = [name for name in ("Student", "ID", "Section") if table.column(name) is None]
         if needed:
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} is not Canvas's gradebook: it has no column {', '.join(needed)}. In Canvas, export it "
                 "with Grades → Export → Export Entire Gradebook, with the students' names in one column."
             )
-        return [place for place, row in enumerate(table.rows) if table.cell(row, "ID") or _is_student(row)]
+        points = "Points Possible"  # below its headings Canvas adds rows that are no student's
+        named = {place for place, row in enumerate(table.rows) if row[0].strip() and points not in row[0]}
+        return [place for place, row in enumerate(table.rows) if table.cell(row, "ID") or place in named]
 
-    def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
-        for row in table.rows:
-            if "Points Possible" in row[0]:
-                return _number(row[column])
-        return None
-
-    def _is_settled(self, cell: str) -> bool:
-        return cell.upper() in ("EX", "N/A")
-
-    def _kept(self, table: Table, filled: set[int]) -> Table:
-        super()._kept(table, filled)
+    def _made_harmless(self, table: Table, filled: set[int]) -> Table:
+        super()._made_harmless(table, filled)
         section = table.column("Section") or 0
         wanted = [place for place in range(len(table.header)) if place <= section or place in filled]
         rows = [[row[place] for place in wanted] for row in table.rows]
         return Table([table.header[place] for place in wanted], rows, table.delimiter, table.bom)
-
-
-def _is_student(row: list[str]) -> bool:
-    """Return True for a student's row. Below its headings Canvas adds other rows: points, manual posting."""
-    return bool(row[0].strip()) and "Points Possible" not in row[0]
-
-
-def _in_canvas(person: Person) -> list[str]:
-    name = ", ".join(part for part in (person.last, person.first) if part) or person.id
-    return [as_text(name), as_key(person.lms), as_key(person.id), ""]
 
 
 def _number(cell: str) -> float | None:
@@ -444,66 +376,37 @@ class MoodleExport(LmsExport):
 
     system = "Moodle"
     file_name = "grades-moodle.csv"
+    keys = MOODLE_KEYS
+    new_columns = ("Username", "ID number", "Email address", "First name", "Last name")
+    name_columns = ("Full name", "Email address", "Username")
+    read_back = ("Feedback comments", "Last modified (grade)")
+    drops_more = True
 
-    keys = who.MOODLE
-
-    def _called(self) -> dict[str, str]:
-        return {str(name): str(heading) for name, heading in self.headings.items()}
-
-    def _new(self, known: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
-        header = ["Username", "ID number", "Email address", "First name", "Last name", *marks]
-        return Table(header, self._rows(known, marks, _in_moodle))
-
-    def _shown(self, mark: Mark | None, factor: float = 1.0) -> str:
-        return number(mark.score * factor, self.decimal) if mark else ""
+    def _identified(self, person: Person) -> list[str]:
+        keys = [as_key(person.id), as_key(person.lms), as_key(person.email)]
+        return [*keys, as_text(person.first), as_text(person.last)]
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:
         grade = table.column("Grade")
         if grade is None or table.column("Identifier") is None:
             return super()._columns(table, assignments)
         if len(assignments) > 1:
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} is the worksheet of one assignment, and the gradebook has {len(assignments)}. Say "
                 f"which one it is: --assignment {assignments[0]}."
             )
         if table.column("Last modified (grade)") is None:
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} has no column “Last modified (grade)”, without which Moodle takes no worksheet. "
                 "Download it again and leave its columns as they are; in another language, name it in `headings`."
             )
         return {assignments[0]: grade}
 
-    def _students(self, table: Table) -> list[int]:
+    def _student_rows(self, table: Table) -> list[int]:
         if all(table.column(column) is None for column, _ in self.keys):
             wanted = ", ".join(dict.fromkeys(column for column, _ in self.keys))
-            raise Unfit(
+            raise Unusable(
                 f"{self.roster} has none of the columns that Moodle knows students by: {wanted}. If it is in another "
                 "language, say what they are called: --MoodleExport.headings=\"{'Email address': '…', 'Grade': '…'}\"."
             )
-        return super()._students(table)
-
-    def _name_column(self, table: Table) -> int:
-        for name in ("Full name", "Email address", "Username"):
-            place = table.column(name)
-            if place is not None:
-                return place
-        return 0
-
-    def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
-        found = {_number(table.cell(table.rows[place], "Maximum grade")) for place in places} - {None}
-        return found.pop() if len(found) == 1 else None
-
-    def _above(
-        self, known: list[Person], marks: dict[str, Mark], name: str, factor: float, maximum: float | None
-    ) -> None:
-        shown = {p: number(marks[p.id].score * factor) for p in known if p.id in marks}
-        above = [f"{p}: {mark}" for p, mark in shown.items() if maximum is not None and float(mark) > maximum]
-        self.say(above, f"have more for {name} than Moodle's maximum, and Moodle passes over such marks in silence")
-
-    def _read_back(self, table: Table) -> set[int | None]:
-        return {table.column("Feedback comments"), table.column("Last modified (grade)")}
-
-
-def _in_moodle(person: Person) -> list[str]:
-    keys = [as_key(person.id), as_key(person.lms), as_key(person.email)]
-    return [*keys, as_text(person.first), as_text(person.last)]
+        return super()._student_rows(table)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..report.data import Answer, ClassData
+from ..report.data import ClassData
 
 COLUMNS = {  # with their types, which Parquet needs for empty columns too
     "assignment": "string",
@@ -35,22 +35,16 @@ class NoParquet(Exception):
 
 
 def rows(data: ClassData) -> Iterator[dict[str, Any]]:
-    for assignment in data.assignments:
-        for answer in assignment.answers:
-            yield from _rows(assignment.name, answer, data.names.get(answer.student, ""))
-
-
-def _rows(assignment: str, answer: Answer, name: str) -> Iterator[dict[str, Any]]:
-    weights = sum(line.weight for line in answer.lines)
-    for line in answer.lines:
-        mistakes = [one.name for one in answer.diagnosed if line.title in one.checks]
-        values = (
-            *(assignment, answer.student, name, answer.exercise, answer.kind, answer.answered),
-            *(answer.points, answer.earned, answer.waits),
-            *(line.title, answer.points * line.weight / weights if weights else 0.0, line.passed, line.message),
-            *(";".join(mistakes), answer.remark),
-        )
-        yield dict(zip(COLUMNS, values, strict=True))
+    for assignment, answer in ((one.name, answer) for one in data.assignments for answer in one.answers):
+        weights = sum(line.weight for line in answer.lines)
+        for line in answer.lines:
+            values = (
+                *(assignment, answer.student, data.names.get(answer.student, ""), answer.exercise, answer.kind),
+                *(answer.answered, answer.points, answer.earned, answer.waits),
+                *(line.title, answer.points * line.weight / weights if weights else 0.0, line.passed, line.message),
+                *(";".join(one.name for one in answer.diagnosed if line.title in one.checks), answer.remark),
+            )
+            yield dict(zip(COLUMNS, values, strict=True))
 
 
 def write_csv(data: ClassData, path: Path) -> int:
@@ -58,14 +52,10 @@ def write_csv(data: ClassData, path: Path) -> int:
 
     Put an apostrophe before text that a spreadsheet would run as a formula.
     """
-    count = 0
+    table = [[_cell(value) for value in row.values()] for row in rows(data)]
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        writer.writeheader()
-        for row in rows(data):
-            writer.writerow({column: _cell(value) for column, value in row.items()})
-            count += 1
-    return count
+        csv.writer(file).writerows([COLUMNS, *table])
+    return len(table)
 
 
 def _cell(value: Any) -> str:
@@ -90,4 +80,4 @@ def write_parquet(data: ClassData, path: Path) -> int:
     schema = arrow.schema([(column, types[kind]) for column, kind in COLUMNS.items()])
     table = arrow.Table.from_pylist(list(rows(data)), schema=schema)
     parquet.write_table(table, path)
-    return table.num_rows
+    return len(table)

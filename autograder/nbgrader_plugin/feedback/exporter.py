@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from traitlets import Bool, Float, Integer
 
 from ...judge.formatting import number
-from ..intake.student_folder import students_in
+from ..intake.student_folder import folders_in
 from ..release import released_notebook
 from . import rendering, sections
 from .budget import SECONDS, SIZE, Budget
@@ -42,7 +42,7 @@ class FeedbackExporter(HTMLExporter):
         converter: Any = self.parent
         settings = converter.coursedir
         top = Path(settings.format_path(settings.autograded_directory, "x", "y")).parents[1]
-        for student in students_in(top, settings.student_id):
+        for student in folders_in(top, settings.student_id):
             folder = top / student / settings.assignment_id
             if folder.is_dir():
                 marked = [str(path) for path in sorted(folder.iterdir()) if path.suffix == ".ipynb"]

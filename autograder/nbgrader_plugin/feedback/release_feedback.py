@@ -8,7 +8,7 @@ from pathlib import Path
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 from nbgrader.utils import notebook_hash
 
-from ..intake.student_folder import students_in
+from ..intake.student_folder import folders_in
 
 SECRET = "submission_secret.txt"  # file of a submission; a student's machine finds the page by the secret in it
 SHOWN = 10  # students named in one line
@@ -21,7 +21,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
         left_out = set(self.coursedir.student_id_exclude.split(","))
         top = Path(self.coursedir.format_path(self.coursedir.feedback_directory, "x", "y")).parents[1]
         wanted, released, others = self.coursedir.student_id or "*", 0, []
-        for student in students_in(top, wanted):
+        for student in folders_in(top, wanted):
             pages = sorted((top / student / self.coursedir.assignment_id).glob("*.html"))
             if not pages or student in left_out:
                 continue

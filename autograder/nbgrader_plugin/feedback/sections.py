@@ -18,7 +18,7 @@ from ...spec.course import course
 from ...spec.exercise import UNANSWERED
 from ..intake.repair import GIVEN, KEY
 from ..marking.notices import ENDINGS, FAILED, NOTICE, PASSED_OVER, verdict_in
-from ..release.released_notebook import HEADING, Released, Spot, by_headings, squeezed
+from ..release.released_notebook import HEADING, Released, Spot, by_headings, without_space
 from ..release.student_version import CLAIMED, NAME
 from . import rendering
 from .budget import Budget
@@ -195,7 +195,7 @@ class _Writer:
                 self._answer(cell, graded)
             elif graded.get("grade"):
                 self._test(cell, graded)
-            elif cell.cell_type == "markdown" and squeezed(cell.source) in self.released.texts:
+            elif cell.cell_type == "markdown" and without_space(cell.source) in self.released.texts:
                 self._given_text(cell, cells[index + 1 :])
             elif cell.cell_type == "code" and GIVEN in cell.metadata.get("tags", []) and not _problem(cell):
                 if not _housekeeping(cell):

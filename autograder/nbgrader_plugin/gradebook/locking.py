@@ -22,15 +22,15 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.pool import NullPool
 
-PATIENCE = 600.0  # seconds that a process waits for its turn
-TURN = int.from_bytes(b"autograd")  # the number of the lock in a PostgreSQL database
+LOCK_TIMEOUT = 600.0  # seconds that a process waits for its turn
+ADVISORY_LOCK = int.from_bytes(b"autograd")  # the number of the lock in a PostgreSQL database
 
 _engine = functools.lru_cache(maxsize=16)(create_engine)  # one engine per URL
-_mine: set[str] = set()  # gradebooks that this process has locked
+_held: set[str] = set()  # gradebooks that this process has locked
 
 
 @contextlib.contextmanager
-def alone(db_url: str) -> Iterator[None]:
+def locked(db_url: str) -> Iterator[None]:
     """Run the `with` block in one process at a time; the others wait. May be nested.
 
     The lock is the database's own, so it works wherever the gradebook does and ends with the process that holds it.
@@ -38,43 +38,41 @@ def alone(db_url: str) -> Iterator[None]:
     here; for them `make_ready` tries again.
     """
     url = make_url(db_url)
-    turns = {"sqlite": _turn_in_sqlite, "postgresql": _turn_in_postgresql}
-    turn = turns.get(url.get_backend_name())
-    if turn is None or not url.database or db_url in _mine:
+    lock = {"sqlite": _lock_sqlite, "postgresql": _lock_postgresql}.get(url.get_backend_name())
+    if lock is None or not url.database or db_url in _held:
         yield
         return
-    with turn(url):
-        _mine.add(db_url)
+    with lock(url):
+        _held.add(db_url)
         try:
             yield
         finally:
-            _mine.remove(db_url)
+            _held.remove(db_url)
 
 
 @contextlib.contextmanager
-def _turn_in_sqlite(url: URL) -> Iterator[None]:
-    with contextlib.closing(sqlite3.connect(f"{url.database}.turn", PATIENCE, isolation_level=None)) as turn:
+def _lock_sqlite(url: URL) -> Iterator[None]:
+    with contextlib.closing(sqlite3.connect(f"{url.database}.turn", LOCK_TIMEOUT, isolation_level=None)) as turn:
         turn.execute("BEGIN EXCLUSIVE")
         yield
 
 
 @contextlib.contextmanager
-def _turn_in_postgresql(url: URL) -> Iterator[None]:
+def _lock_postgresql(url: URL) -> Iterator[None]:
     """Hold an advisory lock on a separate connection, since nbgrader opens and closes others meanwhile."""
     engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
     with engine.connect() as turn:
-        turn.execute(text(f"SET lock_timeout = {int(PATIENCE * 1000)}"))
-        turn.execute(text("SELECT pg_advisory_lock(:number)"), {"number": TURN})
+        turn.execute(text(f"SET lock_timeout = {int(LOCK_TIMEOUT * 1000)}"))
+        turn.execute(text("SELECT pg_advisory_lock(:number)"), {"number": ADVISORY_LOCK})
         yield
 
 
 def share_engines() -> None:
     """Make all of nbgrader's `Gradebook` objects in this process with the same URL share one SQLAlchemy engine.
 
-    nbgrader opens nine gradebooks for each notebook it marks, each with its own engine. SQLAlchemy caches compiled
-    queries per engine, and compiling them again takes a tenth of the time of marking a right notebook. nbgrader has no
-    setting for it, so this is the only place where it is patched, and only in processes that mark. Closing a gradebook
-    closes its own connections, as before, and leaves those of others open.
+    nbgrader opens nine gradebooks for each notebook it marks. SQLAlchemy caches compiled queries per engine, and
+    compiling them again takes a tenth of the time of marking a right notebook. nbgrader has no setting for it, so this
+    is the only place where it is patched, and only in processes that mark. Closing a gradebook closes its connections.
     """
     nbgrader.api.create_engine = _engine
 
@@ -82,14 +80,15 @@ def share_engines() -> None:
 def make_ready(db_url: str, course_id: str, students: Iterable[str] = ()) -> None:
     """Create the gradebook's tables, its course and these students, unless they exist."""
     students = set(students)
-    with alone(db_url):
+    with locked(db_url):
         Gradebook(db_url).close()  # creates the tables, and the default course, which nbgrader's preprocessors use
         with Gradebook(db_url, course_id) as gradebook:
             for attempt in range(3):
                 known = {student.id for student in gradebook.db.query(Student.id)}
                 gradebook.db.add_all(Student(id=student) for student in sorted(students - known))
                 try:
-                    return gradebook.db.commit()
+                    gradebook.db.commit()
+                    return
                 except IntegrityError:  # another process, such as Formgrader, has just created one of them
                     gradebook.db.rollback()
                     if attempt == 2:

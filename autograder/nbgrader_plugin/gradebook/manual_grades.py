@@ -12,7 +12,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import SaveAutoGrades
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+from nbgrader.utils import is_solution
 from sqlalchemy import Column, MetaData, String, Table, delete, insert, select
 from sqlalchemy.schema import CreateTable
 
@@ -36,20 +37,14 @@ class SaveMarks(SaveAutoGrades):
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         about = resources["nbgrader"]
-        self.notebook_id, self.assignment_id, self.student_id = (
-            about[part] for part in ("notebook", "assignment", "student")
-        )
-        self._answers = {}
-        for cell in nb.cells:
-            graded = cell.metadata.get("nbgrader", {})
-            if graded.get("solution"):
-                self._answers[graded["grade_id"]] = cell.source
+        self.notebook_id, self.assignment_id = about["notebook"], about["assignment"]
+        self.student_id = about["student"]
+        self._answers = {cell.metadata.nbgrader.grade_id: cell.source for cell in nb.cells if is_solution(cell)}
         self._digests: dict[str, str] = {}
         with Gradebook(about["db_url"]) as gradebook:
             self.gradebook = Rows.of_submission(gradebook, self.notebook_id, self.assignment_id, self.student_id)
             self._known = self._remembered(gradebook)
-            for number, cell in enumerate(nb.cells):
-                nb.cells[number], resources = self.preprocess_cell(cell, resources, number)
+            nb, resources = NbGraderPreprocessor.preprocess(self, nb, resources)
             self._remember(gradebook)
             gradebook.db.commit()
         return nb, resources
@@ -68,7 +63,7 @@ class SaveMarks(SaveAutoGrades):
     def _remembered(self, gradebook: Gradebook) -> dict[str, str]:
         """Return the digests of the answers that this notebook's marks were given for, by the marks' ids."""
         gradebook.db.execute(CreateTable(GIVEN_FOR, if_not_exists=True))
-        marks = [grade.id for grade in self.gradebook.grades.values()]
+        marks = [grade.id for grade in self.gradebook.rows["find_grade"].values()]
         known = select(GIVEN_FOR.c.grade_id, GIVEN_FOR.c.digest).where(GIVEN_FOR.c.grade_id.in_(marks))
         return {row.grade_id: row.digest for row in gradebook.db.execute(known)}
 
@@ -76,6 +71,5 @@ class SaveMarks(SaveAutoGrades):
         new = {mark: digest for mark, digest in self._digests.items() if self._known.get(mark) != digest}
         if new:
             gradebook.db.execute(delete(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(new)))
-            gradebook.db.execute(
-                insert(GIVEN_FOR), [{"grade_id": mark, "digest": digest} for mark, digest in new.items()]
-            )
+            rows = [{"grade_id": mark, "digest": digest} for mark, digest in new.items()]
+            gradebook.db.execute(insert(GIVEN_FOR), rows)

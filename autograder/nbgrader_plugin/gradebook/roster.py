@@ -10,17 +10,20 @@ Identifier.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nbgrader.api import Gradebook, Student
 
 
-class Unfit(Exception):
+class Unusable(Exception):
     """Raised for an unusable file or option; the message says why and what to do."""
 
 
@@ -41,12 +44,16 @@ class Person:
 
 def people(gradebook: Gradebook) -> list[Person]:
     """Return all students of the gradebook, in the order of their ids."""
-    known = gradebook.db.query(Student).order_by(Student.id)
-    texts = ([s.id, s.first_name, s.last_name, s.email, s.lms_user_id] for s in known)
-    return [Person(*((text or "").strip() if place else text for place, text in enumerate(row))) for row in texts]
+    return [
+        Person(s.id, *((text or "").strip() for text in (s.first_name, s.last_name, s.email, s.lms_user_id)))
+        for s in gradebook.db.query(Student).order_by(Student.id)
+    ]
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+def warn(log: logging.Logger, names: Iterable[object], what: str, things: str = "Students") -> None:
+    """Log a warning with the names and their count; nothing without names."""
+    if listed := [str(name) for name in names]:
+        log.warning("%s %s (%d): %s", things, what, len(listed), "; ".join(listed))
 
 
 @dataclass
@@ -57,11 +64,11 @@ class Table:
     rows: list[list[str]]
     delimiter: str = ","
     bom: bool = False
-    called: Mapping[str, str] = field(default_factory=dict)  # names of columns here, by English name
+    headings: Mapping[str, str] = field(default_factory=dict)  # names of columns here, by English name
 
     def column(self, name: str) -> int | None:
         """Return the index of the column with this English name, ignoring case; None if there is none."""
-        heading = _same(self.called.get(name, name))
+        heading = _same(self.headings.get(name, name))
         return next((place for place, found in enumerate(self.header) if _same(found) == heading), None)
 
     def cell(self, row: list[str], name: str) -> str:
@@ -74,19 +81,19 @@ class Table:
         return ("\ufeff" if self.bom else "") + out.getvalue()
 
 
-def read(path: Path, called: Mapping[str, str] | None = None) -> Table:
+def read(path: Path, headings: Mapping[str, str] | None = None) -> Table:
     """Read a CSV file in UTF-8, with or without a byte order mark, with commas, semicolons or tabs.
 
-    Raise Unfit if it cannot be read or is no such table.
+    Raise Unusable if it cannot be read or is no such table.
     """
     try:
         raw = path.read_bytes()
     except OSError as problem:
-        raise Unfit(f"{path} cannot be read: {problem.strerror}.") from None
+        raise Unusable(f"{path} cannot be read: {problem.strerror}.") from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Unfit(
+        raise Unusable(
             f"{path} is not UTF-8. Download it again and leave it as it is, or let your spreadsheet save “CSV UTF-8”."
         ) from None
     first = text.partition("\n")[0]
@@ -94,23 +101,20 @@ def read(path: Path, called: Mapping[str, str] | None = None) -> Table:
     try:
         header, *rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) or [[]]
     except csv.Error as problem:
-        raise Unfit(f"{path} is not a CSV file: {problem}.") from None
+        raise Unusable(f"{path} is not a CSV file: {problem}.") from None
     if len(header) < 2:
-        raise Unfit(f"{path} is not a table: its first line, “{first[:60]}”, does not name columns.")
+        raise Unusable(f"{path} is not a table: its first line, “{first[:60]}”, does not name columns.")
     rows = [row + [""] * (len(header) - len(row)) for row in rows if any(cell.strip() for cell in row)]
     for row in rows:
         if len(row) > len(header):
-            raise Unfit(f"{path}: the row of “{row[0]}” has {len(row)} cells, and there are {len(header)} columns.")
-    return Table(
-        [heading.strip() for heading in header], rows, delimiter, raw.startswith(b"\xef\xbb\xbf"), called or {}
-    )
+            raise Unusable(f"{path}: the row of “{row[0]}” has {len(row)} cells, and there are {len(header)} columns.")
+    bom = raw.startswith(codecs.BOM_UTF8)
+    return Table([heading.strip() for heading in header], rows, delimiter, bom, headings or {})
 
 
 def _same(text: str) -> str:
     return " ".join(text.split()).casefold()
 
-
-# --- matching ---------------------------------------------------------------------------------------------------------
 
 Key = tuple[str, Callable[[Person], str]]  # a column, and a function: its value for the student must equal the cell
 
@@ -121,7 +125,7 @@ def collected(system: str) -> Callable[[Person], str]:
 
 
 # The first match counts: a student's number in the system is more reliable than a login, and a login than an address.
-CANVAS: tuple[Key, ...] = (
+CANVAS_KEYS: tuple[Key, ...] = (
     ("ID", lambda person: person.lms),
     ("SIS Login ID", lambda person: person.id),
     ("SIS User ID", lambda person: person.id),
@@ -131,7 +135,7 @@ CANVAS: tuple[Key, ...] = (
     ("ID", collected("canvas")),
     ("ID", lambda person: "" if person.lms else person.id),
 )
-MOODLE: tuple[Key, ...] = (
+MOODLE_KEYS: tuple[Key, ...] = (
     ("Username", lambda person: person.id),
     ("ID number", lambda person: person.lms),
     ("ID number", lambda person: person.id),
@@ -141,56 +145,39 @@ MOODLE: tuple[Key, ...] = (
 )
 
 
-@dataclass
-class Matches:
-    """The student of each row, and the problems of rows without one."""
-
-    person: dict[int, Person] = field(default_factory=dict)  # by the row's index
-    problems: dict[int, str] = field(default_factory=dict)
-
-
-def match(table: Table, places: Iterable[int], known: Iterable[Person], keys: Iterable[Key]) -> Matches:
-    """Return the students of the rows at these indexes. An ambiguous row gets a problem instead of a student."""
-    known, keys, result = list(known), list(keys), Matches()
-    indexes = [(column, _index(known, of)) for column, of in keys]
+def match(
+    table: Table, places: Iterable[int], known: list[Person], keys: Sequence[Key]
+) -> tuple[dict[int, Person], dict[int, str]]:
+    """Return the student of each of these rows, and the problem of each ambiguous one, by the row's index."""
+    students: dict[int, Person] = {}
+    problems: dict[int, str] = {}
+    index = defaultdict(list)
+    for priority, (_, value_of) in enumerate(keys):
+        for person in known:
+            if value := _same(value_of(person)):
+                index[priority, value].append(person)
     for place in places:
-        _match_row(table, place, indexes, result)
-    meant: dict[str, list[int]] = {}
-    for place, person in result.person.items():
-        meant.setdefault(person.id, []).append(place)
-    for student, twice in meant.items():
-        for place in twice if len(twice) > 1 else ():
-            del result.person[place]
-            result.problems[place] = f"{len(twice)} rows mean {student}"
-    return result
-
-
-def _index(known: list[Person], of: Callable[[Person], str]) -> dict[str, list[Person]]:
-    index: dict[str, list[Person]] = {}
-    for person in known:
-        if of(person):
-            index.setdefault(_same(of(person)), []).append(person)
-    return index
-
-
-def _match_row(table: Table, place: int, indexes: list[tuple[str, dict[str, list[Person]]]], result: Matches) -> None:
-    row = table.rows[place]
-    cells = {column: key_cell(column, table.cell(row, column)) for column, _ in indexes}
-    for column, index in indexes:
-        found = index.get(_same(cells[column]), []) if cells[column] else []
+        cells = {column: key_cell(column, table.cell(table.rows[place], column)) for column, _ in keys}
+        hits = ((column, index.get((priority, _same(cells[column])))) for priority, (column, _) in enumerate(keys))
+        column, found = next((hit for hit in hits if hit[1]), ("", None))
+        if not found:
+            continue
+        person, cell = found[0], f"{column} {cells[column]}"
+        numbers = {_same(value) for value in cells.values()}
         if len(found) > 1:
-            result.problems[place] = f"{column} {cells[column]} is that of {len(found)} students"
-            return
-        if found:
-            [person] = found
-            numbers = {_same(cell) for cell in cells.values()}
-            if cells.get("ID") and person.lms and _same(person.lms) not in numbers:
-                result.problems[place] = (
-                    f"{column} {cells[column]} is that of {person.id}, whose lms_user_id is {person.lms}"
-                )
-            else:
-                result.person[place] = person
-            return
+            problems[place] = f"{cell} is that of {len(found)} students"
+        elif cells.get("ID") and person.lms and _same(person.lms) not in numbers:
+            problems[place] = f"{cell} is that of {person.id}, whose lms_user_id is {person.lms}"
+        else:
+            students[place] = person
+    rows_of = defaultdict(list)
+    for place, person in students.items():
+        rows_of[person.id].append(place)
+    for student, twice in rows_of.items():
+        for place in twice if len(twice) > 1 else ():
+            del students[place]
+            problems[place] = f"{len(twice)} rows mean {student}"
+    return students, problems
 
 
 def key_cell(column: str, cell: str) -> str:

@@ -36,8 +36,3 @@ def take_names(db_url: str, course_id: str, table: Path, log: logging.Logger) ->
                 if value and not getattr(student, column):
                     setattr(student, column, value)
         book.db.commit()
-
-
-def table_of(submitted: Path) -> Path:
-    """Return the path of the classroom's table, given its folder of submissions."""
-    return submitted.parent / TABLE

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -28,9 +27,8 @@ from nbgrader.plugins import FileNameCollectorPlugin
 from nbgrader.utils import find_all_notebooks
 from traitlets import Dict, Unicode
 
-from ..gradebook import roster as who
-from ..gradebook.roster import Person, Unfit
-from .unpack import UNPACKED
+from ..gradebook.roster import CANVAS_KEYS, MOODLE_KEYS, Person, Unusable, key_cell, match, people, read, warn
+from .unpack import UNPACKED, free_name
 
 CANVAS = re.compile(
     r"(?:(?P<name>.*?)_)??(?:(?P<late>LATE)_)?(?P<number>\d+|anon_[A-Za-z0-9]+)_"
@@ -47,7 +45,7 @@ TIMESTAMP = "timestamp.txt"  # nbgrader takes the time of submission from this f
 
 
 @dataclass(frozen=True)
-class Found:
+class SubmittedFile:
     """A submitted file."""
 
     path: Path
@@ -60,7 +58,7 @@ class Found:
     numbers: tuple[str, ...] = ()  # all candidates for `number`, as students' names may hold numbers too
 
 
-def parse(path: Path, folder: Path) -> Found | None:
+def parse(path: Path, folder: Path) -> SubmittedFile | None:
     """Return the student and name of the file at `path` below `folder`; None if it has no system's name.
 
     The path is read from the left, because the system's part stands before names that students choose.
@@ -70,21 +68,18 @@ def parse(path: Path, folder: Path) -> Found | None:
         last = place == len(parts) - 1
         if moodle := MOODLE.fullmatch(part):
             file = moodle["file"] if last and moodle["file"] else path.name
-            return Found(path, "moodle", moodle["number"], moodle["name"], file)
+            return SubmittedFile(path, "moodle", moodle["number"], moodle["name"], file)
         canvas = CANVAS.fullmatch(part) if last or part.endswith(UNPACKED) else None
         if canvas:
             file = (canvas["file"] or canvas["page"]) if last else path.name
             upload, late = int(canvas["upload"] or 0), bool(canvas["late"])
             numbers = tuple(NUMBERS.findall(part))
-            return Found(path, "canvas", canvas["number"], canvas["name"] or "", file, upload, late, numbers)
+            return SubmittedFile(path, "canvas", canvas["number"], canvas["name"] or "", file, upload, late, numbers)
     return None
 
 
 class LmsCollector(FileNameCollectorPlugin):
-    """Collector plug-in of `nbgrader zip_collect`: find the student and the name of each file.
-
-    It collects all files, so that feedback can tell a student who submitted no notebook.
-    """
+    """Collector plug-in of `nbgrader zip_collect`. It takes files of all kinds, so that feedback can name them."""
 
     roster = Unicode(help="Canvas's gradebook or Moodle's grading worksheet: says whose the numbers are").tag(
         config=True
@@ -104,12 +99,9 @@ class LmsCollector(FileNameCollectorPlugin):
         folder = Path(app._format_collect_path(app.extracted_directory))
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
         found = [one for path in paths if (one := parse(path, folder))]
-        understood = {one.path for one in found}
-        self.say(
-            (path.relative_to(folder) for path in paths if path not in understood),
-            "are named neither as Canvas nor as Moodle name them, and were left where they are",
-            "Files",
-        )
+        others = [path.relative_to(folder) for path in sorted({*paths} - {one.path for one in found})]
+        what = "are named neither as Canvas nor as Moodle name them, and were left where they are"
+        warn(self.log, others, what, "Files")
         release = app.coursedir.format_path(app.coursedir.release_directory, ".", app.coursedir.assignment_id)
         released = find_all_notebooks(release)
         found, students = self._students(found)
@@ -119,50 +111,44 @@ class LmsCollector(FileNameCollectorPlugin):
             plan |= self._files(student, own, released)
         return plan
 
-    def say(self, names: Iterable[object], what: str, things: str = "Students") -> None:
-        """Log a warning with the names and their count; nothing without names."""
-        listed = [str(name) for name in names]
-        if listed:
-            self.log.warning("%s %s (%d): %s", things, what, len(listed), "; ".join(listed))
-
-    # --- students
-
-    def _students(self, found: list[Found]) -> tuple[list[Found], dict[tuple[str, str], str]]:
+    def _students(self, found: list[SubmittedFile]) -> tuple[list[SubmittedFile], dict[tuple[str, str], str]]:
         """Return the files with their checked numbers, and the student for each system and number."""
         settings = self.parent.coursedir
         with Gradebook(settings.db_url, settings.course_id) as gradebook:
-            known = who.people(gradebook)
-        told = self._by_roster(known)
-        found = [self._sure(one, told, known) for one in found]
+            known = people(gradebook)
+        in_roster = self._by_roster(known)
+        found = [self._with_checked_number(one, in_roster, known) for one in found]
         names = {(one.system, one.number): one.name for one in found}
         certain = {key: person for key in names if (person := _by_number(*key, known))}
-        certain |= {key: person for key, person in told.items() if key in names}
+        certain |= {key: person for key, person in in_roster.items() if key in names}
         by_name = _by_name({key: name for key, name in names.items() if key not in certain}, known)
         taken = Counter(person.id for person in certain.values())
         doubtful = {key for key, person in certain.items() if taken[person.id] > 1}
         by_name = {key: person for key, person in by_name.items() if person.id not in taken}
         students = {key: person.id for key, person in (certain | by_name).items() if key not in doubtful}
         unknown = {key: "-".join(key) for key in names if key not in students}
-        self.say((f"{names[k]} is {p}" for k, p in by_name.items()), "were recognised by nothing but their names")
-        self.say(
-            (f"{names[key]}: {student}" for key, student in unknown.items()),
-            "are not known to the gradebook and were taken in under the system's number",
-        )
-        earlier = {key: self._submitted("-".join(key)) for key in students}
-        self.say(
-            (f"{earlier[key]} (now {student})" for key, student in students.items() if earlier[key].is_dir()),
-            "lie where they were collected before it was known whose they are, and would be marked: delete them",
-            "Submissions",
-        )
+        warn(self.log, (f"{names[k]} is {p}" for k, p in by_name.items()), "were recognised by nothing but their names")
+        what = "are not known to the gradebook and were taken in under the system's number"
+        warn(self.log, (f"{names[key]}: {student}" for key, student in unknown.items()), what)
+        earlier = {  # folders of submissions
+            Path(settings.format_path(settings.submitted_directory, "-".join(key), settings.assignment_id)): student
+            for key, student in students.items()
+        }
+        moved = [f"{folder} (now {student})" for folder, student in earlier.items() if folder.is_dir()]
+        what = "lie where they were collected before it was known whose they are, and would be marked: delete them"
+        warn(self.log, moved, what, "Submissions")
         late = dict.fromkeys(students.get((o.system, o.number)) or unknown[o.system, o.number] for o in found if o.late)
-        self.say(late, "were late, says Canvas; nbgrader takes off no marks, as it does not learn how late")
+        warn(self.log, late, "were late, says Canvas; nbgrader takes off no marks, as it does not learn how late")
         return found, students | unknown
 
-    def _sure(self, one: Found, told: dict[tuple[str, str], Person], known: list[Person]) -> Found:
+    def _with_checked_number(
+        self, one: SubmittedFile, in_roster: dict[tuple[str, str], Person], known: list[Person]
+    ) -> SubmittedFile:
         """Return the file with the number of a known student: one who is named “x_4711” does not submit for 4711."""
-        sure = [n for n in dict.fromkeys(one.numbers) if (one.system, n) in told or _by_number(one.system, n, known)]
+        numbers, system = dict.fromkeys(one.numbers), one.system
+        sure = [n for n in numbers if (system, n) in in_roster or _by_number(system, n, known)]
         if len(sure) > 1:
-            self.say([one.path.name], "may be of several students and were given to none", "Files")
+            warn(self.log, [one.path.name], "may be of several students and were given to none", "Files")
             return replace(one, number="_or_".join(sure), name="")
         if not sure or sure[0] == one.number:
             return one
@@ -171,38 +157,32 @@ class LmsCollector(FileNameCollectorPlugin):
             return replace(one, number=sure[0])
         return replace(one, number=sure[0], upload=int(behind[1]), file=behind[2])
 
-    def _submitted(self, student: str) -> Path:
-        settings = self.parent.coursedir
-        return Path(settings.format_path(settings.submitted_directory, student, settings.assignment_id))
-
     def _by_roster(self, known: list[Person]) -> dict[tuple[str, str], Person]:
         """Return the students by system and number, from the system's own table."""
         if not self.roster:
             return {}
         try:
-            called = {str(name): str(heading) for name, heading in self.headings.items()}
-            table = who.read(Path(self.roster), called)
-        except Unfit as reason:
+            table = read(Path(self.roster), self.headings)
+        except Unusable as reason:
             self.parent.fail("%s", reason)
-        system, column, keys = "canvas", "ID", who.CANVAS
+        system, column, keys = "canvas", "ID", CANVAS_KEYS
         if table.column("Identifier") is not None:
-            system, column, keys = "moodle", "Identifier", who.MOODLE
+            system, column, keys = "moodle", "Identifier", MOODLE_KEYS
         elif table.column("ID") is None:
             self.parent.fail("%s has neither Canvas's column ID nor Moodle's column Identifier.", self.roster)
-        matches = who.match(table, range(len(table.rows)), known, keys)
-        numbers = {place: who.key_cell(column, table.cell(table.rows[place], column)) for place in matches.person}
-        return {(system, number): matches.person[place] for place, number in numbers.items() if number}
+        students, _ = match(table, range(len(table.rows)), known, keys)
+        numbers = {place: key_cell(column, table.cell(table.rows[place], column)) for place in students}
+        return {(system, number): students[place] for place, number in numbers.items() if number}
 
-    # --- names of files
-
-    def _files(self, student: str, own: list[Found], released: list[str]) -> dict[Path, dict[str, str]]:
-        """Return student and name for each file. Of several copies of a notebook the latest takes its name.
-
-        The others stay beside it under free names.
-        """
+    def _files(self, student: str, own: list[SubmittedFile], released: list[str]) -> dict[Path, dict[str, str]]:
+        """Return student and name for each file. Of a notebook's copies the latest takes its name, others free ones."""
         names: dict[Path, str] = {}
         for notebook in released:
-            same = sorted((one for one in own if is_copy(one.file, notebook)), key=lambda o: _rank(o, notebook))
+            # the last one counts: the latest upload, the exact name, the shortest path
+            same = sorted(
+                (one for one in own if is_copy(one.file, notebook)),
+                key=lambda one: (one.upload, one.file == notebook, -len(one.path.parts), one.file),
+            )
             if same:
                 names[same[-1].path] = notebook
             if len(same) > 1:
@@ -215,7 +195,7 @@ class LmsCollector(FileNameCollectorPlugin):
         taken = {name.casefold() for name in [*names.values(), TIMESTAMP]}
         for one in own:
             if one.path not in names:
-                names[one.path] = _free(one.file, taken)
+                names[one.path] = free_name(one.file, lambda name: name.casefold() in taken)
                 taken.add(names[one.path].casefold())
         return {path: {"student_id": student, "file_id": name} for path, name in names.items()}
 
@@ -229,18 +209,18 @@ def _by_number(system: str, number: str, known: list[Person]) -> Person | None:
 
 def _by_name(names: dict[tuple[str, str], str], known: list[Person]) -> dict[tuple[str, str], Person]:
     """Return the students by name, if it is unique on both sides. Leave out students whose number is known."""
-    people: dict[str, list[Person]] = {}
+    named = defaultdict(list)
     for person in known:
         if person.first and person.last and not person.lms:
             for name in {f"{person.last}, {person.first}", f"{person.first} {person.last}"}:
-                people.setdefault(_squeezed(name), []).append(person)
-    found = {key: people.get(_squeezed(name), []) for key, name in names.items()}
+                named[_letters_and_digits(name)].append(person)
+    found = {key: named[_letters_and_digits(name)] for key, name in names.items()}
     certain = {key: persons[0] for key, persons in found.items() if len(persons) == 1}
     times = Counter(person.id for person in certain.values())
     return {key: person for key, person in certain.items() if times[person.id] == 1}
 
 
-def _squeezed(name: str) -> str:
+def _letters_and_digits(name: str) -> str:
     """Return a name's letters and digits in lower case, as in Canvas's file names."""
     return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", name)).casefold()
 
@@ -258,16 +238,3 @@ def is_copy(file: str, notebook: str) -> bool:
             return False
         stem = shorter
     return True
-
-
-def _rank(one: Found, notebook: str) -> tuple[int, bool, int, str]:
-    """Return a sort key, highest for the copy that counts: the latest upload, the exact name, the shortest path."""
-    return one.upload, one.file == notebook, -len(one.path.parts), one.file
-
-
-def _free(name: str, taken: set[str]) -> str:
-    path, number = PurePosixPath(name), 1
-    while path.name.casefold() in taken:
-        number += 1
-        path = PurePosixPath(f"{PurePosixPath(name).stem} ({number}){PurePosixPath(name).suffix}")
-    return path.name

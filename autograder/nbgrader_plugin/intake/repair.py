@@ -25,12 +25,13 @@ import nbformat
 from nbformat import NotebookNode
 
 from ...judge.parsing import MAX_SOURCE, parse_cell
+from ..release.released_notebook import without_space
 from . import student_folder
 
 MAX_BYTES = 256 * 2**20
 MAX_READ = 8 * 2**20  # bytes of JSON read here; from larger files another process first removes the outputs
-SLIMMING = (3 * 2**30, 60, MAX_READ)  # bytes of memory, seconds, bytes of the result
-WITHOUT_OUTPUTS = Path(__file__).with_name("size_limits.py")
+OUTPUT_REMOVAL_LIMITS = (3 * 2**30, 60, MAX_READ)  # bytes of memory, seconds, bytes of the result
+OUTPUT_REMOVER = Path(__file__).with_name("size_limits.py")
 MAX_CELLS = 1_000  # of the student's own
 MAX_COPIES = 10  # of each released cell
 MAX_TEXT = 200_000  # characters of a cell of text
@@ -42,14 +43,9 @@ GIVEN = "given"  # tag of the course's own cells that came back unchanged
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
 
-class Kind(StrEnum):
-    """The subject of a note."""
-
-    RENAMED = "renamed"
-    CLAIMED = "claimed"  # cells came back with settings or tags that the release does not have
-    COPIED = "copied"
-    MISSING = "missing"
-    CUT = "cut"  # the submission exceeded a limit
+# Subjects of notes. CLAIMED: cells came back with settings or tags that the release does not have. CUT: the submission
+# exceeded a limit.
+Kind = StrEnum("Kind", "RENAMED CLAIMED COPIED MISSING CUT")
 
 
 @dataclass(frozen=True)
@@ -71,17 +67,11 @@ def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> Not
     """
     notes = [Note(Kind.CUT, sentence) for sentence in left_out]
     try:
-        found = _locate(path, notes)
-        mended = mend(_read(found), release, notes)
+        repaired = repair(_read(_locate(path, notes)), release, notes)
     except Unreadable as reason:
         return blank(release, str(reason))
-    mended.metadata[KEY] = {"notes": [asdict(note) | {"text": _writable(note.text)} for note in notes]}
-    return mended
-
-
-def notes_in(about: dict) -> list[Note]:
-    """Return the notes from the metadata that `load` wrote under KEY."""
-    return [Note(Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
+    repaired.metadata[KEY] = {"notes": [asdict(note) | {"text": _writable(note.text)} for note in notes]}
+    return repaired
 
 
 def blank(release: NotebookNode, problem: str) -> NotebookNode:
@@ -95,9 +85,6 @@ def blank(release: NotebookNode, problem: str) -> NotebookNode:
 def _writable(sentence: str) -> str:
     """Replace lone surrogates, which cannot be written to a file; a sentence may quote a student's text."""
     return sentence.encode("utf-8", "replace").decode("utf-8")
-
-
-# --- reading ----------------------------------------------------------------------------------------------------------
 
 
 def _locate(path: Path, notes: list[Note]) -> Path:
@@ -122,11 +109,11 @@ def _locate(path: Path, notes: list[Note]) -> Path:
 
 def _read(path: Path) -> NotebookNode:
     again = "Open your notebook in JupyterLab, save it, and hand in the saved file."
-    size = path.lstat().st_size / 2**20
-    if size > MAX_BYTES / 2**20:
+    size = path.lstat().st_size
+    if size > MAX_BYTES:
         raise Unreadable(
-            f"The file is {size:.0f} MiB large, more than the {MAX_BYTES // 2**20} that are read. Clear all outputs "
-            "(Edit → Clear Outputs of All Cells), save, and hand it in again."
+            f"The file is {size / 2**20:.0f} MiB large, more than the {MAX_BYTES // 2**20} that are read. Clear all "
+            "outputs (Edit → Clear Outputs of All Cells), save, and hand it in again."
         )
     try:
         raw = student_folder.read(path, MAX_BYTES)
@@ -135,39 +122,35 @@ def _read(path: Path) -> NotebookNode:
     if not raw.strip():
         raise Unreadable(f"The file is empty. {again}")
     try:
-        data = json.loads(raw if len(raw) <= MAX_READ else _slim(raw))
+        data = json.loads(raw if len(raw) <= MAX_READ else _remove_outputs(raw))
     except (ValueError, RecursionError):
         raise Unreadable(f"The file is not a notebook: its content is not JSON, or it was cut off. {again}") from None
     if not isinstance(data, dict) or not ("cells" in data or "worksheets" in data):
         raise Unreadable(f"The file is not a notebook: it is JSON, but it has no cells. {again}")
-    if data.get("nbformat") == 4:
-        return NotebookNode(cells=_cells(data.get("cells")), metadata=NotebookNode())
-    try:
-        old = nbformat.convert(nbformat.from_dict(data), 4)
-        return NotebookNode(cells=_cells(old.cells), metadata=NotebookNode())
-    except Exception:
-        version = str(data.get("nbformat"))[:20]
-        raise Unreadable(
-            f"The file says it is a notebook of version {version}, which cannot be read. {again}"
-        ) from None
+    if data.get("nbformat") != 4:
+        try:
+            data = {"cells": nbformat.convert(nbformat.from_dict(data), 4).cells}
+        except Exception:
+            version = str(data.get("nbformat"))[:20]
+            raise Unreadable(
+                f"The file says it is a notebook of version {version}, which cannot be read. {again}"
+            ) from None
+    return NotebookNode(cells=_cells(data.get("cells")))
 
 
-def _slim(raw: bytes) -> bytes:
+def _remove_outputs(raw: bytes) -> bytes:
     """Return the JSON of a notebook without its outputs. Raise ValueError if it is no JSON, Unreadable if too large."""
-    command = [sys.executable, "-I", "-S", str(WITHOUT_OUTPUTS), *map(str, SLIMMING)]
+    command = [sys.executable, "-I", "-S", str(OUTPUT_REMOVER), *map(str, OUTPUT_REMOVAL_LIMITS)]
+    timeout = 4 * OUTPUT_REMOVAL_LIMITS[1]
     try:
-        done = subprocess.run(command, input=raw, capture_output=True, timeout=4 * SLIMMING[1], check=False)
-    except subprocess.TimeoutExpired:
-        done = None
-    if done is None or done.returncode:
-        why = done.stderr.decode("utf-8", "replace") if done else ""
-        if "JSONDecodeError" in why or "UnicodeDecodeError" in why or "RecursionError" in why:
-            raise ValueError("not JSON")
+        return subprocess.run(command, input=raw, capture_output=True, timeout=timeout, check=True).stdout
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        if re.search(rb"JSONDecodeError|UnicodeDecodeError|RecursionError", error.stderr or b""):
+            raise ValueError("not JSON") from None
         raise Unreadable(
             f"There is more in the file than is read, even without its outputs ({len(raw) / 2**20:.0f} MiB). Take out "
             "what is not yours to hand in, such as data pasted into cells, save, and hand it in again."
-        )
-    return done.stdout
+        ) from None
 
 
 def _cells(cells: object) -> list[NotebookNode]:
@@ -181,35 +164,33 @@ def _cells(cells: object) -> list[NotebookNode]:
             source = "".join(part for part in source if isinstance(part, str))
         if not isinstance(source, str):
             continue
-        source = source.encode("utf-8", "replace").decode("utf-8")
-        metadata = cell.get("metadata")
-        graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-        grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
-        result.append(_cell(cell["cell_type"], source, grade_id if isinstance(grade_id, str) else None))
+        metadata = _dict(cell.get("metadata"))
+        graded = _dict(metadata.get("nbgrader"))
+        grade_id = graded.get("grade_id")
+        result.append(_cell(cell["cell_type"], _writable(source), grade_id if isinstance(grade_id, str) else None))
         if isinstance(cell.get("id"), str) and ID.fullmatch(cell["id"]):
             result[-1]["id"] = cell["id"]
-        result[-1].claims = {key: graded[key] for key in SETTINGS if key in graded} if isinstance(graded, dict) else {}
-        result[-1].tags = metadata.get("tags", []) if isinstance(metadata, dict) else []
+        result[-1].claims = {key: graded[key] for key in SETTINGS if key in graded}
+        result[-1].tags = metadata.get("tags", [])
     return result
 
 
-def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
-    """Return a new cell without an id: with a random id the same submission would give a different notebook each time.
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
-    nbformat's own functions are not used, because they validate each cell; the whole notebook is validated later.
-    """
+
+def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
+    """Return a new cell like nbformat's functions, but without a random id and not validated: that comes later."""
     runs: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return NotebookNode(cell_type=kind, metadata=NotebookNode(), source=source, grade_id=grade_id, **runs)
 
 
-# --- repairing --------------------------------------------------------------------------------------------------------
-
-
 def grade_id(cell: NotebookNode) -> str | None:
-    return cell.metadata.get("nbgrader", {}).get("grade_id")
+    name: str | None = cell.metadata.get("nbgrader", {}).get("grade_id")
+    return name
 
 
-def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
+def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
     """Return a notebook of the submitted cells in order, with each released cell that has a grade_id exactly once.
 
     Raise Unreadable if no cell of the assignment is there.
@@ -217,24 +198,20 @@ def mend(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> N
     wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
     cells = submitted.cells
     _cut(cells, wanted, notes)
-    _recognise(cells, wanted)
-    telling = {
-        name
-        for name, cell in wanted.items()
-        if cell.cell_type == "code" and (cell.metadata.nbgrader.grade or _is_answer(cell))
-    }
-    if not any(cell.grade_id in (telling or wanted) for cell in cells):
+    _restore_grade_ids(cells, wanted)
+    code = {name: cell for name, cell in wanted.items() if cell.cell_type == "code"}
+    decisive = {name for name, cell in code.items() if cell.metadata.nbgrader.grade or _is_answer(cell)}
+    if not any(cell.grade_id in (decisive or wanted) for cell in cells):
         raise Unreadable(
             "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
             "assignment, with the cells it came with."
         )
     _note_claims(cells, wanted, notes)
     _drop_copies(cells, wanted, notes)
-    given = {_squeezed(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
-    result = [_restored(cell, wanted, given) for cell in cells]
+    given = {without_space(cell.source) for cell in release.cells if cell.cell_type == "code" and not grade_id(cell)}
+    result = [_restored_cell(cell, wanted, given) for cell in cells]
     _add_missing(result, release, notes)
-    notebook = NotebookNode({part: copy.deepcopy(value) for part, value in release.items() if part != "cells"})
-    notebook.cells = result
+    notebook = NotebookNode(copy.deepcopy({**release, "cells": []}), cells=result)
     _give_ids(notebook)
     return notebook
 
@@ -246,76 +223,58 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
     copies: Counter[str] = Counter()
     own = []
     for cell in reversed(cells):
-        if cell.grade_id not in wanted or copies[cell.grade_id] >= MAX_COPIES:
+        copies[cell.grade_id] += 1
+        if cell.grade_id not in wanted or copies[cell.grade_id] > MAX_COPIES:
             own.append(cell)
-        else:
-            copies[cell.grade_id] += 1
     if len(own) > MAX_CELLS:
         left_out = {id(cell) for cell in own[:-MAX_CELLS]}
         cells[:] = [cell for cell in cells if id(cell) not in left_out]
-        text = f"There are {len(own):,} cells of your own; the first {MAX_CELLS:,} were read."
-        notes.append(Note(Kind.CUT, text))
-    room, shortened = {"code": MAX_TEXTS, "text": MAX_TEXTS}, False
+        notes.append(Note(Kind.CUT, f"There are {len(own):,} cells of your own; the first {MAX_CELLS:,} were read."))
+    room, shortened = {True: MAX_TEXTS, False: MAX_TEXTS}, False
     for cell in cells:
-        kind = "code" if cell.cell_type == "code" else "text"
-        allowed = min(MAX_TEXT, room[kind])
-        room[kind] -= min(len(cell.source), allowed)
-        if kind == "text":
-            shortened = shortened or len(cell.source) > allowed
+        is_code = cell.cell_type == "code"
+        allowed = min(MAX_TEXT, room[is_code])
+        too_long = len(cell.source) > allowed
+        room[is_code] -= allowed if too_long else len(cell.source)
+        if not is_code:
+            shortened |= too_long
             cell.source = sanitize.markdown(cell.source[:allowed])
-        elif len(cell.source) > allowed:  # longer than the judge reads, so it is not run either
+        elif too_long:  # longer than the judge reads, so it is not run either
             cell.source = cell.source[: MAX_SOURCE + 1].ljust(MAX_SOURCE + 1, "#")
     if shortened:
         most = f"{MAX_TEXT:,} characters in one, {MAX_TEXTS:,} in all"
-        text = f"Cells of text hold more than is shown ({most}); they were cut."
-        notes.append(Note(Kind.CUT, text))
+        notes.append(Note(Kind.CUT, f"Cells of text hold more than is shown ({most}); they were cut."))
 
 
-def _recognise(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
+def _restore_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
     """Give cells without metadata their grade_id back, by their text or the names they define."""
     for cell in cells:
         if cell.grade_id not in wanted:
             cell.grade_id = None
     missing = {name: cell for name, cell in wanted.items() if all(c.grade_id != name for c in cells)}
-    by_text = {_squeezed(cell.source): name for name, cell in missing.items() if not _is_answer(cell)}
+    by_text = {without_space(cell.source): name for name, cell in missing.items() if not _is_answer(cell)}
     for cell in cells:
-        if cell.grade_id is None and _squeezed(cell.source) in by_text:
-            cell.grade_id = by_text.pop(_squeezed(cell.source))
+        if cell.grade_id is None and (text := without_space(cell.source)) in by_text:
+            cell.grade_id = by_text.pop(text)
             missing.pop(cell.grade_id)
     for name, released in missing.items():
-        if _is_answer(released) and released.cell_type == "code":
-            match = [c for c in cells if c.grade_id is None and c.cell_type == "code" and name in _defines(c.source)]
-            if match:
-                match[-1].grade_id = name
-    _recognise_written(cells, wanted)
-
-
-def _recognise_written(cells: list[NotebookNode], wanted: dict[str, NotebookNode]) -> None:
-    """Recognise written answers without metadata by the first line of the release's text, which they still hold."""
-    for name, released in wanted.items():
-        if released.cell_type != "markdown" or any(cell.grade_id == name for cell in cells):
-            continue
-        first = _squeezed(released.source.split("\n")[0])
-        for cell in cells:
-            if cell.grade_id is None and cell.cell_type == "markdown" and first and first in _squeezed(cell.source):
+        candidates = [cell for cell in cells if cell.grade_id is None and cell.cell_type == released.cell_type]
+        if released.cell_type == "code" and _is_answer(released):
+            for cell in [cell for cell in candidates if name in _defines(cell.source)][-1:]:
                 cell.grade_id = name
-                break
+        elif released.cell_type == "markdown" and (first := without_space(released.source.split("\n")[0])):
+            # a written answer still holds the first line of the release's text
+            for cell in [cell for cell in candidates if first in without_space(cell.source)][:1]:
+                cell.grade_id = name
 
 
 def _is_answer(cell: NotebookNode) -> bool:
-    return cell.metadata.nbgrader.get("solution", False)
-
-
-def _squeezed(source: str) -> str:
-    return "".join(source.split())
+    return bool(cell.metadata.nbgrader.get("solution"))
 
 
 def _defines(source: str) -> set[str]:
-    tree = parse_cell(source)
-    if tree is None:
-        return set()
     names: set[str] = set()
-    for statement in tree.body:
+    for statement in getattr(parse_cell(source), "body", []):
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             names.add(statement.name)
         elif isinstance(statement, ast.Assign):
@@ -337,8 +296,8 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
         if any("skip" in tag or "raises" in tag for tag in added):
             tagged.append(name)
     for what, names in (("settings", changed), ("tags", tagged)):
-        if names:
-            listed = ", ".join(f"“{name}”" for name in dict.fromkeys(names[:8]))
+        listed = ", ".join(f"“{name}”" for name in dict.fromkeys(names[:8]))
+        if listed:
             text = f"The {what} of some cells were changed ({listed}); those of the release count."
             notes.append(Note(Kind.CLAIMED, text))
 
@@ -346,8 +305,7 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
 def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
     """Keep one of several cells with the same grade_id: the last changed one of an answer, which running them defines.
 
-    Of a locked cell keep the first: a copy below it is an accident. Other copies of answers stay as ordinary cells;
-    copies of locked cells are removed.
+    Of a locked cell keep the first. Other copies of answers stay as ordinary cells; those of locked cells are removed.
     """
     for name, released in wanted.items():
         twins = [cell for cell in cells if cell.grade_id == name]
@@ -360,18 +318,18 @@ def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
                 cell.grade_id = None
                 if not _is_answer(released):
                     cells.remove(cell)
-        which = "the last answered one counts" if _is_answer(released) else "the first one counts"
-        notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(twins)} times; {which}."))
+        which = "last answered" if _is_answer(released) else "first"
+        notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(twins)} times; the {which} one counts."))
 
 
-def _restored(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
+def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
     """Return a cell with the release's type and metadata, and the student's text, or the release's if it is locked.
 
     Tag the course's own cells that the student left unchanged.
     """
     released = wanted.get(cell.pop("grade_id"))
     if released is None:
-        cell.metadata = NotebookNode(tags=[GIVEN] if _squeezed(cell.source) in given else [])
+        cell.metadata = NotebookNode(tags=[GIVEN] if without_space(cell.source) in given else [])
         return cell
     restored = copy.deepcopy(released)
     if _is_answer(released):
@@ -387,14 +345,13 @@ def _add_missing(cells: list[NotebookNode], release: NotebookNode, notes: list[N
     present = {grade_id(cell): cell for cell in cells if grade_id(cell)}
     for released in release.cells:
         name = grade_id(released)
-        if name is None:
-            continue
         if name in present:
             position = cells.index(present[name])
-            continue
-        position += 1
-        cells.insert(position, _restored(_cell(released.cell_type, released.source, name), {name: released}, set()))
-        notes.append(Note(Kind.MISSING, f"The cell “{name}” was missing and has been put back."))
+        elif name is not None:
+            position += 1
+            blank_cell = _cell(released.cell_type, released.source, name)
+            cells.insert(position, _restored_cell(blank_cell, {name: released}, set()))
+            notes.append(Note(Kind.MISSING, f"The cell “{name}” was missing and has been put back."))
 
 
 def _give_ids(notebook: NotebookNode) -> None:

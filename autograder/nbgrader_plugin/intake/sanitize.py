@@ -25,23 +25,8 @@ SVG = "image/svg+xml"
 TEXTS = ("text/plain", "text/latex")
 
 TAGS = {
-    *(
-        "a",
-        "abbr",
-        "b",
-        "blockquote",
-        "br",
-        "caption",
-        "center",
-        "code",
-        "col",
-        "colgroup",
-        "dd",
-        "del",
-        "details",
-        "div",
-    ),
-    *("dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "input"),
+    *("a", "abbr", "b", "blockquote", "br", "caption", "center", "code", "col", "colgroup", "dd", "del", "details"),
+    *("div", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "input"),
     *("ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "s", "samp", "small", "span", "strike", "strong", "sub"),
     *("summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "tt", "u", "ul", "var"),
 }
@@ -69,7 +54,7 @@ CLASSES = re.compile(r"[a-z]{1,2}\d?|highlight|hl-\w+|dataframe|anchor-link|task
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*", re.IGNORECASE)
 ADDRESS = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
-UNREAD = re.compile(r"[\x00-\x20]")
+SKIPPED_BY_BROWSERS = re.compile(r"[\x00-\x20]")
 SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*:|//|\\)", re.IGNORECASE)
 
 
@@ -80,9 +65,9 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "id":
         return value if tag in HEADINGS else None
     if name == "src":
-        return value if PICTURE.fullmatch(value) or _is_beside(value) else None
+        return value if PICTURE.fullmatch(value) or _is_relative(value) else None
     if name == "href":
-        return value if ADDRESS.match(UNREAD.sub("", value)) or _is_beside(value) else None
+        return value if ADDRESS.match(SKIPPED_BY_BROWSERS.sub("", value)) or _is_relative(value) else None
     if tag == "input" and name == "type":
         return value if value == "checkbox" else None
     if name == "style" and "(" in value:
@@ -90,12 +75,12 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
     return value
 
 
-def _is_beside(address: str) -> bool:
+def _is_relative(address: str) -> bool:
     """Return True if an address, as a browser reads it, is a relative path beside or below the notebook.
 
     Formgrader's pages are part of a server, where a request for another address could trigger actions.
     """
-    read = unquote(UNREAD.sub("", address)).replace("\\", "/")
+    read = unquote(SKIPPED_BY_BROWSERS.sub("", address)).replace("\\", "/")
     path = re.split(r"[?#]", read, maxsplit=1)[0]
     return not SCHEME.match(read) and not path.startswith("/") and ".." not in path.split("/")
 
@@ -114,12 +99,12 @@ _CLEANER = nh3.Cleaner(
 )
 
 
-def html(markup: str) -> str:
+def html(markup: str, most: int = 4) -> str:
     """Return markup without anything that runs, loads, or covers other parts of a page.
 
-    The limits are four times an output's, since the course's own text cells with highlighted code pass here too.
+    The limits are `most` times an output's: the course's own text cells with highlighted code pass here too.
     """
-    if len(markup) > MAX_HTML * 4 or markup.count("<") > MAX_TAGS * 4:
+    if len(markup) > MAX_HTML * most or markup.count("<") > MAX_TAGS * most:
         return f"<p>[HTML of {len(markup):,} characters is not shown.]</p>"
     return _CLEANER.clean(printable(markup))
 
@@ -147,7 +132,7 @@ def all_printable(value: Any) -> Any:
     return [all_printable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def bundle(data: dict) -> dict[str, str]:
+def bundle(data: dict[str, Any]) -> dict[str, str]:
     """Return the representations of an output that can be shown, cleaned, by MIME type."""
     found: dict[str, str] = {}
     for kind, value in data.items():
@@ -157,11 +142,10 @@ def bundle(data: dict) -> dict[str, str]:
         if kind in TEXTS:
             found[kind] = printable(text)
         elif kind == "text/html":
-            too_much = len(text) > MAX_HTML or text.count("<") > MAX_TAGS
-            found[kind] = f"<p>[HTML of {len(text):,} characters is not shown.]</p>" if too_much else html(text)
+            found[kind] = html(text, most=1)
         elif kind == "text/markdown":
             found[kind] = markdown(text[:MAX_TEXT])  # becomes HTML with the text cells
-        elif kind in PICTURES and len(text) <= MAX_PICTURE and _is_base64(text):
+        elif kind in PICTURES and len(text) <= MAX_PICTURE and re.fullmatch(r"[A-Za-z0-9+/=\s]*", text):
             found[kind] = text
         elif kind == SVG and len(text) <= MAX_HTML and "text/html" not in data:
             found["text/html"] = f'<img src="data:{SVG};base64,{base64.b64encode(printable(text).encode()).decode()}">'
@@ -181,10 +165,6 @@ def about(metadata: Any, data: dict[str, str]) -> dict[str, Any]:
             if isinstance(own.get("alt"), str) and own["alt"].strip():
                 found[kind]["alt"] = printable(own["alt"][:MAX_WORDS])
     return found
-
-
-def _is_base64(text: str) -> bool:
-    return re.fullmatch(r"[A-Za-z0-9+/=\s]*", text) is not None
 
 
 def pictures_of(attachments: Any) -> dict[str, dict[str, str]]:

@@ -24,13 +24,13 @@ MAX_FOLDERS = 12  # levels of nested folders
 MAX_STAMP = 100  # characters of a time stamp
 STAMP = "timestamp.txt"
 
-KINDS = (
-    (stat.S_ISLNK, "a symbolic link"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISCHR, "a device"),
-)
+KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+}
 
 
 class NotAFile(Exception):
@@ -49,22 +49,16 @@ class Submission:
     whole: str | None = None  # why no file of it can be taken
 
 
-def is_meant(name: str, wanted: str) -> bool:
-    """Return True if a name matches one of nbgrader's patterns, or equals it: with brackets it may not match itself."""
-    return name == wanted or fnmatch.fnmatchcase(name, wanted)
-
-
-def students_in(top: Path, wanted: str) -> list[str]:
-    """Return the names in a folder of students that match a pattern; nbgrader's own listing misses some."""
-    return [name for name in sorted(os.listdir(top)) if is_meant(name, wanted)] if top.is_dir() else []
+def folders_in(top: Path, wanted: str) -> list[str]:
+    """Return the names in a folder that match or equal a pattern of nbgrader's: brackets do not match themselves."""
+    names = sorted(os.listdir(top)) if top.is_dir() else []
+    return [name for name in names if name == wanted or fnmatch.fnmatchcase(name, wanted)]
 
 
 def kind_of(about: os.stat_result) -> str | None:
     """Return the kind of a link, pipe, socket or device; None for a folder or a file with one name."""
-    for test, name in KINDS:
-        if test(about.st_mode):
-            return name
-    return "a hard link" if stat.S_ISREG(about.st_mode) and about.st_nlink > 1 else None
+    linked = stat.S_ISREG(about.st_mode) and about.st_nlink > 1
+    return "a hard link" if linked else KINDS.get(stat.S_IFMT(about.st_mode))
 
 
 def read(path: Path, most: int) -> bytes:
@@ -98,7 +92,7 @@ def shown(name: str, most: int = 200) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)[:most]
 
 
-def unlistable(name: str) -> str | None:
+def invalid_name(name: str) -> str | None:
     """Return why nbgrader cannot have a student of this name; None if it can."""
     if any(0xD800 <= ord(c) <= 0xDFFF for c in name):
         return "its name is not valid UTF-8"
@@ -107,7 +101,7 @@ def unlistable(name: str) -> str | None:
     return "its name has a brace" if "{" in name or "}" in name else None  # nbgrader builds paths with `str.format`
 
 
-def look(student: str, folder: Path) -> Submission:
+def inspect_folder(student: str, folder: Path) -> Submission:
     """Return a student's submission with each file accepted or refused. Open no file but the time stamp."""
     found = Submission(student, folder)
     for place in (folder.parent, folder):
@@ -128,9 +122,8 @@ def look(student: str, folder: Path) -> Submission:
         if not kind and relative == STAMP and not _is_time(folder / STAMP):
             kind = "no point in time"
         if kind:
-            sentence = _not_taken(relative, kind)
-            found.troubles.append(sentence)
-            found.refused[relative] = sentence
+            found.refused[relative] = _not_taken(relative, kind)
+            found.troubles.append(found.refused[relative])
         else:
             found.taken.append(relative)
     return found
@@ -151,8 +144,7 @@ def _walk(folder: Path, depth: int = 0, under: str = "") -> Iterator[tuple[str, 
 
 def _is_time(path: Path) -> bool:
     try:
-        text = read(path, MAX_STAMP).decode("utf-8").strip()
-        if text:
+        if text := read(path, MAX_STAMP).decode("utf-8").strip():
             parse_utc(text)
     except Exception:  # the parser of dates may raise anything
         return False

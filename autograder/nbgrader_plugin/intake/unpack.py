@@ -6,15 +6,19 @@ many or unsafe are skipped and reported, and all others are unpacked.
 
 from __future__ import annotations
 
+import logging
+import math
+import os
 import re
 import shutil
 import stat
 import tarfile
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePath
 from typing import IO
 
 from nbgrader.plugins import ExtractorPlugin
@@ -23,7 +27,6 @@ from traitlets import Integer
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 UNPACKED = " unpacked"  # suffix of a folder with the files of a student's archive
 JUNK = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/|\._)")
-TROUBLE = Exception  # with one archive: readers may raise anything on broken ones, such as zlib.error
 
 
 class CarefulExtractor(ExtractorPlugin):
@@ -40,55 +43,42 @@ class CarefulExtractor(ExtractorPlugin):
         for path in found:
             folder = target / path.parent.relative_to(source)
             folder.mkdir(parents=True, exist_ok=True)
-            if is_archive(path):
-                self._unpack_download(path, folder / _stem(path.name))
-            else:
+            if not is_archive(path):
                 shutil.copyfile(path, _free(folder / path.name))
-
-    def _unpack_download(self, archive: Path, folder: Path) -> None:
-        folder.mkdir(exist_ok=True)
-        try:
-            written, _ = self._unpack(archive, folder)
-        except TROUBLE as problem:
-            self.log.error("%s cannot be unpacked: %s", archive, _said(problem))
-            return
-        for path in filter(is_archive, written):
-            self._unpack_students(path)
-
-    def _unpack_students(self, archive: Path) -> None:
-        """Unpack a student's archive. Keep the archive unless all its files were unpacked: it is the submission."""
-        folder = _free(archive.with_name(archive.name + UNPACKED))
-        try:
-            _, complete = self._unpack(archive, folder, self.max_files, self.max_bytes)
-        except TROUBLE as problem:
-            self.log.warning("%s cannot be unpacked: %s", archive, _said(problem))
-            return
-        if complete:
-            archive.unlink()
+                continue
+            own = folder / (re.sub(r"(\.zip|\.tar\.gz|\.tgz|\.tar)$", "", path.name, flags=re.IGNORECASE) or path.name)
+            own.mkdir(exist_ok=True)
+            for archive in filter(is_archive, self._unpack(path, own, logging.ERROR)[0]):
+                into = _free(archive.with_name(archive.name + UNPACKED))
+                if self._unpack(archive, into, logging.WARNING, self.max_files, self.max_bytes)[1]:
+                    archive.unlink()  # else it stays: it is the student's submission
 
     def _unpack(
-        self, archive: Path, folder: Path, max_files: float = float("inf"), max_bytes: float = float("inf")
+        self, archive: Path, folder: Path, level: int, max_files: float = math.inf, max_bytes: float = math.inf
     ) -> tuple[list[Path], bool]:
-        """Return the paths written below the folder, and True if those are all files of the archive."""
-        refused: dict[str, list[str]] = {}
+        """Return the paths written below the folder, and True if those are all files of the archive.
+
+        Log at this level if it cannot be read: readers may raise anything on broken archives, such as zlib.error.
+        """
+        refused: dict[str, list[str]] = defaultdict(list)
         written: list[Path] = []
         left = max_bytes
-        with members(archive) as found:
-            for member in found:
+        try:
+            for member in members(archive):
                 if JUNK.search(member.name):
                     continue
-                reason = _refusal(member)
-                if reason is None and len(written) >= max_files:
-                    reason = f"more than {max_files} files"
+                reason = _refusal(member) or (f"more than {max_files} files" if len(written) >= max_files else None)
                 if reason is None:
                     try:
-                        path = _write(folder, member, left)
-                        written.append(path)
-                        left -= path.stat().st_size
-                    except TROUBLE as problem:
-                        reason = _said(problem)
-                if reason:
-                    refused.setdefault(reason, []).append(member.name)
+                        written.append(_write(folder, member, left))
+                        left -= written[-1].stat().st_size
+                        continue
+                    except Exception as problem:
+                        reason = _reason(problem)
+                refused[reason].append(member.name)
+        except Exception as problem:
+            self.log.log(level, "%s cannot be unpacked: %s", archive, _reason(problem))
+            return [], False
         for reason, names in refused.items():
             shown = ", ".join(f"“{name[:80]}”" for name in names[:5]) + (", …" if len(names) > 5 else "")
             self.log.warning("%s: files were not unpacked (%d; %s): %s", archive, len(names), reason, shown)
@@ -99,16 +89,9 @@ def is_archive(path: Path) -> bool:
     return path.name.lower().endswith(ARCHIVES)
 
 
-def _stem(name: str) -> str:
-    return re.sub(r"(\.zip|\.tar\.gz|\.tgz|\.tar)$", "", name, flags=re.IGNORECASE) or name
-
-
-def _said(problem: BaseException) -> str:
+def _reason(problem: BaseException) -> str:
     said = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem).strip()
     return f"{type(problem).__name__}: {said}"[:120]
-
-
-# --- archives ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -116,43 +99,30 @@ class Member:
     """A file in an archive. It is opened only when read, so that one broken file does not stop the others."""
 
     name: str
-    kind: str  # file, link, other
+    refusal: str | None  # why it must not be written, if it is not a file
     open: Callable[[], IO[bytes] | None]
 
 
-@contextmanager
-def members(archive: Path) -> Iterator[Iterator[Member]]:
-    """Yield an iterator over the files of an archive."""
+def members(archive: Path) -> Iterator[Member]:
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
-            yield (_in_zip(packed, info) for info in packed.infolist() if not info.is_dir())
-    else:
-        with tarfile.open(archive) as packed_tar:
-            yield (_in_tar(packed_tar, info) for info in packed_tar if not info.isdir())
-
-
-def _in_zip(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    kind = "link" if stat.S_ISLNK(info.external_attr >> 16) else "file"
-    return Member(info.filename, kind, lambda: packed.open(info))
-
-
-def _in_tar(packed: tarfile.TarFile, info: tarfile.TarInfo) -> Member:
-    kind = "file" if info.isfile() else "link" if info.issym() or info.islnk() else "other"
-    return Member(info.name, kind, lambda: packed.extractfile(info))
-
-
-# --- writing ----------------------------------------------------------------------------------------------------------
+            for info in packed.infolist():
+                if not info.is_dir():
+                    refusal = "a link" if stat.S_ISLNK(info.external_attr >> 16) else None
+                    yield Member(info.filename, refusal, partial(packed.open, info))
+        return
+    with tarfile.open(archive) as tar:
+        for entry in tar:
+            if not entry.isdir():
+                refusal = None if entry.isfile() else "a link" if entry.issym() or entry.islnk() else "not a file"
+                yield Member(entry.name, refusal, partial(tar.extractfile, entry))
 
 
 def _refusal(member: Member) -> str | None:
     """Return why a member must not be written; None if it may be."""
-    if member.kind != "file":
-        return "a link" if member.kind == "link" else "not a file"
     path = member.name.replace("\\", "/")  # some Windows programs separate folders with \
-    parts = path.split("/")
-    if path.startswith("/") or ".." in parts or re.match(r"[A-Za-z]:", path):
-        return "a name that leads out of the folder"
-    return None
+    leads_out = path.startswith("/") or ".." in path.split("/") or re.match(r"[A-Za-z]:", path)
+    return member.refusal or ("a name that leads out of the folder" if leads_out else None)
 
 
 def _write(folder: Path, member: Member, max_bytes: float) -> Path:
@@ -163,7 +133,8 @@ def _write(folder: Path, member: Member, max_bytes: float) -> Path:
     parts = [part for part in member.name.replace("\\", "/").split("/") if part not in ("", ".")]
     path = folder.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path = _free(path.with_name(_short(_as_notebook(path.name))))
+    name = re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", path.name, flags=re.IGNORECASE)  # browsers append these
+    path = _free(path.with_name(_short(name)))
     source = member.open()
     if source is None:
         raise ValueError("it cannot be read")
@@ -181,11 +152,6 @@ def _write(folder: Path, member: Member, max_bytes: float) -> Path:
     return path
 
 
-def _as_notebook(name: str) -> str:
-    """Return a notebook's name without the .txt or .json that browsers append."""
-    return re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", name, flags=re.IGNORECASE)
-
-
 def _short(name: str, most: int = 200) -> str:
     """Shorten a name to fit a file system's 255 bytes; keep its start, which names the student, and its ending."""
     if len(name.encode()) <= most:
@@ -196,8 +162,13 @@ def _short(name: str, most: int = 200) -> str:
 
 def _free(path: Path) -> Path:
     """Return the path, or if it is taken, the path with a number: a second file must not overwrite the first."""
-    stem, number = path.stem, 1
-    while path.exists() or path.is_symlink():
+    return path.with_name(free_name(path.name, lambda name: os.path.lexists(path.with_name(name))))
+
+
+def free_name(name: str, is_taken: Callable[[str], bool]) -> str:
+    """Return the name, or if it is taken, the name with the first number that makes it a free one."""
+    path, number = PurePath(name), 1
+    while is_taken(name):
         number += 1
-        path = path.with_name(f"{stem} ({number}){path.suffix}")
-    return path
+        name = f"{path.stem} ({number}){path.suffix}"
+    return name

@@ -31,38 +31,33 @@ class WouldOverwrite(NbGraderException, files.Written):
 class ReleaseExporter(NotebookExporter):
     """Export a release. nbgrader creates this exporter before it empties the released folder, so it can refuse to."""
 
+    parent: Any  # the nbgrader command that reads with this exporter
+
     overwrite = Bool(False, help="Overwrite what somebody wrote in the release, and keep a copy of it").tag(config=True)
     replaced = Unicode("replaced", help="The folder for these copies").tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         self._manifests: dict[str, dict[str, list[str]]] = {}
         if self.parent is not None:
-            self._look_first()
+            self._refuse_overwrite()
             if not self.parent.no_database:
                 make_ready(self.parent.coursedir.db_url, self.parent.coursedir.course_id)
 
-    @property
-    def converter(self) -> GenerateAssignment:
-        """Return the nbgrader command that reads with this exporter."""
-        return self.parent
-
-    def _look_first(self) -> None:
+    def _refuse_overwrite(self) -> None:
         """Raise WouldOverwrite if somebody changed a folder to be released; with `overwrite`, keep a copy instead."""
-        found = {name: would_overwrite(self.converter, name) for name in assignments(self.converter)}
-        if not any(found.values()):
-            return
-        if not self.overwrite:
-            paths = files.listed([path for paths in found.values() for path in paths])
-            names = " ".join(name for name in found if found[name])
+        names = sorted(Path(folder).name for folder in self.parent.assignments)
+        found = {name: paths for name in names if (paths := would_overwrite(self.parent, name))}
+        if found and not self.overwrite:
+            edits = files.listed([path for paths in found.values() for path in paths])
             sentence = (
-                f"Somebody wrote in {paths} since the last release, so nothing was released: move it elsewhere, or say "
-                f"`autograder release {names} --overwrite`, which puts a copy into {self.replaced} first."
+                f"Somebody wrote in {edits} since the last release, so nothing was released: move it elsewhere, or say "
+                f"`autograder release {' '.join(found)} --overwrite`, which puts a copy into {self.replaced} first."
             )
             self.log.error(sentence)
             raise WouldOverwrite(sentence)
-        for name in [name for name, paths in found.items() if paths]:
-            place = destination(self.converter, name)
+        for name in found:
+            place = destination(self.parent, name)
             copy = files.keep_copies(place, files.files(place), Path(self.replaced))
             self.log.warning("What somebody wrote in %s is kept in %s", place, copy)
 
@@ -70,26 +65,15 @@ class ReleaseExporter(NotebookExporter):
         """Export a notebook, and enter in the manifest the files that nbgrader is about to write."""
         output, resources = super().from_filename(filename, resources, **kwargs)
         name = resources["nbgrader"]["assignment"]
-        path = manifest_of(self.converter, name)
+        path = manifest_of(self.parent, name)
         if name not in self._manifests:
-            whole = self.converter.coursedir.notebook_id == "*"
+            whole = self.parent.coursedir.notebook_id == "*"
             before = {} if whole else files.read_manifest(path) or {}
-            self._manifests[name] = before | beside_notebooks(self.converter, name)
+            self._manifests[name] = before | manifest_of_other_files(self.parent, name)
         hashes = files.hashes(output.encode(), notebook=True)
         self._manifests[name][Path(filename).name] = [value for _, value in hashes]
         files.write_manifest(path, self._manifests[name])
         return output, resources
-
-
-def look_first(converter: GenerateAssignment) -> None:
-    """Raise WouldOverwrite if somebody changed a folder that this converter is about to empty."""
-    converter.init_notebooks()
-    converter.exporter_class(parent=converter, config=converter.config)
-
-
-def assignments(converter: GenerateAssignment) -> list[str]:
-    """Return the assignments that a command is about to generate."""
-    return sorted(Path(folder).name for folder in converter.assignments)
 
 
 def destination(converter: GenerateAssignment, name: str) -> Path:
@@ -100,7 +84,7 @@ def manifest_of(converter: GenerateAssignment, name: str) -> Path:
     return destination(converter, name).parent / files.MANIFESTS / f"{name}.json"
 
 
-def beside_notebooks(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
+def manifest_of_other_files(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
     """Return the manifest of the files that nbgrader copies into a release unchanged."""
     source = Path(os.path.normpath(converter._format_source(name, ".")))
     return files.manifest(source, map(Path, find_all_files(str(source), [*converter.coursedir.ignore, "*.ipynb"])))
@@ -115,30 +99,32 @@ def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
     known = files.read_manifest(manifest_of(converter, name))
     if known is None:  # released before there were manifests
         known = _generated(converter, name)
-    return files.written(place, there, known, beside_notebooks(converter, name))
+    return files.written(place, there, known, manifest_of_other_files(converter, name))
 
 
 def _generated(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
     """Return the manifest of a release of the assignment into a temporary folder."""
-    with _elsewhere(converter.coursedir, converter.parent, name) as again:
+    with _into_temporary_folder(converter.coursedir, converter.parent, name) as again:
         again.no_database = True
         again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
         again.start()
         return files.read_manifest(manifest_of(again, name)) or {}
 
 
-def make_known(settings: CourseDirectory, parent: Any, name: str) -> None:
+def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> None:
     """Add an assignment to the gradebook as `generate_assignment` does; leave the released notebooks as they are."""
-    with _elsewhere(settings, parent, name) as converter:
+    with _into_temporary_folder(settings, parent, name) as converter:
         converter.start()
 
 
 @contextlib.contextmanager
-def _elsewhere(settings: CourseDirectory, parent: Any, name: str) -> Iterator[GenerateAssignment]:
+def _into_temporary_folder(settings: CourseDirectory, parent: Any, name: str) -> Iterator[GenerateAssignment]:
     """Yield a converter that generates an assignment into a temporary folder."""
-    own = CourseDirectory(parent=parent)
-    for trait in settings.trait_names(config=True):
-        setattr(own, trait, getattr(settings, trait))
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
-        own.assignment_id, own.notebook_id, own.release_directory = name, "*", folder
+        own = changed_settings(settings, assignment_id=name, notebook_id="*", release_directory=folder)
         yield GenerateAssignment(coursedir=own, parent=parent, force=True)
+
+
+def changed_settings(settings: CourseDirectory, **changes: str) -> CourseDirectory:
+    """Return a copy of nbgrader's settings of a course, with changes."""
+    return CourseDirectory(parent=settings.parent, **(settings.trait_values(config=True) | changes))

@@ -34,7 +34,7 @@ class Released:
     answers: dict[str, str] = field(default_factory=dict)  # the stubs, by name of the exercise
 
 
-def squeezed(source: str) -> str:
+def without_space(source: str) -> str:
     return "".join(source.split())
 
 
@@ -48,7 +48,7 @@ def read(path: Path) -> Released:
 
 @functools.lru_cache(maxsize=16)
 def _read(path: Path, changed: int) -> Released:
-    """Read a released notebook, cached. `changed`, the file's time of change, is part of the cache's key."""
+    """Read a released notebook, cached by path and time of change."""
     with path.open(encoding="utf-8") as file:
         return of(nbformat.reader.read(file).cells)
 
@@ -62,7 +62,7 @@ def of(cells: list[NotebookNode]) -> Released:
             spots[graded["grade_id"]] = Spot(IN_BRACKETS.sub("", own or section), section)
             answers[graded["grade_id"]] = cell.source
         elif cell.cell_type == "markdown":
-            texts.add(squeezed(cell.source))
+            texts.add(without_space(cell.source))
             for level, words in headings(cell.source):
                 if level == 1:
                     title = title or words

@@ -29,7 +29,7 @@ NETWORK = {"pooch", "transformers"}  # notebooks that import these can download 
 SELDOM = {"IPython", "PIL"}  # their packages have other names and come with Jupyter and matplotlib
 
 
-class Ready(NbGraderPreprocessor):
+class StudentVersion(NbGraderPreprocessor):
     """Insert the first cell into a release; fold its tests, have them report success, and let Run All pass errors."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -50,16 +50,13 @@ class Ready(NbGraderPreprocessor):
             if cell.cell_type == "code" and about.get("grade") and not about.get("solution"):
                 name = about["grade_id"].removeprefix("test_")
                 letter = re.match(rf"{name} = None\b", answers.get(name, ""))
-                _speak(cell, name, ANSWERED if letter else PASSED)
+                said = (ANSWERED if letter else PASSED).format(name=name)
+                cell.source = f"{TITLE.format(name=name)}{cell.source.rstrip()}\n{said}"
+                cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
+                cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
+                cell.metadata["cellView"] = "form"
         nb.cells.insert(1, _first_cell(imported, beside))
         return nb, resources
-
-
-def _speak(cell: NotebookNode, name: str, said: str) -> None:
-    cell.source = TITLE.format(name=name) + cell.source.rstrip() + "\n" + said.format(name=name)
-    cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
-    cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
-    cell.metadata["cellView"] = "form"
 
 
 def _first_cell(imported: set[str], beside: list[str]) -> NotebookNode:
@@ -70,7 +67,8 @@ def _first_cell(imported: set[str], beside: list[str]) -> NotebookNode:
     source = (home() / "handout" / "ready.py").read_text("utf-8").rstrip() + "\n\n\n" + call
     about = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
     folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": about}
-    return new_code_cell(id=NAME, source=source, metadata=folded)
+    cell: NotebookNode = new_code_cell(id=NAME, source=source, metadata=folded)
+    return cell
 
 
 def _imported(nb: NotebookNode) -> set[str]:
