@@ -177,9 +177,9 @@ class Dry(NotebookMarker):
 
     def _mark(self, cell, name):
         used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
-        self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
+        self._run_skipped(used | {name} | given_names(question_or_exercise(name).notebook))
 
-    def _ask_again(self):
+    def _judge_late_answers(self):
         pass
 
 

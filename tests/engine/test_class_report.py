@@ -30,7 +30,7 @@ from autograder.nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, 
 from autograder.nbgrader_plugin.intake.repair import KEY, grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import write_verdict, zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import RESTARTED
-from autograder.nbgrader_plugin.marking.tampering import Noticed, keep
+from autograder.nbgrader_plugin.marking.tampering import Sign, write_signs
 from autograder.nbgrader_plugin.preprocessors import _about_this_submission
 from autograder.nbgrader_plugin.report.data import collect_class, sections
 from autograder.nbgrader_plugin.report.html_page import page
@@ -323,8 +323,8 @@ def test_unanswered_exercises_did_not_fail_to_run(small):
 
 
 def test_signs_of_tampering_come_with_their_line(tmp_path):
-    sign = Noticed(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
-    folder = make_class(tmp_path / "term", {"s01": Student(change=lambda notebook: keep(notebook, [sign]))})
+    sign = Sign(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
+    folder = make_class(tmp_path / "term", {"s01": Student(change=lambda notebook: write_signs(notebook, [sign]))})
     assert the_only(folder).signs == [("s01", sign)]
     assert "import gc  # &lt;b&gt;" in page(collected(folder))
     assert "import gc" in run(NAME, "--classroom", folder, "--db-url", url(folder)).output
@@ -470,7 +470,7 @@ def hostile(tmp_path):
     student.verdicts["causal_mask"].remark = HOSTILE
     student.verdicts["causal_mask"].diagnoses[0].sentence = HOSTILE
     student.name = (name, "=HYPERLINK(1)")
-    student.change = lambda notebook: keep(notebook, [Noticed(1, HOSTILE, HOSTILE, HOSTILE)])
+    student.change = lambda notebook: write_signs(notebook, [Sign(1, HOSTILE, HOSTILE, HOSTILE)])
     return make_class(tmp_path / "hostile", {"=x<i>[red]": student, "s02": Student()})
 
 

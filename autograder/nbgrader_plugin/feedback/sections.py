@@ -17,7 +17,7 @@ from ...judge.formatting import number, prose
 from ...spec.course import course
 from ...spec.exercise import UNANSWERED
 from ..intake.repair import GIVEN, KEY
-from ..marking.notices import ENDINGS, FAILED, NOTICE, PASSED_OVER, verdict_in
+from ..marking.notices import ENDINGS, FAILED, NOTICE, SKIPPED, verdict_in
 from ..release.released_notebook import HEADING, Released, Spot, by_headings, squeezed
 from ..release.student_version import CLAIMED, NAME
 from . import rendering
@@ -84,7 +84,7 @@ class Page:
     notice: Markup  # about the whole submission
     parts: list[Part]
     stopped: list[Stopped]
-    passed_over: int
+    skipped: int
     next_notebook: str
 
     @property
@@ -121,7 +121,7 @@ def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budg
         notice=Markup().join(map(rendering.markdown, [*(cell.source for cell in notices), *budget.sentences])),
         parts=writer.parts,
         stopped=writer.stopped,
-        passed_over=writer.passed_over,
+        skipped=writer.skipped,
         next_notebook=_after(about.get("assignment", "")),
     )
 
@@ -184,7 +184,7 @@ class _Writer:
         self.rows: dict[str, Row] = {}
         self.stopped: list[Stopped] = []
         self.anchors: dict[str, str] = {}  # anchors of headings, by the headings' words
-        self.passed_over = 0
+        self.skipped = 0
         self._texts = self._codes = 0  # cells in the open fold
         self._title = Markup()  # last heading shown
 
@@ -256,8 +256,8 @@ class _Writer:
                 self._fold(self._text(piece.strip("\n"), cell.get("attachments")), text=True)
 
     def _given_code(self, cell: NotebookNode) -> None:
-        if any(_notice(output) == PASSED_OVER for output in cell.outputs):
-            self.passed_over += 1
+        if any(_notice(output) == SKIPPED for output in cell.outputs):
+            self.skipped += 1
             self._fold(self._code(cell), text=False)
         else:
             self._fold(self._code(cell) + self._outputs(cell), text=False)

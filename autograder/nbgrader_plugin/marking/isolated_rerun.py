@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 from ...judge.mark import Verdict
 from ...untrusted.wire import Packet, WireError, decode
 
-MAX_UNHEARD = 4  # characters: texts up to this length reveal nothing
+MAX_HARMLESS = 4  # characters: texts up to this length reveal nothing
 LEFT_OUT = "…"
 
 
@@ -32,21 +32,21 @@ class Postponed:
     index: int
     needs: frozenset[str]
     verdict: Verdict
-    heard: frozenset[str]
+    texts: frozenset[str]
 
 
-def next_of(postponed: list[Postponed]) -> Postponed:
+def next_to_rerun(postponed: list[Postponed]) -> Postponed:
     """Return the first exercise that uses none of the others; the first of all if they form a circle."""
     names = {one.name for one in postponed}
     return next((one for one in postponed if not one.needs & (names - {one.name})), postponed[0])
 
 
 @dataclass
-class Hearing:
+class RecordedConnection:
     """A connection to a student's process, and the texts written by the student's code that came over it."""
 
     line: Callable[[Packet], Packet]
-    heard: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
 
     def ask(self, question: Packet) -> Packet:
         reply = self.line(question)
@@ -54,7 +54,7 @@ class Hearing:
             with contextlib.suppress(WireError):
                 problem = decode(reply).get("problem")
                 if isinstance(problem, dict):
-                    self.heard |= {x for name in ("type", "text", "line") if isinstance(x := problem.get(name), str)}
+                    self.texts |= {x for name in ("type", "text", "line") if isinstance(x := problem.get(name), str)}
         return reply
 
 
@@ -64,19 +64,19 @@ def _names_a_problem(tree: Any) -> bool:
     return isinstance(pairs, list) and any(isinstance(pair, list) and pair[:1] == ["problem"] for pair in pairs)
 
 
-def without_unheard(verdict: Verdict, texts: Collection[str], sources: Iterable[str]) -> Verdict:
+def without_new_texts(verdict: Verdict, texts: Collection[str], sources: Iterable[str]) -> Verdict:
     """Return the verdict with these texts replaced by LEFT_OUT, except those that also stand in the student's cells."""
     written = "\n".join(sources)
-    secret = [text for text in sorted(texts, key=len, reverse=True) if len(text) > MAX_UNHEARD and text not in written]
+    secret = [text for text in sorted(texts, key=len, reverse=True) if len(text) > MAX_HARMLESS and text not in written]
 
-    def told(sentence: str) -> str:
+    def censored(sentence: str) -> str:
         for text in secret:
             sentence = sentence.replace(text, LEFT_OUT)
         return sentence
 
     changed: dict[str, Any] = {
-        "lines": [replace(line, message=told(line.message)) for line in verdict.lines],
-        "diagnoses": [replace(one, sentence=told(one.sentence)) for one in verdict.diagnoses],
-        "remark": told(verdict.remark),
+        "lines": [replace(line, message=censored(line.message)) for line in verdict.lines],
+        "diagnoses": [replace(one, sentence=censored(one.sentence)) for one in verdict.diagnoses],
+        "remark": censored(verdict.remark),
     }
     return replace(verdict, **changed)

@@ -25,8 +25,8 @@ from ..hidden_tests import exercise_of
 from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
-from .isolated_rerun import Hearing, Postponed, next_of, without_unheard
-from .notices import LEFT_OUT, PASSED_OVER, RESTARTED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
+from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
+from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 
 log = logging.getLogger(__name__)
 
@@ -55,14 +55,14 @@ class NotebookMarker:
         self._started = time.process_time()
         self._shown = 0  # characters of outputs
         self._spent = 0.0  # seconds that ended sessions were busy
-        self._left_out: set[int] = set()
-        self._passed_over: list[int] = []
+        self._not_replayed: set[int] = set()
+        self._skipped: list[int] = []
         self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
-        self._fates: dict[str, str] = {}  # by grade_id: why an answer's cell did not run to its end
+        self._failures: dict[str, str] = {}  # by grade_id: why an answer's cell did not run to its end
         self._restarts = self._count = 0
         self._session: Session | None = None
         self._postponed: list[Postponed] = []
-        self._all_gone = True  # False once an ended session's processes would not die
+        self._all_ended = True  # False once an ended session's processes would not die
         asked = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
         tests = len(asked)
         notebooks = {question_or_exercise(name).notebook for name in asked}
@@ -77,15 +77,15 @@ class NotebookMarker:
                     if self.tell is not None:
                         self.tell(len(self.verdicts), tests)
                 elif GIVEN in cell.metadata.get("tags", []):
-                    self._pass_over(index, cell)
+                    self._skip(index, cell)
                 elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
-                    self._catch_up(needed_by(cell.source))
+                    self._run_skipped(needed_by(cell.source))
                     self._run_own_test(index, cell)
                 else:
-                    self._catch_up(needed_by(cell.source) | self._defined_anew(cell))
+                    self._run_skipped(needed_by(cell.source) | self._defined_anew(cell))
                     self._run(index, cell)
-            self._ask_again()
-            self._ask_apart()
+            self._judge_late_answers()
+            self._rerun_isolated()
         finally:
             if self._session is not None:
                 self._session.close()
@@ -95,20 +95,20 @@ class NotebookMarker:
         """Return the seconds that the student's code may still take; negative if the grader's own budget is used up."""
         running = {id(session): session for session in (self._session, other) if session is not None}
         left = self.limits.notebook - self._spent - sum(session.busy for session in running.values())
-        return left if self._works() else -1.0
+        return left if self._within_work_limit() else -1.0
 
-    def _works(self) -> bool:
+    def _within_work_limit(self) -> bool:
         """Return True while the trusted side has processor time left for this notebook."""
         return time.process_time() - self._started < self.limits.work
 
     def _may_ask(self) -> bool:
         """Return True if questions may still be asked: until the notebook has used twice its time limit."""
-        return self._works() and self._remaining() > -self.limits.notebook
+        return self._within_work_limit() and self._remaining() > -self.limits.notebook
 
     def _end(self, session: Session) -> None:
         if not session.end():
             log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
-            self._all_gone = False
+            self._all_ended = False
         self._spent += session.busy
         if session is self._session:
             self._session = None
@@ -122,7 +122,7 @@ class NotebookMarker:
         unread = too_much(cell.source)
         if unread is not None:
             cell.outputs = [_notice(unread)]
-            self._left_out.add(index)
+            self._not_replayed.add(index)
             return CellResult(ending="error")
         if self._remaining() < 0:
             cell.outputs = [_notice(TIME_UP)]
@@ -131,19 +131,19 @@ class NotebookMarker:
             cell.outputs = [_notice(TOO_OFTEN)]
             return CellResult(ending="died")
         limit = min(self.limits.cell, max(self._remaining(), 1.0))
-        result = self._alive(index).run(cell.source, limit)
+        result = self._live_session(index).run(cell.source, limit)
         cell.execution_count = self._count = self._count + 1
-        cell.outputs = self._shown_of(result.outputs, cell.execution_count)
+        cell.outputs = self._limited(result.outputs, cell.execution_count)
         if result.ending == "time":
             cell.outputs.append(_notice(STALLED.format(limit=limit)))
-            self._left_out.add(index)
+            self._not_replayed.add(index)
         elif result.ending == "died":
             cell.outputs.append(_notice(RESTARTED))
-            self._left_out.add(index)
-        self._fates[grade_id(cell) or ""] = _fate(result, limit)
+            self._not_replayed.add(index)
+        self._failures[grade_id(cell) or ""] = _failure(result, limit)
         return result
 
-    def _shown_of(self, outputs: list[dict], count: int) -> list[NotebookNode]:
+    def _limited(self, outputs: list[dict], count: int) -> list[NotebookNode]:
         """Return the cleaned outputs of a cell, cut off with a notice when they are too many or too large."""
         shown: list[NotebookNode] = []
         for output in outputs:
@@ -155,20 +155,20 @@ class NotebookMarker:
                 self._shown += len(str(clean))
         return shown
 
-    def _pass_over(self, index: int, cell: NotebookNode) -> None:
-        cell.outputs, cell.execution_count = [_notice(PASSED_OVER)], None
-        self._passed_over.append(index)
+    def _skip(self, index: int, cell: NotebookNode) -> None:
+        cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
+        self._skipped.append(index)
 
-    def _catch_up(self, names: set[str]) -> None:
+    def _run_skipped(self, names: set[str]) -> None:
         """Run the skipped cells that define or change these names, and the skipped cells that those need."""
         needed = []
-        for index in reversed(self._passed_over):
+        for index in reversed(self._skipped):
             source = self.notebook.cells[index].source
             if names & self._effects.changed_by(source):
                 needed.append(index)
                 names = names | needed_by(source)
         for index in reversed(needed):
-            self._passed_over.remove(index)
+            self._skipped.remove(index)
             self._run(index, self.notebook.cells[index])
 
     def _defined_anew(self, cell: NotebookNode) -> frozenset[str]:
@@ -181,7 +181,7 @@ class NotebookMarker:
         defined = defined_in(cell.source)
         return defined if _is_answer(cell) else defined & self._given
 
-    def _alive(self, index: int) -> Session:
+    def _live_session(self, index: int) -> Session:
         """Return a session ready for cell `index`. If the old one died, start a new one and rerun the earlier cells.
 
         After too many restarts, return the dead session.
@@ -206,8 +206,8 @@ class NotebookMarker:
         for earlier in range(index):
             cell = self.notebook.cells[earlier]
             ungraded = cell.cell_type == "code" and exercise_of(cell) is None
-            passed_over = earlier in self._left_out or earlier in self._passed_over
-            if not ungraded or passed_over or not cell.source.strip():
+            skipped = earlier in self._not_replayed or earlier in self._skipped
+            if not ungraded or skipped or not cell.source.strip():
                 continue
             if names is not None and "nbgrader" not in cell.metadata and not names & defined_in(cell.source):
                 continue
@@ -216,7 +216,7 @@ class NotebookMarker:
                 session.kill()
                 return
             if session.run(cell.source, min(self.limits.cell, remaining)).ending in ("time", "died"):
-                self._left_out.add(earlier)
+                self._not_replayed.add(earlier)
                 if not session.alive:
                     return
 
@@ -237,8 +237,8 @@ class NotebookMarker:
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
         used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
-        self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
-        session = self._alive(index)
+        self._run_skipped(used | {name} | given_names(question_or_exercise(name).notebook))
+        session = self._live_session(index)
         if not self._may_ask():
             self._write(cell, zero(name, TIME_UP_ASKING))
         else:
@@ -257,15 +257,15 @@ class NotebookMarker:
                 return mark_choice(declared, seen.get("value"))
         sources = [answer.source for answer in _answer_cells(self.notebook)]
         with session.questions() as ask:
-            hearing = Hearing(ask)
-            student = Student(hearing.ask)
+            connection = RecordedConnection(ask)
+            student = Student(connection.ask)
             verdict = mark(name, student, sources, own_parts=True)
         if not verdict.full and follow_through(name, sources, student.asked):
             needs = frozenset(uses(name, sources) | student.asked)
-            self._postponed.append(Postponed(cell, name, index, needs, verdict, frozenset(hearing.heard)))
+            self._postponed.append(Postponed(cell, name, index, needs, verdict, frozenset(connection.texts)))
         return verdict
 
-    def _ask_apart(self) -> None:
+    def _rerun_isolated(self) -> None:
         """Judge postponed exercises again with working versions of the other exercises; keep the better verdict.
 
         First the student's process and all that it started must have ended. Then each exercise runs in its own process,
@@ -273,29 +273,29 @@ class NotebookMarker:
         """
         if self._postponed and self._session is not None:
             self._end(self._session)
-        while self._postponed and self._all_gone and self._remaining() > 0:
-            chosen = next_of(self._postponed)
+        while self._postponed and self._all_ended and self._remaining() > 0:
+            chosen = next_to_rerun(self._postponed)
             self._postponed.remove(chosen)
-            bound = self._asked_apart(chosen)
+            bound = self._verdict_of_rerun(chosen)
             if bound is not None and bound.earned >= chosen.verdict.earned:
                 self._write(chosen.cell, bound)
 
-    def _asked_apart(self, chosen: Postponed) -> Verdict | None:
+    def _verdict_of_rerun(self, chosen: Postponed) -> Verdict | None:
         open_still = {other.name for other in self._postponed}
         sources = [answer.source for answer in _answer_cells(self.notebook)]
-        apart = Session(self.template, self.files, self.limits)
+        session = Session(self.template, self.files, self.limits)
         try:
-            self._replay(apart, chosen.index, uses(chosen.name, sources) | {chosen.name})
-            if not apart.alive:
+            self._replay(session, chosen.index, uses(chosen.name, sources) | {chosen.name})
+            if not session.alive:
                 return None
-            with apart.questions() as ask:
-                hearing = Hearing(ask)
-                verdict = mark(chosen.name, Student(hearing.ask), sources, keep=open_still)
-            return without_unheard(verdict, hearing.heard - chosen.heard, sources)
+            with session.questions() as ask:
+                connection = RecordedConnection(ask)
+                verdict = mark(chosen.name, Student(connection.ask), sources, keep=open_still)
+            return without_new_texts(verdict, connection.texts - chosen.texts, sources)
         finally:
-            self._end(apart)
+            self._end(session)
 
-    def _ask_again(self) -> None:
+    def _judge_late_answers(self) -> None:
         """Judge again, after the last cell, exercises without an answer: it may stand below its test cell."""
         for cell in self.notebook.cells:
             name = exercise_of(cell)
@@ -309,13 +309,13 @@ class NotebookMarker:
                     self._write(cell, after)
 
     def _write(self, cell: NotebookNode, verdict: Verdict) -> None:
-        if verdict.remark == UNDEFINED.format(name=verdict.exercise) and self._fates.get(verdict.exercise):
-            verdict.remark = f"`{verdict.exercise}` is not defined: {self._fates[verdict.exercise]}"
+        if verdict.remark == UNDEFINED.format(name=verdict.exercise) and self._failures.get(verdict.exercise):
+            verdict.remark = f"`{verdict.exercise}` is not defined: {self._failures[verdict.exercise]}"
         self.verdicts[cell.metadata.nbgrader.grade_id] = verdict
         write_verdict(cell, verdict)
 
 
-def _fate(result: CellResult, limit: float) -> str:
+def _failure(result: CellResult, limit: float) -> str:
     """Return the end of a sentence on why a cell did not run to its end; "" if it did."""
     if result.ending == "died":
         return "the cell of the answer ended the Python process."

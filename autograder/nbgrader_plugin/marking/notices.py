@@ -17,7 +17,7 @@ RESTARTED = (
     "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
 )
 TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
-PASSED_OVER = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
+SKIPPED = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
 STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
 # The notices on cells that did not run to their end.

@@ -23,7 +23,7 @@ from ..intake.repair import Kind, Note
 log = logging.getLogger(__name__)
 
 KEY = "autograder_noticed"  # key in a marked notebook's metadata
-MAX_NOTICED = 50
+MAX_SIGNS = 50
 PYTHONS = {"builtins", "sys", "os", "inspect", "math", "random", "display"}  # names that every notebook may use
 ATTRIBUTES = {
     "modules": "looks at or changes the table of modules",
@@ -84,7 +84,7 @@ HISTORY = {"In", "_ih", "_i", "_ii", "_iii", "_oh"}
 
 
 @dataclass(frozen=True)
-class Noticed:
+class Sign:
     """A sign and its place: number of the code cell (from 1; 0 is the whole notebook), its name, the line's text."""
 
     cell: int
@@ -93,9 +93,9 @@ class Noticed:
     what: str
 
 
-def notice(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Noticed]:
-    """Return signs in the student's cells, after the repair's notes on changed settings; MAX_NOTICED at most."""
-    found = [Noticed(0, "", "", note.text) for note in notes if note.kind is Kind.CLAIMED]
+def find_signs(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Sign]:
+    """Return signs in the student's cells, after the repair's notes on changed settings; MAX_SIGNS at most."""
+    found = [Sign(0, "", "", note.text) for note in notes if note.kind is Kind.CLAIMED]
     number = 0
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -107,19 +107,19 @@ def notice(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Noticed]:
         lines = cell.source.split("\n")
         for line, what in _signs(cell.source):
             text = lines[line - 1].strip()[:120] if 0 < line <= len(lines) else ""
-            found.append(Noticed(number, graded.get("grade_id", ""), text, what))
-    return found[:MAX_NOTICED]
+            found.append(Sign(number, graded.get("grade_id", ""), text, what))
+    return found[:MAX_SIGNS]
 
 
-def keep(notebook: NotebookNode, found: list[Noticed]) -> None:
+def write_signs(notebook: NotebookNode, found: list[Sign]) -> None:
     """Write the signs into the notebook's metadata, which students' feedback does not show."""
     notebook.metadata.pop(KEY, None)
     if found:
         notebook.metadata[KEY] = [asdict(one) for one in found]
 
 
-def kept(notebook: NotebookNode) -> list[Noticed]:
-    return [Noticed(**one) for one in notebook.metadata.get(KEY, [])]
+def read_signs(notebook: NotebookNode) -> list[Sign]:
+    return [Sign(**one) for one in notebook.metadata.get(KEY, [])]
 
 
 @remembering

@@ -24,7 +24,7 @@ from ...spec.course import course, names, notebooks, question_or_exercise, relea
 from ...spec.exercise import UNANSWERED, Exercise
 from ..intake.repair import KEY, grade_id
 from ..marking.notices import ENDINGS, FAILED, NOTICE, verdict_in
-from ..marking.tampering import Noticed, kept
+from ..marking.tampering import Sign, read_signs
 from ..release.released_notebook import headings
 from .marks import Marks, NoClass, Sheet, gradebook_url, read_marks
 
@@ -125,7 +125,7 @@ class Assignment:
     unmarked: list[str] = field(default_factory=list)  # submitted, but not marked yet
     unreadable: list[str] = field(default_factory=list)  # marked, but the marked notebook cannot be read
     troubles: list[Trouble] = field(default_factory=list)
-    signs: list[tuple[str, Noticed]] = field(default_factory=list)
+    signs: list[tuple[str, Sign]] = field(default_factory=list)
 
     @property
     def points(self) -> float:
@@ -240,10 +240,10 @@ def _notebooks(folder: Path) -> list[NotebookNode]:
     return [notebook for path in sorted(folder.glob("*.ipynb")) if (notebook := _read(path)) is not None]
 
 
-def _signs(notebook: NotebookNode) -> list[Noticed]:
+def _signs(notebook: NotebookNode) -> list[Sign]:
     return [
-        Noticed(sign.cell, plain(sign.name), plain(sign.line), plain(sign.what))
-        for sign in kept(notebook)
+        Sign(sign.cell, plain(sign.name), plain(sign.line), plain(sign.what))
+        for sign in read_signs(notebook)
         if isinstance(sign.cell, int)
     ]
 

@@ -35,7 +35,7 @@ def page(data: ClassData, anonymous: bool = False, made: datetime | None = None)
             spreads={assignment.name: distribution(assignment) for assignment in here},
             rates={assignment.name: rates(assignment) for assignment in here},
             mistakes=misconceptions(data),
-            climbs={assignment.name: progress(data, assignment) for assignment in here},
+            progress={assignment.name: progress(data, assignment) for assignment in here},
             times={assignment.name: time_spent(data, assignment) for assignment in here},
             pairs={assignment.name: similar_pairs(assignment) for assignment in here},
         )

@@ -18,7 +18,7 @@ from .similar_answers import similar_pairs
 from .summary import Misconception, distribution, duration, misconceptions, progress, rates, time_spent
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-TOLD = 10  # misconceptions shown with sentence and example; the HTML page shows all of them
+MAX_EXPLAINED = 10  # misconceptions shown with sentence and example; the HTML page shows all of them
 
 
 # --- one notebook's marks, as data ------------------------------------------------------------------------------------
@@ -86,8 +86,8 @@ def show(data: ClassData, console: Console) -> None:
     mistakes = misconceptions(data)
     if mistakes:
         console.print(_misconceptions(mistakes))
-        for rank, one in enumerate(mistakes[:TOLD], 1):
-            console.print(_told(rank, one), markup=False, highlight=False)
+        for rank, one in enumerate(mistakes[:MAX_EXPLAINED], 1):
+            console.print(_explained(rank, one), markup=False, highlight=False)
     if data.history is None:
         console.print("No history of markings was kept, so progress and time are not known.", highlight=False)
     if len(data.assignments) > 1:
@@ -210,7 +210,7 @@ def _misconceptions(mistakes: list[Misconception]) -> Table:
     return _table("misconceptions in this class", headings, [], rows)
 
 
-def _told(rank: int, one: Misconception) -> str:
+def _explained(rank: int, one: Misconception) -> str:
     """Return a misconception's sentences and example, as on the HTML page."""
     lines = [f"{rank}. {named(one.name)}: {counted(one.students, 'student')}"]
     lines += [f"   {place.exercise}: {place.sentence}" for place in one.places]

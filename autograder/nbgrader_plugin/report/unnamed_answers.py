@@ -86,7 +86,7 @@ def show(found: Sequence[Group], console: Console, most: int) -> None:
         highlight=False,
     )
     for rank, group in enumerate(found[:most], 1):
-        for line in _told(rank, group):
+        for line in _group_lines(rank, group):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if len(found) > most:
         console.print(f"\n{len(found) - most} more groups: --most {len(found)} shows them all", highlight=False)
@@ -99,7 +99,7 @@ WHAT_TO_DO = (
 )
 
 
-def _told(rank: int, group: Group) -> Iterator[str]:
+def _group_lines(rank: int, group: Group) -> Iterator[str]:
     section = f" ({group.section})" if group.section else ""
     yield f"\n{rank}. {group.exercise}, {group.assignment}{section}: {', '.join(group.students)}"
     for title, message in group.fails:
