@@ -33,7 +33,7 @@ class FeedbackExporter(HTMLExporter):
     optimistic_validation = Bool(True, help="Validate once, after all preprocessors").tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         if hasattr(self.parent, "assignments"):
             self._take_in_everybody()
 
@@ -53,11 +53,12 @@ class FeedbackExporter(HTMLExporter):
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kwargs: Any
     ) -> tuple[Any, dict[str, Any]]:
         """Export without HTMLExporter's second parse, which adds missing descriptions of pictures: none is missing."""
-        made, found = super(HTMLExporter, self).from_notebook_node(nb, self._init_resources(resources), **kwargs)
+        resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
+        made, found = super(HTMLExporter, self).from_notebook_node(nb, resources, **kwargs)
         return rendering.in_order(made), found
 
     def _preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        nb, resources = super()._preprocess(nb, resources)
+        nb, resources = super()._preprocess(nb, resources)  # type: ignore[no-untyped-call]
         budget = Budget(self.work_timeout, self.max_size)
         resources["page"] = sections.page(nb, resources["nbgrader"], self._released(resources["nbgrader"]), budget)
         resources["number"], resources["policy"] = number, POLICY

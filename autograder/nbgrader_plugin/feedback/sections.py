@@ -320,7 +320,7 @@ class _Writer:
 def _housekeeping(cell: NotebookNode) -> bool:
     """Return True for cells that check the installation or the text's claims: the page does not show them."""
     graded = cell.metadata.get("nbgrader", {})
-    return graded.get("grade_id") == NAME or cell.source.startswith(CLAIMED)
+    return bool(graded.get("grade_id") == NAME or cell.source.startswith(CLAIMED))
 
 
 def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:

@@ -30,12 +30,12 @@ class MarkingQueue:
     def __init__(self, root: Path, command: Sequence[str] = (sys.executable, "-m", __name__)) -> None:
         """Create an empty queue. `root` is the folder of nbgrader_config.py; `command` starts the marking process."""
         self.root, self.command = root, command
-        self._tasks: dict[tuple[str, str], asyncio.Task[dict]] = {}
+        self._tasks: dict[tuple[str, str], asyncio.Task[dict[str, Any]]] = {}
         self._steps: dict[tuple[str, str], tuple[int, int]] = {}
         self._turn = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
 
-    async def mark(self, assignment: str, student: str) -> dict:
+    async def mark(self, assignment: str, student: str) -> dict[str, Any]:
         """Mark a submission and return the answer of nbgrader's API: success, log, error.
 
         Requests for the same submission while it waits or is marked get the same answer.
@@ -46,7 +46,7 @@ class MarkingQueue:
             self._tasks[key].add_done_callback(lambda task: self._tasks.pop(key))
         return await asyncio.shield(self._tasks[key])  # marking goes on if the page is closed
 
-    def progress(self, assignment: str) -> dict[str, dict]:
+    def progress(self, assignment: str) -> dict[str, dict[str, int]]:
         """Return the progress of this assignment's submissions in the queue, by student.
 
         `before` counts submissions ahead in the queue; `done` of `of` answers are marked.
@@ -58,7 +58,7 @@ class MarkingQueue:
                 found[key[1]] = {"before": place, "done": done, "of": of}
         return found
 
-    async def _mark(self, key: tuple[str, str]) -> dict:
+    async def _mark(self, key: tuple[str, str]) -> dict[str, Any]:
         async with self._turn:
             try:
                 return await self._answer_of_process(key)
@@ -68,7 +68,7 @@ class MarkingQueue:
             finally:
                 self._steps.pop(key, None)
 
-    async def _answer_of_process(self, key: tuple[str, str]) -> dict:
+    async def _answer_of_process(self, key: tuple[str, str]) -> dict[str, Any]:
         for fresh in (False, True):
             process = await self._running(fresh)
             assert process.stdin is not None
@@ -78,7 +78,8 @@ class MarkingQueue:
                 await process.stdin.drain()
             answered = False
             while line := await process.stdout.readline():
-                answered, message = True, json.loads(line)
+                answered = True
+                message: dict[str, Any] = json.loads(line)
                 if "success" in message:
                     return message
                 self._steps[key] = message["done"], message["of"]
@@ -131,7 +132,8 @@ def _marked(assignment: str, student: str, answers: TextIO) -> dict[str, Any]:
     app = NbGraderApp()
     app.initialize([])  # reads nbgrader_config.py, which may have changed
     Judge.tell = staticmethod(lambda done, of: _send(answers, done=done, of=of))
-    return NbGraderAPI(app.coursedir, parent=app).autograde(assignment, student)
+    answer: dict[str, Any] = NbGraderAPI(app.coursedir, parent=app).autograde(assignment, student)
+    return answer
 
 
 def _send(answers: TextIO, **message: Any) -> None:

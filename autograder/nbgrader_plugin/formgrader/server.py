@@ -91,7 +91,8 @@ def _highlighted(source: str) -> Markup:
 
 def _budget(context: Any) -> Budget:
     """Return the page's budget. nbconvert's resources, which hold it, exist once per page."""
-    return context["resources"].setdefault("autograder_budget", Budget())
+    budget: Budget = context["resources"].setdefault("autograder_budget", Budget())
+    return budget
 
 
 # --- policy -----------------------------------------------------------------------------------------------------------
@@ -225,15 +226,15 @@ def marks(queue: MarkingQueue) -> tuple[type, type]:
 
     class Mark(BaseApiHandler):
         @authenticated
-        @check_xsrf
-        @check_notebook_dir
+        @check_xsrf  # type: ignore[untyped-decorator]
+        @check_notebook_dir  # type: ignore[untyped-decorator]
         async def post(self, assignment: str, student: str) -> None:
             queue.root = Path(self.coursedir.root)
             self.write(json.dumps(await queue.mark(assignment, student)))
 
     class Progress(BaseApiHandler):
         @authenticated
-        @check_xsrf
+        @check_xsrf  # type: ignore[untyped-decorator]
         def get(self, assignment: str) -> None:
             self.write(queue.progress(assignment))
 
@@ -259,4 +260,4 @@ def guard_server() -> None:
         (f"{prefix}/formgrader/api/submission/([^/]+)/([^/]+)/autograde", mark),
         (f"{prefix}/formgrader/api/marking/([^/]+)", progress),
     ]
-    application.add_handlers(".*$", own)  # before nbgrader's: the first match counts
+    application.add_handlers(".*$", own)  # type: ignore[no-untyped-call]  # before nbgrader's: the first match counts

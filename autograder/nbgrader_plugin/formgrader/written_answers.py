@@ -11,6 +11,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from markupsafe import Markup
@@ -61,7 +62,7 @@ def samples(name: str) -> list[Sample]:
 
 
 @functools.cache
-def _table(path: Path) -> dict[str, list[dict]]:
+def _table(path: Path) -> dict[str, list[dict[str, Any]]]:
     return tomllib.loads(path.read_text("utf-8"))
 
 

@@ -18,7 +18,8 @@ from ...judge.parsing import too_much
 from ...judge.source_rules import defined_in, needed_by, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
-from ...sandbox.session import CellResult, Limits, Session, Template
+from ...sandbox.limits import CellResult, Limits
+from ...sandbox.session import Session, Template
 from ...spec.course import given_names, question_or_exercise
 from ...spec.exercise import Question
 from ..hidden_tests import exercise_of
@@ -143,7 +144,7 @@ class NotebookMarker:
         self._failures[grade_id(cell) or ""] = _failure(result, limit)
         return result
 
-    def _limited(self, outputs: list[dict], count: int) -> list[NotebookNode]:
+    def _limited(self, outputs: list[dict[str, Any]], count: int) -> list[NotebookNode]:
         """Return the cleaned outputs of a cell, cut off with a notice when they are too many or too large."""
         shown: list[NotebookNode] = []
         for output in outputs:
@@ -178,7 +179,7 @@ class NotebookMarker:
         only names that the judge needs later count: an experiment does not run because a student also calls a number
         `x`.
         """
-        defined = defined_in(cell.source)
+        defined: frozenset[str] = defined_in(cell.source)
         return defined if _is_answer(cell) else defined & self._given
 
     def _live_session(self, index: int) -> Session:
@@ -385,7 +386,8 @@ def _notice(text: str) -> NotebookNode:
 
 def _output(kind: str, **parts: Any) -> NotebookNode:
     """Return an output like nbformat's `new_output`, but unvalidated: the whole notebook is validated later."""
-    return from_dict({"output_type": kind, **parts})
+    made: NotebookNode = from_dict({"output_type": kind, **parts})
+    return made
 
 
 def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:

@@ -85,7 +85,8 @@ def _distances(texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
     """
     differing = cdist(texts, others, scorer=Indel.distance, dtype=np.int32)
     total = np.array([len(text) for text in texts])[:, None] + np.array([len(text) for text in others])[None, :]
-    return (differing + 1) / (total + 1)
+    distances: np.ndarray = (differing + 1) / (total + 1)
+    return distances
 
 
 def _nearest_quarter(distances: np.ndarray) -> float:
