@@ -44,7 +44,6 @@ from autograder.nbgrader_plugin.report.summary import (
     rates,
     time_spent,
 )
-from autograder.nbgrader_plugin.report.terminal import collect
 from autograder.spec.course import exercise, question_or_exercise
 
 NAME = "06-masking"
@@ -262,12 +261,12 @@ def test_a_heading_in_a_code_block_is_no_section():
     assert sections([nbformat.v4.new_markdown_cell(text), cell]) == {"f": "1. Of d_k"}
 
 
-def test_the_old_door_tells_marks_names_and_reasons(small):
-    found = {(result.student, result.exercise): result for result in collect(small, NAME, url(small))}
-    assert found["ben", "causal_mask"].named == ["diagonal_blocked"]
+def test_answers_have_the_names_and_reasons_of_what_cost_marks(small):
+    found = {(answer.student, answer.exercise): answer for answer in the_only(small).answers}
+    assert found["ben", "causal_mask"].mistakes == ["diagonal_blocked"]
     assert found["ben", "causal_mask"].reasons == [DIAGONAL]
     assert found["dan", "causal_mask"].reasons == [UNANSWERED]
-    assert ("ada", WRITTEN) not in found
+    assert found["ada", WRITTEN].kind == "written"
 
 
 def url(folder):

@@ -43,7 +43,7 @@ def rows(data: ClassData) -> Iterator[dict[str, Any]]:
 def _rows(assignment: str, answer: Answer, name: str) -> Iterator[dict[str, Any]]:
     weights = sum(line.weight for line in answer.lines)
     for line in answer.lines:
-        mistakes = [one.name for one in answer.diagnosed if line.title in one.checks]
+        mistakes = [one.mistake for one in answer.diagnosed if line.title in one.checks]
         values = (
             *(assignment, answer.student, name, answer.exercise, answer.kind, answer.answered),
             *(answer.points, answer.earned, answer.waits),

@@ -27,6 +27,23 @@ ENDINGS = [re.compile(re.escape(text)) for text in (TIME_UP, TOO_OFTEN, RESTARTE
 NOTICE = re.compile(r"\[(.+)\]\n?")
 
 
+def is_answer(cell: NotebookNode) -> bool:
+    """Return True if a cell holds a student's answer."""
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def notice_in(output: NotebookNode) -> str:
+    """Return the text of the grader's notice in an output; "" if it is none."""
+    found = NOTICE.fullmatch(str(output.get("text", ""))) if output.get("output_type") == "stream" else None
+    return found[1] if found else ""
+
+
+def ending_in(output: NotebookNode) -> str:
+    """Return the notice in an output if it says that the cell did not run to its end; else ""."""
+    notice = notice_in(output)
+    return notice if any(ending.fullmatch(notice) for ending in ENDINGS) else ""
+
+
 def verdict_in(cell: NotebookNode) -> dict[str, Any] | None:
     """Return the verdict written into a cell, as data; None if there is none."""
     for output in cell.get("outputs", []):

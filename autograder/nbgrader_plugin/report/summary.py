@@ -77,7 +77,6 @@ class ExerciseRates:
     exercise: str
     handed_in: int
     answered: int
-    mean: float  # mean share of the points among judged answers
     checks: tuple[CheckRate, ...]
 
 
@@ -93,12 +92,11 @@ def rates(assignment: Assignment) -> list[ExerciseRates]:
         for answer in judged or answers:
             for line in answer.lines:
                 counts[line.title] += [line.passed] if answer.judged else []
-        mean = statistics.fmean(a.earned / a.points if a.points else 0.0 for a in judged) if judged else 0.0
         checks = tuple(
             CheckRate(title, found.count(True), len(found) - found.count(None), found.count(None))
             for title, found in counts.items()
         )
-        rows.append(ExerciseRates(exercise, len(answers), len(judged), mean, checks))
+        rows.append(ExerciseRates(exercise, len(answers), len(judged), checks))
     return rows
 
 
@@ -133,7 +131,7 @@ def misconceptions(data: ClassData) -> list[Misconception]:
     for assignment in data.assignments:
         for answer in assignment.answers:
             for one in answer.diagnosed:
-                holders[one.name][assignment.name, answer.exercise].append((answer, one.sentence))
+                holders[one.mistake][assignment.name, answer.exercise].append((answer, one.sentence))
     found = []
     names: dict[str, re.Pattern[str]] = {}
     for name, places in holders.items():
