@@ -27,7 +27,7 @@ from ..intake.repair import KEY, grade_id
 from ..marking.notices import FAILED, ending_in, is_answer, verdict_in
 from ..marking.tampering import Sign, read_signs
 from ..release.released_notebook import headings
-from .marks import Marks, NoClass, Sheet, gradebook_url, read_marks
+from .marks import NoClass, Sheet, gradebook_url, read_marks
 
 log = logging.getLogger(__name__)
 
@@ -163,30 +163,24 @@ def collect_class(classroom: Path, wanted: Iterable[str] = (), db_url: str | Non
     """Return a class's data on these assignments, or on all marked ones. Raise NoClass if nothing was marked."""
     if db_url is None and not classroom.is_dir():
         raise NoClass(f"there is no folder {classroom}")
-    marks = read_marks(db_url or gradebook_url(classroom))
-    marked = [name for name, sheets in marks.sheets.items() if sheets]
-    chosen = list(dict.fromkeys(wanted)) or sorted(marked, key=_place)
+    students, sheets = read_marks(db_url or gradebook_url(classroom))
+    known = [*notebooks(), *sorted(set(sheets) - set(notebooks()))]
+    chosen = list(dict.fromkeys(wanted)) or [name for name in known if sheets.get(name)]
     for name in chosen:
-        if name not in notebooks() and name not in marks.sheets:
-            known = ", ".join([*notebooks(), *sorted(set(marks.sheets) - set(notebooks()))])
-            raise NoClass(f"there is no notebook {name!r}; there are {known}")
-        if name not in marked:
+        if name not in known:
+            raise NoClass(f"there is no notebook {name!r}; there are {', '.join(known)}")
+        if not sheets.get(name):
             raise NoClass(f"nothing has been marked for {name} in {classroom}; run `nbgrader autograde {name}` first")
     if not chosen:
         raise NoClass(f"nothing has been marked in {classroom} yet; run `nbgrader autograde NOTEBOOK` first")
-    assignments = [_assignment(classroom, name, marks) for name in chosen]
-    called = {plain(student): plain(name) for student, name in marks.names.items()}
+    called = {plain(student): plain(name) for student, name in students.items()}
+    assignments = [_assignment(classroom, name, sheets[name], set(called)) for name in chosen]
     return ClassData(course().title, called, assignments, _history(classroom / "marked" / "history.jsonl", chosen))
 
 
-def _place(assignment: str) -> tuple[int, str]:
-    known = notebooks()
-    return (known.index(assignment) if assignment in known else len(known), assignment)
-
-
-def _assignment(classroom: Path, name: str, marks: Marks) -> Assignment:
+def _assignment(classroom: Path, name: str, sheets: list[Sheet], students: set[str]) -> Assignment:
     released = [cell for notebook in _notebooks(release() / name) for cell in notebook.cells]
-    result = Assignment(plain(name), marks.sheets[name], released=released, sections=sections(released))
+    result = Assignment(plain(name), sheets, released=released, sections=sections(released))
     for sheet in result.sheets:
         marked = _notebooks(classroom / "autograded" / sheet.student / name)
         sheet.student = plain(sheet.student)
@@ -202,7 +196,7 @@ def _assignment(classroom: Path, name: str, marks: Marks) -> Assignment:
     here = {sheet.student for sheet in result.sheets}
     handed_in = {plain(path.parent.name) for path in classroom.glob(f"submitted/*/{name}") if path.is_dir()}
     result.unmarked = sorted(handed_in - here)
-    result.absent = sorted({plain(student) for student in marks.names} - here - handed_in)
+    result.absent = sorted(students - here - handed_in)
     return result
 
 

@@ -63,14 +63,6 @@ class Sheet:
         return sum(cell.points for cell in self.cells if cell.waits)
 
 
-@dataclass
-class Marks:
-    """The gradebook's data: students' names by id, and sheets by assignment."""
-
-    names: dict[str, str]
-    sheets: dict[str, list[Sheet]]
-
-
 def gradebook_url(classroom: Path) -> str:
     """Return the URL of a classroom's gradebook from nbgrader_config.py, for SQLite or another database.
 
@@ -93,8 +85,8 @@ def gradebook_url(classroom: Path) -> str:
     return named if isinstance(named, str) else f"sqlite:///{folder}/gradebook.db"  # an unset option is no string
 
 
-def read_marks(db_url: str) -> Marks:
-    """Return all students and sheets. Raise NoClass if there is no readable gradebook."""
+def read_marks(db_url: str) -> tuple[dict[str, str], dict[str, list[Sheet]]]:
+    """Return students' names by id, and sheets by assignment. Raise NoClass if there is no readable gradebook."""
     try:
         url = make_url(db_url)
     except ArgumentError:
@@ -115,7 +107,7 @@ def read_marks(db_url: str) -> Marks:
             students = session.execute(select(Student.id, Student.first_name, Student.last_name).order_by(Student.id))
             names = {student: " ".join(filter(None, parts)) for student, *parts in students}
             known = session.scalars(select(Assignment.name).order_by(Assignment.name)).all()
-            return Marks(names, {name: _sheets(session, name) for name in known})
+            return names, {name: _sheets(session, name) for name in known}
     except SQLAlchemyError as error:
         raise NoClass(f"the gradebook in {shown} cannot be read: {error}") from error
     finally:
