@@ -34,20 +34,17 @@ class FeedbackExporter(HTMLExporter):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)  # type: ignore[no-untyped-call]
-        if hasattr(self.parent, "assignments"):
-            self._take_in_everybody()
-
-    def _take_in_everybody(self) -> None:
-        """Add students that nbgrader's patterns miss: those whose names have brackets or begin with a dot."""
         converter: Any = self.parent
+        if not hasattr(converter, "assignments"):
+            return
+        # Add students that nbgrader's patterns miss: those whose names have brackets or begin with a dot.
         settings = converter.coursedir
         top = Path(settings.format_path(settings.autograded_directory, "x", "y")).parents[1]
         for student in students_in(top, settings.student_id):
             folder = top / student / settings.assignment_id
-            if folder.is_dir():
-                marked = [str(path) for path in sorted(folder.iterdir()) if path.suffix == ".ipynb"]
-                if marked:
-                    converter.assignments.setdefault(str(folder), marked)
+            marked = [str(path) for path in sorted(folder.glob("*")) if path.suffix == ".ipynb"]
+            if marked:
+                converter.assignments.setdefault(str(folder), marked)
 
     def from_notebook_node(
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kwargs: Any
