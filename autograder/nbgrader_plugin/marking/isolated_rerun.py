@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from nbformat import NotebookNode
 
@@ -50,18 +49,13 @@ class RecordedConnection:
 
     def ask(self, question: Packet) -> Packet:
         reply = self.line(question)
-        if _names_a_problem(reply.tree):  # only these few replies are decoded twice
-            with contextlib.suppress(WireError):
+        pairs = reply.tree.get("dict") if isinstance(reply.tree, dict) else None
+        if isinstance(pairs, list) and any(isinstance(pair, list) and pair[:1] == ["problem"] for pair in pairs):
+            with contextlib.suppress(WireError):  # only these few replies are decoded twice
                 problem = decode(reply).get("problem")
                 if isinstance(problem, dict):
                     self.texts |= {x for name in ("type", "text", "line") if isinstance(x := problem.get(name), str)}
         return reply
-
-
-def _names_a_problem(tree: Any) -> bool:
-    """Return True if an undecoded reply is a dictionary with the key "problem"."""
-    pairs = tree.get("dict") if isinstance(tree, dict) else None
-    return isinstance(pairs, list) and any(isinstance(pair, list) and pair[:1] == ["problem"] for pair in pairs)
 
 
 def without_new_texts(verdict: Verdict, texts: Collection[str], sources: Iterable[str]) -> Verdict:
@@ -74,9 +68,6 @@ def without_new_texts(verdict: Verdict, texts: Collection[str], sources: Iterabl
             sentence = sentence.replace(text, LEFT_OUT)
         return sentence
 
-    changed: dict[str, Any] = {
-        "lines": [replace(line, message=censored(line.message)) for line in verdict.lines],
-        "diagnoses": [replace(one, sentence=censored(one.sentence)) for one in verdict.diagnoses],
-        "remark": censored(verdict.remark),
-    }
-    return replace(verdict, **changed)
+    lines = [replace(line, message=censored(line.message)) for line in verdict.lines]
+    diagnoses = [replace(one, sentence=censored(one.sentence)) for one in verdict.diagnoses]
+    return replace(verdict, lines=lines, diagnoses=diagnoses, remark=censored(verdict.remark))

@@ -27,7 +27,7 @@ from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
 from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
-from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
+from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN, is_answer
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,11 @@ MAX_RESTARTS = 4  # times that a notebook may kill or stall its process before i
 
 MAX_OUTPUTS = 300  # of one cell
 MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
+FAILURES = {  # ends of sentences on why an answer's cell did not run to its end
+    "died": "the cell of the answer ended the Python process.",
+    "time": "the cell of the answer was stopped at its time limit of {limit:.0f} seconds.",
+    "error": "the cell of the answer stopped with {error}.",
+}
 
 
 @dataclass
@@ -65,7 +70,6 @@ class NotebookMarker:
         self._postponed: list[Postponed] = []
         self._all_ended = True  # False once an ended session's processes would not die
         asked = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
-        tests = len(asked)
         notebooks = {question_or_exercise(name).notebook for name in asked}
         self._given = frozenset[str]().union(*map(given_names, notebooks))
         try:
@@ -76,10 +80,11 @@ class NotebookMarker:
                 if name is not None:
                     self._mark(cell, name)
                     if self.tell is not None:
-                        self.tell(len(self.verdicts), tests)
+                        self.tell(len(self.verdicts), len(asked))
                 elif GIVEN in cell.metadata.get("tags", []):
-                    self._skip(index, cell)
-                elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
+                    cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
+                    self._skipped.append(index)
+                elif cell.metadata.get("nbgrader", {}).get("grade") and not is_answer(cell):
                     self._run_skipped(needed_by(cell.source))
                     self._run_own_test(index, cell)
                 else:
@@ -92,11 +97,10 @@ class NotebookMarker:
                 self._session.close()
         return self.verdicts
 
-    def _remaining(self, other: Session | None = None) -> float:
+    def _remaining(self) -> float:
         """Return the seconds that the student's code may still take; negative if the grader's own budget is used up."""
-        running = {id(session): session for session in (self._session, other) if session is not None}
-        left = self.limits.notebook - self._spent - sum(session.busy for session in running.values())
-        return left if self._within_work_limit() else -1.0
+        busy = self._spent + (self._session.busy if self._session is not None else 0.0)
+        return self.limits.notebook - busy if self._within_work_limit() else -1.0
 
     def _within_work_limit(self) -> bool:
         """Return True while the trusted side has processor time left for this notebook."""
@@ -106,42 +110,37 @@ class NotebookMarker:
         """Return True if questions may still be asked: until the notebook has used twice its time limit."""
         return self._within_work_limit() and self._remaining() > -self.limits.notebook
 
-    def _end(self, session: Session) -> None:
-        if not session.end():
-            log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
-            self._all_ended = False
-        self._spent += session.busy
-        if session is self._session:
-            self._session = None
-
-    # --- cells --------------------------------------------------------------------------------------------------------
+    def _end(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            if not session.end():
+                log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
+                self._all_ended = False
+            self._spent += session.busy
 
     def _run(self, index: int, cell: NotebookNode) -> CellResult:
         cell.outputs, cell.execution_count = [], None
         if not cell.source.strip():
             return CellResult()
-        unread = too_much(cell.source)
-        if unread is not None:
-            cell.outputs = [_notice(unread)]
+        ending, reason = "error", too_much(cell.source)
+        if reason is not None:
             self._not_replayed.add(index)
-            return CellResult(ending="error")
-        if self._remaining() < 0:
-            cell.outputs = [_notice(TIME_UP)]
-            return CellResult(ending="time")
-        if self._restarts > MAX_RESTARTS:
-            cell.outputs = [_notice(TOO_OFTEN)]
-            return CellResult(ending="died")
+        elif self._remaining() < 0:
+            ending, reason = "time", TIME_UP
+        elif self._restarts > MAX_RESTARTS:
+            ending, reason = "died", TOO_OFTEN
+        if reason is not None:
+            cell.outputs = [_notice(reason)]
+            return CellResult(ending=ending)
         limit = min(self.limits.cell, max(self._remaining(), 1.0))
         result = self._live_session(index).run(cell.source, limit)
         cell.execution_count = self._count = self._count + 1
         cell.outputs = self._limited(result.outputs, cell.execution_count)
-        if result.ending == "time":
-            cell.outputs.append(_notice(STALLED.format(limit=limit)))
+        if result.ending in ("time", "died"):
+            cell.outputs.append(_notice(STALLED.format(limit=limit) if result.ending == "time" else RESTARTED))
             self._not_replayed.add(index)
-        elif result.ending == "died":
-            cell.outputs.append(_notice(RESTARTED))
-            self._not_replayed.add(index)
-        self._failures[grade_id(cell) or ""] = _failure(result, limit)
+        failure = FAILURES.get(result.ending, "").format(limit=limit, error=_error_of(result) or "an error")
+        self._failures[grade_id(cell) or ""] = failure
         return result
 
     def _limited(self, outputs: list[dict[str, Any]], count: int) -> list[NotebookNode]:
@@ -155,10 +154,6 @@ class NotebookMarker:
                 shown.append(clean)
                 self._shown += len(str(clean))
         return shown
-
-    def _skip(self, index: int, cell: NotebookNode) -> None:
-        cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
-        self._skipped.append(index)
 
     def _run_skipped(self, names: set[str]) -> None:
         """Run the skipped cells that define or change these names, and the skipped cells that those need."""
@@ -180,7 +175,7 @@ class NotebookMarker:
         `x`.
         """
         defined: frozenset[str] = defined_in(cell.source)
-        return defined if _is_answer(cell) else defined & self._given
+        return defined if is_answer(cell) else defined & self._given
 
     def _live_session(self, index: int) -> Session:
         """Return a session ready for cell `index`. If the old one died, start a new one and rerun the earlier cells.
@@ -192,18 +187,18 @@ class NotebookMarker:
                 assert self._session is not None
                 return self._session
             if self._session is not None:
-                self._end(self._session)
+                self._end()
                 self._restarts += 1
-            self._session = Session(self.template, self.files, self.limits)
-            self._replay(self._session, index)
+            self._start(index)
         return self._session
 
-    def _replay(self, session: Session, index: int, names: set[str] | None = None) -> None:
-        """Run the notebook's cells before cell `index` in a new session.
+    def _start(self, index: int, names: set[str] | None = None) -> Session:
+        """Start a session and run the notebook's cells before cell `index` in it.
 
         With `names`, skip experiments: of the cells that belong neither to the course nor to an answer, run only those
         that define one of these names.
         """
+        self._session = session = Session(self.template, self.files, self.limits)
         for earlier in range(index):
             cell = self.notebook.cells[earlier]
             ungraded = cell.cell_type == "code" and exercise_of(cell) is None
@@ -212,14 +207,15 @@ class NotebookMarker:
                 continue
             if names is not None and "nbgrader" not in cell.metadata and not names & defined_in(cell.source):
                 continue
-            remaining = self._remaining(session)
+            remaining = self._remaining()
             if remaining < 0 or self._restarts > MAX_RESTARTS:
                 session.kill()
-                return
+                break
             if session.run(cell.source, min(self.limits.cell, remaining)).ending in ("time", "died"):
                 self._not_replayed.add(earlier)
                 if not session.alive:
-                    return
+                    break
+        return session
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
         """Run an instructor's own test cell and mark it as nbgrader does: all points if it runs without an error.
@@ -233,17 +229,15 @@ class NotebookMarker:
         _set_mark(cell, points if result.ending == "ok" else 0.0)
         cell.outputs[-1:-1] = [_notice(error)] if error else []
 
-    # --- questions ----------------------------------------------------------------------------------------------------
-
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
-        used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
+        used = uses(name, _answer_sources(self.notebook))
         self._run_skipped(used | {name} | given_names(question_or_exercise(name).notebook))
         session = self._live_session(index)
-        if not self._may_ask():
-            self._write(cell, zero(name, TIME_UP_ASKING))
+        if self._may_ask() and session.alive:
+            self._write(cell, self._ask(session, cell, name, index))
         else:
-            self._write(cell, self._ask(session, cell, name, index) if session.alive else zero(name, TOO_OFTEN))
+            self._write(cell, zero(name, TOO_OFTEN if self._may_ask() else TIME_UP_ASKING))
 
     def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
         """Return the verdict with the student's versions of the other exercises; postpone a rerun with working ones.
@@ -256,7 +250,7 @@ class NotebookMarker:
             seen = session.peek(name)
             if seen["peek"] == "plain":
                 return mark_choice(declared, seen.get("value"))
-        sources = [answer.source for answer in _answer_cells(self.notebook)]
+        sources = _answer_sources(self.notebook)
         with session.questions() as ask:
             connection = RecordedConnection(ask)
             student = Student(connection.ask)
@@ -272,29 +266,24 @@ class NotebookMarker:
         First the student's process and all that it started must have ended. Then each exercise runs in its own process,
         one at a time, with working versions only of exercises whose marks are final.
         """
-        if self._postponed and self._session is not None:
-            self._end(self._session)
+        if self._postponed:
+            self._end()
         while self._postponed and self._all_ended and self._remaining() > 0:
             chosen = next_to_rerun(self._postponed)
             self._postponed.remove(chosen)
-            bound = self._verdict_of_rerun(chosen)
-            if bound is not None and bound.earned >= chosen.verdict.earned:
-                self._write(chosen.cell, bound)
-
-    def _verdict_of_rerun(self, chosen: Postponed) -> Verdict | None:
-        open_still = {other.name for other in self._postponed}
-        sources = [answer.source for answer in _answer_cells(self.notebook)]
-        session = Session(self.template, self.files, self.limits)
-        try:
-            self._replay(session, chosen.index, uses(chosen.name, sources) | {chosen.name})
-            if not session.alive:
-                return None
-            with session.questions() as ask:
-                connection = RecordedConnection(ask)
-                verdict = mark(chosen.name, Student(connection.ask), sources, keep=open_still)
-            return without_new_texts(verdict, connection.texts - chosen.texts, sources)
-        finally:
-            self._end(session)
+            sources = _answer_sources(self.notebook)
+            try:
+                session = self._start(chosen.index, uses(chosen.name, sources) | {chosen.name})
+                if not session.alive:
+                    continue
+                with session.questions() as ask:
+                    connection = RecordedConnection(ask)
+                    open_still = {other.name for other in self._postponed}
+                    verdict = mark(chosen.name, Student(connection.ask), sources, keep=open_still)
+            finally:
+                self._end()
+            if verdict.earned >= chosen.verdict.earned:
+                self._write(chosen.cell, without_new_texts(verdict, connection.texts - chosen.texts, sources))
 
     def _judge_late_answers(self) -> None:
         """Judge again, after the last cell, exercises without an answer: it may stand below its test cell."""
@@ -316,17 +305,6 @@ class NotebookMarker:
         write_verdict(cell, verdict)
 
 
-def _failure(result: CellResult, limit: float) -> str:
-    """Return the end of a sentence on why a cell did not run to its end; "" if it did."""
-    if result.ending == "died":
-        return "the cell of the answer ended the Python process."
-    if result.ending == "time":
-        return f"the cell of the answer was stopped at its time limit of {limit:.0f} seconds."
-    if result.ending == "error":
-        return f"the cell of the answer stopped with {_error_of(result) or 'an error'}."
-    return ""
-
-
 def _error_of(result: CellResult) -> str:
     """Return a cell's last error on one line of at most 200 characters; "" if there was none."""
     errors = [output for output in result.outputs if output.get("output_type") == "error"]
@@ -346,11 +324,9 @@ def _set_mark(cell: NotebookNode, mark: float) -> None:
 
     Remove errors and text on stderr: nbgrader would count them as zero.
     """
-    cell.outputs = [
-        output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"
-    ]
+    kept = [output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"]
     shown = {"text/plain": number(mark)}
-    cell.outputs.append(_output("execute_result", data=shown, metadata={}, execution_count=None))
+    cell.outputs = [*kept, _output("execute_result", data=shown, metadata={}, execution_count=None)]
 
 
 def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
@@ -362,22 +338,16 @@ def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
             verdict = zero(name, remark)
             write_verdict(cell, verdict)
             verdicts[cell.metadata.nbgrader.grade_id] = verdict
-        elif cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade") and not _is_answer(cell):
+        elif cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade") and not is_answer(cell):
             cell.outputs = []
             _set_mark(cell, 0.0)
     return verdicts
 
 
-def _is_answer(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
-
-
-def _answer_cells(notebook: NotebookNode) -> Iterator[NotebookNode]:
-    """Yield the code cells that a student may write: all but the locked ones."""
-    for cell in notebook.cells:
-        graded = cell.metadata.get("nbgrader", {})
-        if cell.cell_type == "code" and (graded.get("solution") or not graded.get("locked")):
-            yield cell
+def _answer_sources(notebook: NotebookNode) -> list[str]:
+    """Return the code that a student may write: all but the locked cells."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [cell.source for cell in code if is_answer(cell) or not cell.metadata.get("nbgrader", {}).get("locked")]
 
 
 def _notice(text: str) -> NotebookNode:
