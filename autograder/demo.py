@@ -18,7 +18,8 @@ from .cluster.grade import Classroom, grade, progress
 from .cluster.pool import pool
 from .files import MANIFESTS, Written, files, hashes, listed, read_manifest, write_manifest, written
 from .nbgrader_plugin.converters import release
-from .nbgrader_plugin.report.terminal import Result, collect, marks_table
+from .nbgrader_plugin.report.data import Answer, collect_class
+from .nbgrader_plugin.report.terminal import marks_table
 from .sample_class import Submission, sample_class, submitted_notebook
 from .spec.course import notebooks
 from .spec.course import root as course_root
@@ -50,9 +51,9 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
         try:
             for notebook, submissions in classes.items():
                 outcome = grade(marking, notebook, bar=bar)
-                results = collect(classroom, notebook)
-                bar.console.print(marks_table(results, notebook))
-                wrong += compare(submissions, results, bar.console) + len(outcome.failed)
+                [marked] = collect_class(classroom, [notebook]).assignments
+                bar.console.print(marks_table(marked))
+                wrong += compare(submissions, marked.answers, bar.console) + len(outcome.failed)
         finally:
             marking.close()
     _point_out(classroom, root, console)
@@ -112,19 +113,19 @@ def hand_in(classroom: Path, notebook: str, submissions: Sequence[Submission]) -
         path.write_bytes(text)
 
 
-def compare(submissions: list[Submission], results: list[Result], console: Console) -> int:
+def compare(submissions: list[Submission], answers: list[Answer], console: Console) -> int:
     """Print and count the marks that differ from the deserved ones and the mistakes that were not named."""
     wrong = 0
-    found = {(result.student, result.exercise): result for result in results}
+    found = {(answer.student, answer.exercise): answer for answer in answers}
     for submission in submissions:
         for name, points in submission.deserved.items():
-            result = found.get((submission.student, name))
-            earned = None if result is None else result.earned
+            answer = found.get((submission.student, name))
+            earned = None if answer is None else answer.earned
             if earned != points:
                 wrong += 1
                 console.print(f"[red]{submission.student}, {name}: deserves {points}, got {earned}[/]")
             expected = submission.mistakes.get(name)
-            if expected and (result is None or expected not in result.named):
+            if expected and (answer is None or expected not in answer.mistakes):
                 wrong += 1
                 console.print(f"[red]{submission.student}, {name}: the mistake {expected} was not named[/]")
     return wrong

@@ -291,8 +291,8 @@ class Judge(NbGraderPreprocessor):
         about = nb.metadata.pop(repair.KEY, {})
         notes = [repair.Note(repair.Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
         problem = about.get("problem")
-        found = tampering.notice(nb, notes)
-        tampering.keep(nb, found)
+        found = tampering.find_signs(nb, notes)
+        tampering.write_signs(nb, found)
         for one in found:
             where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
             self.log.warning("%s: %s %s  [%s]", resources["metadata"].get("path", ""), where, one.what, one.line)

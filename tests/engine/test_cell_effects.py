@@ -10,7 +10,7 @@ from test_marking import marked_against, with_given_cells
 from autograder.judge.cell_effects import Effects
 from autograder.judge.source_rules import uses
 from autograder.nbgrader_plugin.intake.repair import GIVEN, grade_id, repair
-from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _answer_cells
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _answer_sources
 from autograder.sample_class import filled_in
 from autograder.spec.course import exercises, given_names, question_or_exercise, questions
 
@@ -176,10 +176,10 @@ class Dry(NotebookMarker):
         self.ran.append(cell)
 
     def _mark(self, cell, name):
-        used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
-        self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
+        used = uses(name, _answer_sources(self.notebook))
+        self._run_skipped(used | {name} | given_names(question_or_exercise(name).notebook))
 
-    def _ask_again(self):
+    def _judge_late_answers(self):
         pass
 
 

@@ -15,7 +15,7 @@ from autograder.nbgrader_plugin.hidden_tests import exercise_of
 from autograder.nbgrader_plugin.intake.repair import Note, _cells, grade_id, repair
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.nbgrader_plugin.marking.notices import verdict_in
-from autograder.nbgrader_plugin.marking.tampering import notice
+from autograder.nbgrader_plugin.marking.tampering import find_signs
 from autograder.sample_class import filled_in
 from autograder.spec.course import question_or_exercise
 
@@ -325,7 +325,7 @@ def submit(template, release, cheat="", answers=WRONG, forge=None):
     notes: list[Note] = []
     read = nbformat.NotebookNode(cells=_cells(submitted.cells), metadata=nbformat.NotebookNode())
     notebook = with_hidden_tests(repair(read, release, notes))
-    found = notice(notebook, notes)
+    found = find_signs(notebook, notes)
     verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
     nbformat.validate(notebook)
     return notebook, earned({verdict.exercise: verdict for verdict in verdicts.values()}), found
@@ -444,7 +444,7 @@ UNNOTICED = {
 def test_the_instructor_is_told_where_to_look(name):
     entry = CHEATS.get(name) or SEEKS[name]
     cells = [nbformat.v4.new_code_cell(source) for source in ((entry,) if isinstance(entry, str) else entry)]
-    found = notice(nbformat.v4.new_notebook(cells=cells))
+    found = find_signs(nbformat.v4.new_notebook(cells=cells))
     assert found
     assert found[0].cell >= 1
     assert found[0].line
@@ -458,4 +458,4 @@ def test_forged_metadata_are_noticed(template, tiny, name):
 
 def test_honest_notebooks_are_not_suspected(solution):
     """The solutions do everything that an honest notebook does."""
-    assert notice(solution) == []
+    assert find_signs(solution) == []

@@ -30,7 +30,7 @@ from autograder.nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, 
 from autograder.nbgrader_plugin.intake.repair import KEY, grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import write_verdict, zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import RESTARTED
-from autograder.nbgrader_plugin.marking.tampering import Noticed, keep
+from autograder.nbgrader_plugin.marking.tampering import Sign, write_signs
 from autograder.nbgrader_plugin.preprocessors import _about_this_submission
 from autograder.nbgrader_plugin.report.data import collect_class, sections
 from autograder.nbgrader_plugin.report.html_page import page
@@ -44,7 +44,6 @@ from autograder.nbgrader_plugin.report.summary import (
     rates,
     time_spent,
 )
-from autograder.nbgrader_plugin.report.terminal import collect
 from autograder.spec.course import exercise, question_or_exercise
 
 NAME = "06-masking"
@@ -262,12 +261,12 @@ def test_a_heading_in_a_code_block_is_no_section():
     assert sections([nbformat.v4.new_markdown_cell(text), cell]) == {"f": "1. Of d_k"}
 
 
-def test_the_old_door_tells_marks_names_and_reasons(small):
-    found = {(result.student, result.exercise): result for result in collect(small, NAME, url(small))}
-    assert found["ben", "causal_mask"].named == ["diagonal_blocked"]
+def test_answers_have_the_names_and_reasons_of_what_cost_marks(small):
+    found = {(answer.student, answer.exercise): answer for answer in the_only(small).answers}
+    assert found["ben", "causal_mask"].mistakes == ["diagonal_blocked"]
     assert found["ben", "causal_mask"].reasons == [DIAGONAL]
     assert found["dan", "causal_mask"].reasons == [UNANSWERED]
-    assert ("ada", WRITTEN) not in found
+    assert found["ada", WRITTEN].kind == "written"
 
 
 def url(folder):
@@ -323,8 +322,8 @@ def test_unanswered_exercises_did_not_fail_to_run(small):
 
 
 def test_signs_of_tampering_come_with_their_line(tmp_path):
-    sign = Noticed(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
-    folder = make_class(tmp_path / "term", {"s01": Student(change=lambda notebook: keep(notebook, [sign]))})
+    sign = Sign(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
+    folder = make_class(tmp_path / "term", {"s01": Student(change=lambda notebook: write_signs(notebook, [sign]))})
     assert the_only(folder).signs == [("s01", sign)]
     assert "import gc  # &lt;b&gt;" in page(collected(folder))
     assert "import gc" in run(NAME, "--classroom", folder, "--db-url", url(folder)).output
@@ -470,7 +469,7 @@ def hostile(tmp_path):
     student.verdicts["causal_mask"].remark = HOSTILE
     student.verdicts["causal_mask"].diagnoses[0].sentence = HOSTILE
     student.name = (name, "=HYPERLINK(1)")
-    student.change = lambda notebook: keep(notebook, [Noticed(1, HOSTILE, HOSTILE, HOSTILE)])
+    student.change = lambda notebook: write_signs(notebook, [Sign(1, HOSTILE, HOSTILE, HOSTILE)])
     return make_class(tmp_path / "hostile", {"=x<i>[red]": student, "s02": Student()})
 
 

@@ -275,7 +275,7 @@ def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
             assert all(isinstance(name, str) for name in needed_by(one))
         uses("softmax", cells)
         suspicious_words("softmax", cells, stop=())
-        tampering.notice(whole([new_code_cell(source)]))
+        tampering.find_signs(whole([new_code_cell(source)]))
 
 
 @MANY
@@ -511,7 +511,7 @@ def marks(submitted: nbformat.NotebookNode) -> dict[str, float]:
         path.write_text(json.dumps(submitted), "utf-8")
         notebook = with_hidden_tests(repair.load(path, short()))
     assert "problem" not in notebook.metadata[repair.KEY]
-    tampering.keep(notebook, tampering.notice(notebook))
+    tampering.write_signs(notebook, tampering.find_signs(notebook))
     verdicts = NotebookMarker(notebook, template(), limits=LIMITS).run()
     nbformat.validate(notebook)
     assert page(notebook).encode()

@@ -22,7 +22,7 @@ from autograder.nbgrader_plugin.feedback.mathml import TAGS, mathml
 from autograder.nbgrader_plugin.intake import sanitize
 from autograder.nbgrader_plugin.intake.repair import GIVEN, KEY, grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned, write_verdict
-from autograder.nbgrader_plugin.marking.notices import FAILED, PASSED_OVER, RESTARTED
+from autograder.nbgrader_plugin.marking.notices import FAILED, RESTARTED, SKIPPED
 from autograder.nbgrader_plugin.preprocessors import HideTests
 from autograder.nbgrader_plugin.release import released_notebook
 from autograder.nbgrader_plugin.release.student_version import CLAIMED
@@ -157,7 +157,7 @@ def marked(verdicts, written="", comment=None):
             graded["score"], graded["points"] = verdict.earned, verdict.points
         elif cell.cell_type == "code":
             cell.metadata.tags = [GIVEN]
-            cell.outputs = [new_output("stream", text=f"[{PASSED_OVER}]\n")]
+            cell.outputs = [new_output("stream", text=f"[{SKIPPED}]\n")]
     return notebook
 
 
@@ -262,7 +262,7 @@ def test_what_was_not_run_is_said_once_with_its_reason():
     answer.outputs = [stopped]
     notebook.cells.append(new_code_cell("x", outputs=[failed]))
     made = page(notebook, HANDED_OUT)
-    assert PASSED_OVER not in made
+    assert SKIPPED not in made
     soup = BeautifulSoup(made, "html.parser")
     first, second, own = soup.select("[aria-labelledby=not-run] li")
     assert first.a["href"] == "#answer-softmax"

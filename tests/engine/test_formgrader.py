@@ -29,7 +29,7 @@ from test_browser import pytestmark as where_there_is_a_browser
 from test_feedback_pages import EVIL, PIXEL
 
 from autograder.nbgrader_plugin.formgrader.server import FILES_POLICY, HEADER, ON_CLICK
-from autograder.nbgrader_plugin.formgrader.written_answers import TABLE, measures
+from autograder.nbgrader_plugin.formgrader.written_answers import TABLE, rubrics
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.intake.sanitize import html
 from autograder.sample_class import filled_in
@@ -334,7 +334,7 @@ def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom
     page.goto(f"{server}/formgrader/manage_submissions/{NAME}")
     row = page.locator("#main-table tr", has=page.locator(".student-id", has_text="raw"))
     status = row.locator(".status")
-    states = watched(page)  # from the beginning: a warm clerk marks in a second or two
+    states = watched(page)  # from the beginning: a warm process marks in a second or two
     row.locator(".autograde a").click()
     expect(status).to_contain_text("getting ready")
     answers = answer(server, f"/formgrader/api/marking/{NAME}")
@@ -357,14 +357,14 @@ def test_a_mark_and_a_comment_stay_when_formgrader_marks_again(server, classroom
 @pytest.mark.long
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_written_answer_is_measured_by_a_rubric_and_answers_at_three_levels(name):
-    found = measures(ROOT / "solutions" / name / f"{name}.ipynb")
+    found = rubrics(ROOT / "solutions" / name / f"{name}.ipynb")
     assert set(found) == {grade_id(cell) for cell in read("course", name).cells if "written_" in (grade_id(cell) or "")}
-    for question, measure in found.items():
-        worth = [float(points) for points in re.findall(r"^- (\d+) point", measure.rubric, re.MULTILINE)]
-        assert sum(worth) == measure.points, question
-        assert [sample.points for sample in measure.samples] == [3, 2, 1], question
-        assert measure.samples[0].answer, question
-        for sample in measure.samples[1:]:
+    for question, rubric in found.items():
+        worth = [float(points) for points in re.findall(r"^- (\d+) point", rubric.text, re.MULTILINE)]
+        assert sum(worth) == rubric.points, question
+        assert [sample.points for sample in rubric.samples] == [3, 2, 1], question
+        assert rubric.samples[0].answer, question
+        for sample in rubric.samples[1:]:
             given = [
                 {"½": 0.5}.get(one) or float(one) for one in re.findall(r"(?:^|[.]\s+)(1|½|0)\s+for\s", sample.why)
             ]

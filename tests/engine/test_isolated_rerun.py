@@ -11,7 +11,7 @@ from submissions import LIMITS
 
 from autograder.judge.mark import Verdict
 from autograder.nbgrader_plugin.intake.repair import grade_id, repair
-from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_of
+from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_to_rerun
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
 from autograder.sample_class import filled_in
 from autograder.spec.course import exercise, exercises, in_notebook, questions
@@ -75,13 +75,13 @@ def overheard(monkeypatch):
     texts = []
     from autograder.nbgrader_plugin.marking import isolated_rerun
 
-    class Listening(isolated_rerun.Hearing):
+    class Listening(isolated_rerun.RecordedConnection):
         def ask(self, question):
             reply = super().ask(question)
-            texts.extend(text for text in sorted(self.heard) if text.startswith("seen") and text not in texts[-1:])
+            texts.extend(text for text in sorted(self.texts) if text.startswith("seen") and text not in texts[-1:])
             return reply
 
-    monkeypatch.setattr("autograder.nbgrader_plugin.marking.notebook_marker.Hearing", Listening)
+    monkeypatch.setattr("autograder.nbgrader_plugin.marking.notebook_marker.RecordedConnection", Listening)
     return texts
 
 
@@ -206,7 +206,7 @@ def test_of_exercises_that_build_on_each_other_the_first_is_asked_first():
     names = []
     postponed = [one("c", "b", "c"), one("b", "a", "other"), one("a"), one("d", "e"), one("e", "d")]
     while postponed:
-        chosen = next_of(postponed)
+        chosen = next_to_rerun(postponed)
         postponed.remove(chosen)
         names.append(chosen.name)
     assert names == ["a", "b", "c", "d", "e"]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from autograder.nbgrader_plugin.formgrader.marking_queue import Clerk
+from autograder.nbgrader_plugin.formgrader.marking_queue import MarkingQueue
 
 MARKS = """
 import json, sys, time
@@ -34,61 +34,61 @@ while line := sys.stdin.readline():
 
 
 @pytest.fixture
-def clerk(tmp_path):
+def queue(tmp_path):
     """With a process that answers as the real one does, at once."""
     (tmp_path / "marks.py").write_text(MARKS)
-    return Clerk(tmp_path, (sys.executable, "marks.py"))
+    return MarkingQueue(tmp_path, (sys.executable, "marks.py"))
 
 
-def asked(clerk, *students):
+def asked(queue, *students):
     """What each was answered, in a row; all ask at once."""
 
     async def ask():
-        found = await asyncio.gather(*(clerk.mark("05-attention", student) for student in students))
-        await clerk._end()
+        found = await asyncio.gather(*(queue.mark("05-attention", student) for student in students))
+        await queue._end()
         return found
 
     return [one["log"].strip() if one["success"] else one["error"] for one in asyncio.run(ask())]
 
 
-def test_one_process_marks_one_after_the_other_in_the_order_in_which_they_ask(clerk):
-    assert asked(clerk, "slow", "bo", "ada") == ["slow was number 1", "bo was number 2", "ada was number 3"]
+def test_one_process_marks_one_after_the_other_in_the_order_in_which_they_ask(queue):
+    assert asked(queue, "slow", "bo", "ada") == ["slow was number 1", "bo was number 2", "ada was number 3"]
 
 
-def test_who_asks_for_the_same_gets_the_same_answer(clerk):
-    assert asked(clerk, "slow", "slow") == ["slow was number 1"] * 2
+def test_who_asks_for_the_same_gets_the_same_answer(queue):
+    assert asked(queue, "slow", "slow") == ["slow was number 1"] * 2
 
 
-def test_a_process_that_ends_is_a_sentence_for_its_student_and_nothing_to_the_next(clerk):
-    first, second = asked(clerk, "dies", "bo")
+def test_a_process_that_ends_is_a_sentence_for_its_student_and_nothing_to_the_next(queue):
+    first, second = asked(queue, "dies", "bo")
     assert first == "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
     assert second == "bo was number 1"
 
 
-def test_a_process_that_ended_while_there_was_nothing_to_do_is_started_again(clerk):
-    assert asked(clerk, "last", "bo", "last", "ada") == [
+def test_a_process_that_ended_while_there_was_nothing_to_do_is_started_again(queue):
+    assert asked(queue, "last", "bo", "last", "ada") == [
         *("last was number 1", "bo was number 1"),
         *("last was number 1", "ada was number 2"),
     ]
 
 
-def test_a_line_that_is_no_message_is_a_sentence_too(clerk):
-    first, second = asked(clerk, "talks", "bo")
+def test_a_line_that_is_no_message_is_a_sentence_too(queue):
+    first, second = asked(queue, "talks", "bo")
     assert first.startswith("Marking came to no end: JSONDecodeError")
     assert second == "bo was number 1"
 
 
-def test_it_knows_how_far_each_is_and_who_waits(clerk):
+def test_it_knows_how_far_each_is_and_who_waits(queue):
     async def watch():
-        tasks = [asyncio.create_task(clerk.mark("05-attention", student)) for student in ("slow", "bo")]
-        other = asyncio.create_task(clerk.mark("06-masking", "bo"))
-        while clerk.under_way("05-attention").get("slow", {}).get("done") != 1:
+        tasks = [asyncio.create_task(queue.mark("05-attention", student)) for student in ("slow", "bo")]
+        other = asyncio.create_task(queue.mark("06-masking", "bo"))
+        while queue.progress("05-attention").get("slow", {}).get("done") != 1:
             await asyncio.sleep(0.01)
-        seen = clerk.under_way("05-attention"), clerk.under_way("06-masking")
+        seen = queue.progress("05-attention"), queue.progress("06-masking")
         await asyncio.gather(*tasks, other)
         await asyncio.sleep(0)
-        left = clerk.under_way("05-attention")
-        await clerk._end()
+        left = queue.progress("05-attention")
+        await queue._end()
         return *seen, left
 
     attention, masking, left = asyncio.run(asyncio.wait_for(watch(), 60))
@@ -97,13 +97,13 @@ def test_it_knows_how_far_each_is_and_who_waits(clerk):
     assert left == {}
 
 
-def test_it_goes_on_when_who_asked_goes_away(clerk):
+def test_it_goes_on_when_who_asked_goes_away(queue):
     async def leave():
-        asking = asyncio.create_task(clerk.mark("05-attention", "slow"))
+        asking = asyncio.create_task(queue.mark("05-attention", "slow"))
         await asyncio.sleep(0.1)
         asking.cancel()
-        answer = await clerk.mark("05-attention", "slow")
-        await clerk._end()
+        answer = await queue.mark("05-attention", "slow")
+        await queue._end()
         return answer
 
     assert asyncio.run(leave())["log"].startswith("slow was number 1 ")

@@ -253,7 +253,7 @@ def test_what_is_refused_as_asked_is_said_in_everybodys_own_words():
 
 
 def test_in_the_class_report_a_line_that_was_not_judged_is_neither_passed_nor_failed():
-    found = _judged("ana", verdict_on(ATTENTION, NO_SCALE).as_data(), "")
+    found = _judged("ana", verdict_on(ATTENTION, NO_SCALE), "")
     states = [line.passed for line in found.lines]
     assert states.count(False) == 1
     assert states.count(None) > 3

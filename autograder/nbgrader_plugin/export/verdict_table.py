@@ -42,7 +42,7 @@ def rows(data: ClassData) -> Iterator[dict[str, Any]]:
                 *(assignment, answer.student, data.names.get(answer.student, ""), answer.exercise, answer.kind),
                 *(answer.answered, answer.points, answer.earned, answer.waits),
                 *(line.title, answer.points * line.weight / weights if weights else 0.0, line.passed, line.message),
-                *(";".join(one.name for one in answer.diagnosed if line.title in one.checks), answer.remark),
+                *(";".join(one.mistake for one in answer.diagnosed if line.title in one.checks), answer.remark),
             )
             yield dict(zip(COLUMNS, values, strict=True))
 

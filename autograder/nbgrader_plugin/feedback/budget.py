@@ -55,7 +55,7 @@ class Budget:
                 made = make()
         except _TimeIsUp:
             self._plain = True
-            made = _plainly(text)
+            made = Markup("<pre>{}</pre>").format(printable(text)) if text.strip() else Markup()
         if len(made) > self._room:
             self._cut = True
             made = LEFT_OUT if len(LEFT_OUT) <= self._room else Markup()
@@ -84,7 +84,3 @@ class Budget:
     def _stop(self, *_: Any) -> None:
         if self._armed:
             raise _TimeIsUp
-
-
-def _plainly(text: str) -> Markup:
-    return Markup("<pre>{}</pre>").format(printable(text)) if text.strip() else Markup()

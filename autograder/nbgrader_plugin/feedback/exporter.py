@@ -33,31 +33,29 @@ class FeedbackExporter(HTMLExporter):
     optimistic_validation = Bool(True, help="Validate once, after all preprocessors").tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        if hasattr(self.parent, "assignments"):
-            self._take_in_everybody()
-
-    def _take_in_everybody(self) -> None:
-        """Add students that nbgrader's patterns miss: those whose names have brackets or begin with a dot."""
+        super().__init__(**kwargs)  # type: ignore[no-untyped-call]
         converter: Any = self.parent
+        if not hasattr(converter, "assignments"):
+            return
+        # Add students that nbgrader's patterns miss: those whose names have brackets or begin with a dot.
         settings = converter.coursedir
         top = Path(settings.format_path(settings.autograded_directory, "x", "y")).parents[1]
         for student in folders_in(top, settings.student_id):
             folder = top / student / settings.assignment_id
-            if folder.is_dir():
-                marked = [str(path) for path in sorted(folder.iterdir()) if path.suffix == ".ipynb"]
-                if marked:
-                    converter.assignments.setdefault(str(folder), marked)
+            marked = [str(path) for path in sorted(folder.glob("*")) if path.suffix == ".ipynb"]
+            if marked:
+                converter.assignments.setdefault(str(folder), marked)
 
     def from_notebook_node(
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **kwargs: Any
     ) -> tuple[Any, dict[str, Any]]:
         """Export without HTMLExporter's second parse, which adds missing descriptions of pictures: none is missing."""
-        made, found = super(HTMLExporter, self).from_notebook_node(nb, self._init_resources(resources), **kwargs)
+        resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
+        made, found = super(HTMLExporter, self).from_notebook_node(nb, resources, **kwargs)
         return rendering.in_order(made), found
 
     def _preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        nb, resources = super()._preprocess(nb, resources)
+        nb, resources = super()._preprocess(nb, resources)  # type: ignore[no-untyped-call]
         budget = Budget(self.work_timeout, self.max_size)
         resources["page"] = sections.page(nb, resources["nbgrader"], self._released(resources["nbgrader"]), budget)
         resources["number"], resources["policy"] = number, POLICY

@@ -13,7 +13,7 @@ from traitlets import List
 class Marks(NbGraderPreprocessor):
     """nbgrader's GetGrades, with the student's name and a flag on cells that still need manual marking."""
 
-    display_data_priority: List = List(config=True)  # unused; the page's exporter sets it for all preprocessors
+    display_data_priority: List[Any] = List(config=True)  # unused; the page's exporter sets it for all preprocessors
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = resources["nbgrader"]

@@ -42,8 +42,7 @@ def mathml(latex: str, block: bool = False) -> str:
         if len(latex) > MAX_FORMULA or max(latex.count("{"), latex.count("\\left")) > 10 * MAX_DEPTH or _deep(latex):
             raise ValueError("too long")
         plain = NAMED.sub(r"\\operatorname{\1}", ALIGNED.sub(r"\\\1{align*}", latex.strip()))
-        made = convert_to_element(plain, display="block" if block else "inline")
-        made = _known(made)
+        made = _known(convert_to_element(plain, display="block" if block else "inline"))
         if block:
             made.set("tabindex", "0")  # so that the keyboard can scroll a formula wider than the page
         return ElementTree.tostring(made, encoding="unicode", short_empty_elements=False)

@@ -31,7 +31,10 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
                 others.append(student)
                 continue
             for page in pages:
-                self._put(page, notebook_hash(secret=secret, notebook_id=page.stem))
+                name = notebook_hash(secret=secret, notebook_id=page.stem)
+                half = Path(self.dest_path, f"{name}-tmp.html")
+                shutil.copy(page, half)
+                half.replace(Path(self.dest_path, f"{name}.html"))  # at once, so that nobody fetches half of it
             released += 1
         self.log.info("Feedback on %s is released: students reached: %s", self.coursedir.assignment_id, released)
         if others:
@@ -41,9 +44,3 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
                 ", ".join(others[:SHOWN]) + more,
                 top,
             )
-
-    def _put(self, page: Path, name: str) -> None:
-        """Put the page into the exchange atomically, so that nobody fetches half of it."""
-        half = Path(self.dest_path, f"{name}-tmp.html")
-        shutil.copy(page, half)
-        half.replace(Path(self.dest_path, f"{name}.html"))

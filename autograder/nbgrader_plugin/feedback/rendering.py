@@ -75,17 +75,12 @@ class _Renderer(IPythonRenderer):
 def markdown(source: str, attachments: Any = None) -> Markup:
     """Return the markup of a text cell."""
     if attachments or len(source) > MAX_REMEMBERED:
-        return _markdown(source, sanitize.pictures_of(attachments))
+        return _markdown(source, attachments)
     return _remembered_markdown(source)
 
 
-@functools.lru_cache(REMEMBERED)
-def _remembered_markdown(source: str) -> Markup:
-    return _markdown(source, {})
-
-
-def _markdown(source: str, attachments: dict[str, Any]) -> Markup:
-    renderer = _Renderer(attachments)
+def _markdown(source: str, attachments: Any = None) -> Markup:
+    renderer = _Renderer(sanitize.pictures_of(attachments))
     clean = sanitize.html(MarkdownWithMath(renderer=renderer).render(sanitize.printable(source)))
     for written, wanted in READABLE.items():
         clean = clean.replace(written, wanted)
@@ -104,18 +99,13 @@ def code(source: str) -> Markup:
     return _code(source) if len(source) > MAX_REMEMBERED else _remembered_code(source)
 
 
-@functools.lru_cache(REMEMBERED)
-def _remembered_code(source: str) -> Markup:
-    return _code(source)
-
-
 def _code(source: str) -> Markup:
-    made = highlight(source, NotebookLexer(), HtmlFormatter(nowrap=True))
-    return Markup(f'<pre class="code"><code>{UNSTYLED.sub(_inside, made).rstrip()}</code></pre>')
+    made = UNSTYLED.sub(r"\1", highlight(source, NotebookLexer(), HtmlFormatter(nowrap=True)))
+    return Markup(f'<pre class="code"><code>{made.rstrip()}</code></pre>')
 
 
-def _inside(found: re.Match[str]) -> str:
-    return found[1]
+_remembered_markdown = functools.lru_cache(REMEMBERED)(_markdown)
+_remembered_code = functools.lru_cache(REMEMBERED)(_code)
 
 
 def output(one: NotebookNode) -> Markup:
@@ -129,11 +119,14 @@ def output(one: NotebookNode) -> Markup:
         return Markup(f'<div class="rubric">{TITLE.sub("", data["text/html"], count=1)}</div>')
     shown = sanitize.bundle(data)
     if "text/html" in shown:
-        return Markup(f'<div class="table" tabindex="0">{_described(shown["text/html"])}</div>')
+        described = re.sub(r"<img(?![^>]*\salt=)", f'<img alt="{NO_WORDS}"', shown["text/html"])
+        return Markup(f'<div class="table" tabindex="0">{described}</div>')
     if "text/markdown" in shown:
         return Markup(f'<div class="text">{markdown(shown["text/markdown"])}</div>')
     if "text/latex" in shown:
-        return Markup(f'<div class="text">{_latex(shown["text/latex"])}</div>')
+        formula = re.fullmatch(r"\s*(\$\$?)(.*?)\1\s*", shown["text/latex"], re.DOTALL)
+        made = mathml(formula[2], formula[1] == "$$") if formula else mathml(shown["text/latex"], True)
+        return Markup(f'<div class="text">{made}</div>')
     for kind in sanitize.PICTURES:
         if kind in shown:
             about = sanitize.about(one.get("metadata"), shown).get(kind, {})
@@ -159,16 +152,6 @@ def plain(one: NotebookNode) -> str:
 
 def _terminal(text: str, kind: str) -> Markup:
     return Markup(f'<pre class="{kind}">{ansi2html(sanitize.printable(text).rstrip())}</pre>')
-
-
-def _latex(text: str) -> Markup:
-    inner = re.fullmatch(r"\s*(\$\$?)(.*?)\1\s*", text, re.DOTALL)
-    return Markup(mathml(inner[2], inner[1] == "$$") if inner else mathml(text, True))
-
-
-def _described(markup: str) -> str:
-    """Add a description to the pictures in a student's HTML that have none."""
-    return re.sub(r"<img(?![^>]*\salt=)", f'<img alt="{NO_WORDS}"', markup)
 
 
 def in_order(markup: str) -> str:

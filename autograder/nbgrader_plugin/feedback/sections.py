@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
@@ -17,7 +17,7 @@ from ...judge.formatting import number, prose
 from ...spec.course import course
 from ...spec.exercise import UNANSWERED
 from ..intake.repair import GIVEN, KEY
-from ..marking.notices import ENDINGS, FAILED, NOTICE, PASSED_OVER, verdict_in
+from ..marking.notices import FAILED, SKIPPED, ending_in, is_answer, notice_in, verdict_in
 from ..release.released_notebook import HEADING, Released, Spot, by_headings, without_space
 from ..release.student_version import CLAIMED, NAME
 from . import rendering
@@ -40,10 +40,6 @@ class Row:
     section: Markup = NOTHING  # the section to reread
     section_anchor: str = ""  # empty if the student removed that heading
 
-    @property
-    def open(self) -> bool:
-        return self.state in ("partly", "wrong", "unanswered")
-
 
 @dataclass
 class Part:
@@ -60,89 +56,42 @@ class Part:
     right: bool = False
 
 
-@dataclass
-class Stopped:
-    """A cell that stopped early or did not run."""
+def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budget: Budget) -> dict[str, Any]:
+    """Return the content of a notebook's page, as its template names it.
 
-    anchor: str
-    where: str
-    why: str
-
-
-@dataclass
-class Page:
-    """The content of a feedback page."""
-
-    course: str
-    title: Markup
-    student: str
-    earned: float
-    points: float
-    late: float
-    rows: list[Row]
-    unread: bool  # nothing of the submission could be read
-    notice: Markup  # about the whole submission
-    parts: list[Part]
-    stopped: list[Stopped]
-    passed_over: int
-    next_notebook: str
-
-    @property
-    def waiting(self) -> list[Row]:
-        return [row for row in self.rows if row.state == "waits"]
-
-    @property
-    def to_mend(self) -> list[Row]:
-        return [row for row in self.rows if row.state in ("partly", "wrong")]
-
-    @property
-    def to_answer(self) -> list[Row]:
-        return [row for row in self.rows if row.state == "unanswered"]
-
-
-def page(notebook: NotebookNode, about: dict[str, Any], released: Released, budget: Budget | None = None) -> Page:
-    """Return a notebook's page. `about` holds nbgrader's facts on the submission and the mark from `feedback.marks`."""
-    budget = budget or Budget()
+    `about` holds nbgrader's facts on the submission and the mark from `feedback.marks`.
+    """
     writer = _Writer(released, budget)
     notices = [cell for cell in notebook.cells if cell.metadata.get(KEY) == "notice"]
     writer.write([cell for cell in notebook.cells if cell.metadata.get(KEY) != "notice"])
     order = {name: place for place, name in enumerate(released.spots)}
-    rows = sorted(writer.rows.items(), key=lambda item: order.get(item[0], len(order)))
+    rows = [row for _, row in sorted(writer.rows.items(), key=lambda item: order.get(item[0], len(order)))]
+    for row in rows:
+        row.section_anchor = writer.anchors.get(str(row.section), "")
     name, student = about.get("student_name", ""), about.get("student", "")
-    return Page(
-        course=course().title,
-        title=in_line(released.title or about["notebook"]),
-        student=f"{name} ({student})" if name and student else name or student,
-        earned=about["score"],
-        points=about["max_score"],
-        late=about["late_penalty"],
-        rows=[_placed(row, writer.anchors) for _, row in rows],
-        unread=any(FAILED in cell.source.split("\n")[0] for cell in notices),
-        notice=Markup().join(map(rendering.markdown, [*(cell.source for cell in notices), *budget.sentences])),
-        parts=writer.parts,
-        stopped=writer.stopped,
-        passed_over=writer.passed_over,
-        next_notebook=_after(about.get("assignment", "")),
-    )
-
-
-def _placed(row: Row, anchors: dict[str, str]) -> Row:
-    row.section_anchor = anchors.get(str(row.section), "")
-    return row
-
-
-def _after(assignment: str) -> str:
-    known = course().notebooks
-    place = known.index(assignment) + 1 if assignment in known else len(known)
-    return known[place] if place < len(known) else ""
+    return {
+        "course": course().title,
+        "title": in_line(released.title or about["notebook"]),
+        "student": f"{name} ({student})" if name and student else name or student,
+        "earned": about["score"],
+        "points": about["max_score"],
+        "late": about["late_penalty"],
+        "rows": rows,
+        "waiting": [row for row in rows if row.state == "waits"],
+        "to_mend": [row for row in rows if row.state in ("partly", "wrong")],
+        "to_answer": [row for row in rows if row.state == "unanswered"],
+        "unread": any(FAILED in cell.source.split("\n")[0] for cell in notices),  # nothing could be read
+        "notice": Markup().join(map(rendering.markdown, [*(cell.source for cell in notices), *budget.sentences])),
+        "parts": writer.parts,
+        "stopped": writer.stopped,
+        "skipped": writer.skipped,
+        "next_notebook": dict(pairwise(course().notebooks)).get(about.get("assignment", ""), ""),
+    }
 
 
 def in_line(words: str) -> Markup:
     """Return the markup of a heading's words, with their code and formulas."""
     return Markup(re.sub(r"^<p>|</p>\s*$", "", str(rendering.markdown(words.replace(". ", "\\. ", 1))).strip()))
-
-
-# --- the top ----------------------------------------------------------------------------------------------------------
 
 
 def _said(verdict: dict[str, Any]) -> list[Markup]:
@@ -172,9 +121,6 @@ def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
     return row
 
 
-# --- the notebook -----------------------------------------------------------------------------------------------------
-
-
 class _Writer:
     """Write the parts of a page in one pass over the notebook."""
 
@@ -182,9 +128,9 @@ class _Writer:
         self.released, self.budget = released, budget
         self.parts: list[Part] = []
         self.rows: dict[str, Row] = {}
-        self.stopped: list[Stopped] = []
+        self.stopped: list[tuple[str, str, str]] = []  # anchor, name and reason of cells that did not run to their end
         self.anchors: dict[str, str] = {}  # anchors of headings, by the headings' words
-        self.passed_over = 0
+        self.skipped = 0
         self._texts = self._codes = 0  # cells in the open fold
         self._title = Markup()  # last heading shown
 
@@ -256,11 +202,9 @@ class _Writer:
                 self._fold(self._text(piece.strip("\n"), cell.get("attachments")), text=True)
 
     def _given_code(self, cell: NotebookNode) -> None:
-        if any(_notice(output) == PASSED_OVER for output in cell.outputs):
-            self.passed_over += 1
-            self._fold(self._code(cell), text=False)
-        else:
-            self._fold(self._code(cell) + self._outputs(cell), text=False)
+        skipped = any(notice_in(output) == SKIPPED for output in cell.outputs)
+        self.skipped += skipped
+        self._fold(self._code(cell) if skipped else self._shown(cell), text=False)
 
     def _fold(self, body: Markup, text: bool) -> None:
         """Append `body` to the open fold, or open a new one."""
@@ -269,10 +213,8 @@ class _Writer:
             self._texts = self._codes = 0
         self._texts, self._codes = self._texts + text, self._codes + (not text)
         cells = f"{self._codes} {'cell' if self._codes == 1 else 'cells'} of code" if self._codes else ""
-        part = self.parts[-1]
-        part.fold = "The course’s " + " and ".join(filter(None, ["text" if self._texts else "", cells]))
-        wrapped = Markup('<div class="text">{}</div>').format(body) if text else body
-        part.folded += wrapped
+        self.parts[-1].fold = "The course’s " + " and ".join(filter(None, ["text" if self._texts else "", cells]))
+        self.parts[-1].folded += body
 
     def _own(self, cell: NotebookNode, index: int) -> None:
         given = GIVEN in cell.metadata.get("tags", [])
@@ -289,62 +231,54 @@ class _Writer:
         if cell.cell_type == "code":
             return self._code(cell) + self._outputs(cell)
         if cell.cell_type == "markdown":
-            return Markup('<div class="text">{}</div>').format(self._text(cell.source, cell.get("attachments")))
+            return self._text(cell.source, cell.get("attachments"))
         return self.budget.piece(lambda: Markup("<pre>{}</pre>").format(cell.source), "")
 
     def _text(self, source: str, attachments: Any) -> Markup:
-        return self.budget.piece(lambda: rendering.markdown(source, attachments), source)
+        made = self.budget.piece(lambda: rendering.markdown(source, attachments), source)
+        return Markup('<div class="text">{}</div>').format(made)
 
     def _code(self, cell: NotebookNode) -> Markup:
         return self.budget.piece(lambda: rendering.code(cell.source), cell.source)
 
     def _outputs(self, cell: NotebookNode) -> Markup:
-        return Markup().join(self._each_output(cell))
-
-    def _each_output(self, cell: NotebookNode) -> Iterator[Markup]:
+        shown = []
         for output in cell.get("outputs", []):
-            notice = _notice(output)
-            if notice:
-                yield Markup('<p class="notice">{}</p>').format(notice)
+            if notice := notice_in(output):
+                shown.append(Markup('<p class="notice">{}</p>').format(notice))
             elif rendering.is_verdict(output):
-                yield rendering.output(output)
+                shown.append(rendering.output(output))
             else:
-                yield self.budget.piece(functools.partial(rendering.output, output), rendering.plain(output))
+                shown.append(self.budget.piece(functools.partial(rendering.output, output), rendering.plain(output)))
+        return Markup().join(shown)
 
     def _note_stop(self, cell: NotebookNode, anchor: str, where: str) -> None:
         why = _problem(cell)
         if why:
-            self.stopped.append(Stopped(anchor, where, why))
+            self.stopped.append((anchor, where, why))
 
 
 def _housekeeping(cell: NotebookNode) -> bool:
     """Return True for cells that check the installation or the text's claims: the page does not show them."""
     graded = cell.metadata.get("nbgrader", {})
-    return graded.get("grade_id") == NAME or cell.source.startswith(CLAIMED)
+    return bool(graded.get("grade_id") == NAME or cell.source.startswith(CLAIMED))
 
 
 def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:
     """Return True if an answer comes before the next heading."""
     for cell in cells:
-        if cell.metadata.get("nbgrader", {}).get("solution"):
+        if is_answer(cell):
             return True
         if cell.cell_type == "markdown" and HEADING.match(cell.source):
             return False
     return False
 
 
-def _notice(output: NotebookNode) -> str:
-    """Return the text of the grader's notice in an output; "" if it is none."""
-    found = NOTICE.fullmatch(str(output.get("text", ""))) if output.get("output_type") == "stream" else None
-    return found[1] if found else ""
-
-
 def _problem(cell: NotebookNode) -> str:
     """Return the reason why a cell did not run to its end; "" if it did."""
     for output in cell.get("outputs", []):
-        notice = _notice(output)
-        if any(ending.fullmatch(notice) for ending in ENDINGS):
-            return notice
+        if ending := ending_in(output):
+            return ending
         if output.get("output_type") == "error":
             return f"It ended in {output.get('ename')}: {str(output.get('evalue'))[:200]}"
     return ""

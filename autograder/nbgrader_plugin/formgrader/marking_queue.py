@@ -24,18 +24,18 @@ LONGEST = 2**26  # bytes of a line from the process; it holds nbgrader's log
 # --- in the server ----------------------------------------------------------------------------------------------------
 
 
-class Clerk:
+class MarkingQueue:
     """The queue of submissions that Formgrader asks to mark, in the order of its requests."""
 
     def __init__(self, root: Path, command: Sequence[str] = (sys.executable, "-m", __name__)) -> None:
         """Create an empty queue. `root` is the folder of nbgrader_config.py; `command` starts the marking process."""
         self.root, self.command = root, command
-        self._tasks: dict[tuple[str, str], asyncio.Task[dict]] = {}
+        self._tasks: dict[tuple[str, str], asyncio.Task[dict[str, Any]]] = {}
         self._steps: dict[tuple[str, str], tuple[int, int]] = {}
         self._turn = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
 
-    async def mark(self, assignment: str, student: str) -> dict:
+    async def mark(self, assignment: str, student: str) -> dict[str, Any]:
         """Mark a submission and return the answer of nbgrader's API: success, log, error.
 
         Requests for the same submission while it waits or is marked get the same answer.
@@ -46,7 +46,7 @@ class Clerk:
             self._tasks[key].add_done_callback(lambda task: self._tasks.pop(key))
         return await asyncio.shield(self._tasks[key])  # marking goes on if the page is closed
 
-    def under_way(self, assignment: str) -> dict[str, dict]:
+    def progress(self, assignment: str) -> dict[str, dict[str, int]]:
         """Return the progress of this assignment's submissions in the queue, by student.
 
         `before` counts submissions ahead in the queue; `done` of `of` answers are marked.
@@ -58,17 +58,17 @@ class Clerk:
                 found[key[1]] = {"before": place, "done": done, "of": of}
         return found
 
-    async def _mark(self, key: tuple[str, str]) -> dict:
+    async def _mark(self, key: tuple[str, str]) -> dict[str, Any]:
         async with self._turn:
             try:
-                return await self._asked(key)
+                return await self._answer_of_process(key)
             except Exception as error:
                 await self._end()
                 return {"success": False, "error": f"Marking came to no end: {type(error).__name__}: {error}"}
             finally:
                 self._steps.pop(key, None)
 
-    async def _asked(self, key: tuple[str, str]) -> dict:
+    async def _answer_of_process(self, key: tuple[str, str]) -> dict[str, Any]:
         for fresh in (False, True):
             process = await self._running(fresh)
             assert process.stdin is not None
@@ -76,13 +76,14 @@ class Clerk:
             with contextlib.suppress(ConnectionError):
                 process.stdin.write(json.dumps(key).encode() + b"\n")
                 await process.stdin.drain()
-            heard = False
+            answered = False
             while line := await process.stdout.readline():
-                heard, message = True, json.loads(line)
+                answered = True
+                message: dict[str, Any] = json.loads(line)
                 if "success" in message:
                     return message
                 self._steps[key] = message["done"], message["of"]
-            if heard:  # it ended at work on this submission; else it had ended before, so try a new process
+            if answered:  # it ended at work on this submission; else it had ended before, so try a new process
                 break
         raise RuntimeError(f"its process ended with {await process.wait()}; the server's log may say why")
 
@@ -118,8 +119,8 @@ def main() -> None:
         if not line:
             break
         assignment, student = json.loads(line)
-        _say(answers, done=0, of=0)
-        _say(answers, **_marked(assignment, student, answers))
+        _send(answers, done=0, of=0)
+        _send(answers, **_marked(assignment, student, answers))
 
 
 def _marked(assignment: str, student: str, answers: TextIO) -> dict[str, Any]:
@@ -130,11 +131,12 @@ def _marked(assignment: str, student: str, answers: TextIO) -> dict[str, Any]:
 
     app = NbGraderApp()
     app.initialize([])  # reads nbgrader_config.py, which may have changed
-    Judge.tell = staticmethod(lambda done, of: _say(answers, done=done, of=of))
-    return NbGraderAPI(app.coursedir, parent=app).autograde(assignment, student)
+    Judge.tell = staticmethod(lambda done, of: _send(answers, done=done, of=of))
+    answer: dict[str, Any] = NbGraderAPI(app.coursedir, parent=app).autograde(assignment, student)
+    return answer
 
 
-def _say(answers: TextIO, **message: Any) -> None:
+def _send(answers: TextIO, **message: Any) -> None:
     print(json.dumps(message), file=answers, flush=True)
 
 

@@ -1,10 +1,10 @@
 """JavaScript appended to nbgrader's manage_submissions.js: each row shows the progress of its marking.
 
 It also shows markings started from another page, or from this page before a reload. It uses the script's `SubmissionUI`
-and `views`, and gets progress from `marking_queue.Clerk`.
+and `views`, and gets progress from `marking_queue.MarkingQueue`.
 """
 
-HOW_FAR = r"""
+SHOW_PROGRESS = r"""
 (function () {
     var shown = {};  // by student: whether this page asked for it
     var timer = null;

@@ -32,8 +32,8 @@ from ..feedback import rendering
 from ..feedback.budget import Budget
 from ..feedback.lexer import NotebookLexer
 from . import written_answers
-from .marking_queue import Clerk
-from .script import HOW_FAR
+from .marking_queue import MarkingQueue
+from .script import SHOW_PROGRESS
 
 HEADER = "Content-Security-Policy"
 # The buttons' scripts in nbgrader's templates. A script in an attribute cannot carry a nonce, so their hashes are
@@ -46,27 +46,27 @@ ON_CLICK = (
     "createStudentModal();",
 )
 OWN_SCRIPT = re.compile(r"<script\b")
-A_FILE = re.compile(r"/formgrader/submissions/[^/]+/(?!(?:next|prev)(?:_incorrect)?/?$).+")
-A_HOST = re.compile(r"[\w.\[\]:-]+")
+STUDENT_FILE = re.compile(r"/formgrader/submissions/[^/]+/(?!(?:next|prev)(?:_incorrect)?/?$).+")
+HOST = re.compile(r"[\w.\[\]:-]+")
 # The end of a text cell's answer in nbgrader's page of a submission. The rubric and samples are inserted beside it.
 ANSWER = (
     "{{ cell.source  | markdown2html | strip_files_prefix }}\n      </div>\n    </div>\n    {{ nbgrader_footer(cell) }}"
 )
-MEASURED = ANSWER.replace("</div>", "</div>{{ autograder_beside(resources.assignment_id, cell) }}", 1)
+ANSWER_AND_PANEL = ANSWER.replace("</div>", "</div>{{ autograder_panel(resources.assignment_id, cell) }}", 1)
 # nbgrader's lists show a student without a name as "None, None". Here they show the id.
-LISTS = r"(manage_students|manage_submissions)\.js"
-NAMELESS = 'var name = last_name + ", " + first_name;'
-KNOWN_AS = (
+STUDENT_LISTS = r"(manage_students|manage_submissions)\.js"
+SHOWN_NAME = 'var name = last_name + ", " + first_name;'
+NAME_OR_ID = (
     'var name = [last_name, first_name].filter((one) => one && one !== "None").join(", ")'
     ' || this.model.get("student") || this.model.get("id");'
 )
 # MathJax would load from another host, which the policy forbids, and formulas need no MathJax here. But nbgrader's
 # script waits for its end: without it the script fails and selects no cell for the keyboard.
 MATHJAX = "{{ mathjax() }}"
-DONE = '<script>var MathJax = {Hub: {Startup: {signal: {Interest: function (then) { then("End"); }}}}};</script>'
+NO_MATHJAX = '<script>var MathJax = {Hub: {Startup: {signal: {Interest: function (then) { then("End"); }}}}};</script>'
 FILES_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
 
-_drawn: ContextVar[str] = ContextVar("drawn")  # nonce of the current response
+_nonce: ContextVar[str] = ContextVar("nonce")  # nonce of the current response
 
 
 # --- rendering --------------------------------------------------------------------------------------------------------
@@ -91,21 +91,22 @@ def _highlighted(source: str) -> Markup:
 
 def _budget(context: Any) -> Budget:
     """Return the page's budget. nbconvert's resources, which hold it, exist once per page."""
-    return context["resources"].setdefault("autograder_budget", Budget())
+    budget: Budget = context["resources"].setdefault("autograder_budget", Budget())
+    return budget
 
 
 # --- policy -----------------------------------------------------------------------------------------------------------
 
 
-def policy(drawn: str, place: str) -> str:
-    """Return the content security policy with the nonce `drawn`.
+def policy(nonce: str, place: str) -> str:
+    """Return the content security policy with this nonce.
 
     `place` is Formgrader's address without a scheme: browsers take the page's own.
     """
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(do.encode()).digest()).decode()}'" for do in ON_CLICK)
     parts = (
         "default-src 'none'",
-        f"script-src 'nonce-{drawn}' 'unsafe-hashes' {hashes}",
+        f"script-src 'nonce-{nonce}' 'unsafe-hashes' {hashes}",
         f"style-src {place}/static/ 'unsafe-inline'",
         f"img-src data: {place}/submissions/",
         f"font-src {place}/static/ data:",
@@ -125,11 +126,11 @@ def guard(prefix: str, settings: dict[str, Any]) -> type[OutputTransform]:
             self.policy = ""
             path = request.path.removeprefix(prefix)
             if path == "/formgrader" or path.startswith("/formgrader/"):
-                drawn = secrets.token_urlsafe(16)
-                _drawn.set(drawn)
-                _teach(settings)
-                host = request.host if A_HOST.fullmatch(request.host) else "localhost"
-                self.policy = FILES_POLICY if A_FILE.match(path) else policy(drawn, f"{host}{prefix}/formgrader")
+                nonce = secrets.token_urlsafe(16)
+                _nonce.set(nonce)
+                _extend_templates(settings)
+                host = request.host if HOST.fullmatch(request.host) else "localhost"
+                self.policy = FILES_POLICY if STUDENT_FILE.match(path) else policy(nonce, f"{host}{prefix}/formgrader")
 
         def transform_first_chunk(
             self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
@@ -141,7 +142,7 @@ def guard(prefix: str, settings: dict[str, Any]) -> type[OutputTransform]:
     return Guard
 
 
-class Named(BaseLoader):
+class NonceLoader(BaseLoader):
     """Load another loader's templates, and add the nonce to scripts in nbgrader's own.
 
     nbconvert's templates get none, since they make scripts of a notebook's content.
@@ -153,19 +154,19 @@ class Named(BaseLoader):
     def get_source(self, environment: Environment, template: str) -> tuple[str, str | None, Callable[[], bool] | None]:
         source, filename, fresh = self.inner.get_source(environment, template)
         if filename is not None and Path(filename).resolve().is_relative_to(self.folder):
-            source = source.replace(ANSWER, MEASURED).replace(MATHJAX, DONE)
-            source = OWN_SCRIPT.sub('<script nonce="{{ autograder_drawn() }}"', source)
+            source = source.replace(ANSWER, ANSWER_AND_PANEL).replace(MATHJAX, NO_MATHJAX)
+            source = OWN_SCRIPT.sub('<script nonce="{{ autograder_nonce() }}"', source)
         return source, filename, fresh
 
 
-def _beside(formgrader: Any, assignment: str, cell: Any) -> Markup:
+def _panel_beside(formgrader: Any, assignment: str, cell: Any) -> Markup:
     """Return the panel with rubric and sample answers; empty unless the cell is a written answer of the course."""
     course = formgrader.coursedir
     folder = Path(course.format_path(course.source_directory, ".", assignment))
     return written_answers.beside(folder / f"{assignment}.ipynb", cell.metadata.nbgrader.grade_id)
 
 
-def _teach(settings: dict[str, Any]) -> None:
+def _extend_templates(settings: dict[str, Any]) -> None:
     """Give both of Formgrader's template environments the nonce and the panel for written answers."""
     from nbgrader.server_extensions.formgrader.handlers import template_path
 
@@ -174,32 +175,32 @@ def _teach(settings: dict[str, Any]) -> None:
         getattr(settings.get("nbgrader_exporter"), "environment", None),
     ]
     for environment in environments:
-        if environment is not None and not isinstance(environment.loader, Named):
-            environment.loader = Named(environment.loader, Path(template_path).resolve())
-            environment.globals["autograder_drawn"] = _drawn.get
-            environment.globals["autograder_beside"] = functools.partial(_beside, settings["nbgrader_formgrader"])
+        if environment is not None and not isinstance(environment.loader, NonceLoader):
+            environment.loader = NonceLoader(environment.loader, Path(template_path).resolve())
+            environment.globals["autograder_nonce"] = _nonce.get
+            environment.globals["autograder_panel"] = functools.partial(_panel_beside, settings["nbgrader_formgrader"])
             if environment.cache is not None:
                 environment.cache.clear()
 
 
-def entry() -> type:
+def first_page() -> type:
     """Return a handler of Formgrader's first page that refuses a `?path=` outside the course's or Jupyter's folder.
 
     Formgrader runs nbgrader_config.py in that folder, and a link in a notebook could name a student's folder.
     """
     from nbgrader.server_extensions.formgrader.handlers import FormgraderHandler
 
-    class Entry(FormgraderHandler):
+    class FirstPage(FormgraderHandler):
         def get(self) -> Any:
             asked, own = self.get_argument("path", ""), self.settings["nbgrader_formgrader"]
             if asked and os.path.realpath(asked) not in map(os.path.realpath, (own.root_dir, own.coursedir.root)):
                 raise HTTPError(403, "Formgrader reads the configuration of the folder in which Jupyter runs only.")
             return super().get()
 
-    return Entry
+    return FirstPage
 
 
-def lists() -> type:
+def student_lists() -> type:
     """Return a handler of nbgrader's scripts that list students, changed to show ids for missing names.
 
     The script for submissions also shows the progress of marking.
@@ -210,34 +211,34 @@ def lists() -> type:
         @authenticated
         def get(self, name: str) -> None:
             source = Path(static_path, "js", f"{name}.js").read_text("utf-8")
-            source = source.replace(NAMELESS, KNOWN_AS).replace('email = "None"', 'email = ""')
+            source = source.replace(SHOWN_NAME, NAME_OR_ID).replace('email = "None"', 'email = ""')
             if name == "manage_submissions":
-                source += HOW_FAR
+                source += SHOW_PROGRESS
             self.set_header("Content-Type", "text/javascript; charset=utf-8")
             self.finish(source)
 
     return Lists
 
 
-def marks(clerk: Clerk) -> tuple[type, type]:
+def marks(queue: MarkingQueue) -> tuple[type, type]:
     """Return two API handlers: one marks a student's submission, as nbgrader's does; one returns the progress."""
     from nbgrader.server_extensions.formgrader.base import BaseApiHandler, check_notebook_dir, check_xsrf
 
     class Mark(BaseApiHandler):
         @authenticated
-        @check_xsrf
-        @check_notebook_dir
+        @check_xsrf  # type: ignore[untyped-decorator]
+        @check_notebook_dir  # type: ignore[untyped-decorator]
         async def post(self, assignment: str, student: str) -> None:
-            clerk.root = Path(self.coursedir.root)
-            self.write(json.dumps(await clerk.mark(assignment, student)))
+            queue.root = Path(self.coursedir.root)
+            self.write(json.dumps(await queue.mark(assignment, student)))
 
-    class HowFar(BaseApiHandler):
+    class Progress(BaseApiHandler):
         @authenticated
-        @check_xsrf
+        @check_xsrf  # type: ignore[untyped-decorator]
         def get(self, assignment: str) -> None:
-            self.write(clerk.under_way(assignment))
+            self.write(queue.progress(assignment))
 
-    return Mark, HowFar
+    return Mark, Progress
 
 
 def guard_server() -> None:
@@ -252,11 +253,11 @@ def guard_server() -> None:
     application.settings["autograder_guards_formgrader"] = True
     prefix = application.settings["base_url"].rstrip("/")
     application.add_transform(guard(prefix, application.settings))
-    mark, how_far = marks(Clerk(Path.cwd()))
+    mark, progress = marks(MarkingQueue(Path.cwd()))
     own = [
-        (f"{prefix}/formgrader/?", entry()),
-        (f"{prefix}/formgrader/static/js/{LISTS}", lists()),
+        (f"{prefix}/formgrader/?", first_page()),
+        (f"{prefix}/formgrader/static/js/{STUDENT_LISTS}", student_lists()),
         (f"{prefix}/formgrader/api/submission/([^/]+)/([^/]+)/autograde", mark),
-        (f"{prefix}/formgrader/api/marking/([^/]+)", how_far),
+        (f"{prefix}/formgrader/api/marking/([^/]+)", progress),
     ]
-    application.add_handlers(".*$", own)  # before nbgrader's: the first match counts
+    application.add_handlers(".*$", own)  # type: ignore[no-untyped-call]  # before nbgrader's: the first match counts

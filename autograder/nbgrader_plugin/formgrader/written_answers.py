@@ -11,6 +11,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from markupsafe import Markup
@@ -43,11 +44,11 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Measure:
+class Rubric:
     """The rubric of a written answer in Markdown, and sample answers, the best first."""
 
     points: float
-    rubric: str
+    text: str
     samples: tuple[Sample, ...]
 
 
@@ -61,20 +62,20 @@ def samples(name: str) -> list[Sample]:
 
 
 @functools.cache
-def _table(path: Path) -> dict[str, list[dict]]:
+def _table(path: Path) -> dict[str, list[dict[str, Any]]]:
     return tomllib.loads(path.read_text("utf-8"))
 
 
-def measures(solution: Path) -> dict[str, Measure]:
+def rubrics(solution: Path) -> dict[str, Rubric]:
     """Return the rubric and samples of each written answer in a solution notebook, by name; {} without such a file."""
     try:
-        return _measures(solution, solution.stat().st_mtime_ns)
+        return _rubrics(solution, solution.stat().st_mtime_ns)
     except OSError:
         return {}
 
 
 @functools.lru_cache(maxsize=16)
-def _measures(solution: Path, changed: int) -> dict[str, Measure]:
+def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
     """Read the rubrics and samples, cached. `changed`, the file's time of change, is part of the cache's key."""
     found, above = {}, ""
     for cell in nbformat.read(solution, as_version=4).cells:
@@ -83,7 +84,7 @@ def _measures(solution: Path, changed: int) -> dict[str, Measure]:
             lines = [line for line in cell.source.splitlines() if line.strip() not in MARKERS]
             best = Sample(graded["points"], "\n".join(lines).strip())
             rubric = RUBRIC.search(above)
-            found[graded["grade_id"]] = Measure(
+            found[graded["grade_id"]] = Rubric(
                 graded["points"], rubric[0] if rubric else "", (best, *samples(graded["grade_id"]))
             )
         elif cell.cell_type == "markdown":
@@ -93,17 +94,17 @@ def _measures(solution: Path, changed: int) -> dict[str, Measure]:
 
 def beside(solution: Path, name: str) -> Markup:
     """Return the panel beside the written answer of this name; empty for other cells."""
-    measure = measures(solution).get(name)
-    return Markup() if measure is None else _panel(measure)
+    rubric = rubrics(solution).get(name)
+    return Markup() if rubric is None else _panel(rubric)
 
 
 @functools.lru_cache(maxsize=64)
-def _panel(measure: Measure) -> Markup:
+def _panel(rubric: Rubric) -> Markup:
     parts = [Markup(STYLE), Markup('<aside class="beside" aria-label="Rubric and sample answers">')]
-    parts.append(Markup(rendering.markdown(measure.rubric)))
+    parts.append(Markup(rendering.markdown(rubric.text)))
     parts.append(Markup("<h5>Answers for comparison</h5>"))
-    for sample in measure.samples:
-        parts.append(Markup("<details><summary>{:g} of {:g} points</summary>").format(sample.points, measure.points))
+    for sample in rubric.samples:
+        parts.append(Markup("<details><summary>{:g} of {:g} points</summary>").format(sample.points, rubric.points))
         parts.append(Markup(rendering.markdown(sample.answer)))
         if sample.why:
             parts.append(Markup('<div class="why">{}</div>').format(Markup(rendering.markdown(sample.why))))

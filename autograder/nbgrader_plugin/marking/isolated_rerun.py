@@ -12,14 +12,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from nbformat import NotebookNode
 
 from ...judge.mark import Verdict
 from ...untrusted.wire import Packet, WireError, decode
 
-MAX_UNHEARD = 4  # characters: texts up to this length reveal nothing
+MAX_HARMLESS = 4  # characters: texts up to this length reveal nothing
 LEFT_OUT = "…"
 
 
@@ -32,51 +31,43 @@ class Postponed:
     index: int
     needs: frozenset[str]
     verdict: Verdict
-    heard: frozenset[str]
+    texts: frozenset[str]
 
 
-def next_of(postponed: list[Postponed]) -> Postponed:
+def next_to_rerun(postponed: list[Postponed]) -> Postponed:
     """Return the first exercise that uses none of the others; the first of all if they form a circle."""
     names = {one.name for one in postponed}
     return next((one for one in postponed if not one.needs & (names - {one.name})), postponed[0])
 
 
 @dataclass
-class Hearing:
+class RecordedConnection:
     """A connection to a student's process, and the texts written by the student's code that came over it."""
 
     line: Callable[[Packet], Packet]
-    heard: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
 
     def ask(self, question: Packet) -> Packet:
         reply = self.line(question)
-        if _names_a_problem(reply.tree):  # only these few replies are decoded twice
-            with contextlib.suppress(WireError):
+        pairs = reply.tree.get("dict") if isinstance(reply.tree, dict) else None
+        if isinstance(pairs, list) and any(isinstance(pair, list) and pair[:1] == ["problem"] for pair in pairs):
+            with contextlib.suppress(WireError):  # only these few replies are decoded twice
                 problem = decode(reply).get("problem")
                 if isinstance(problem, dict):
-                    self.heard |= {x for name in ("type", "text", "line") if isinstance(x := problem.get(name), str)}
+                    self.texts |= {x for name in ("type", "text", "line") if isinstance(x := problem.get(name), str)}
         return reply
 
 
-def _names_a_problem(tree: Any) -> bool:
-    """Return True if an undecoded reply is a dictionary with the key "problem"."""
-    pairs = tree.get("dict") if isinstance(tree, dict) else None
-    return isinstance(pairs, list) and any(isinstance(pair, list) and pair[:1] == ["problem"] for pair in pairs)
-
-
-def without_unheard(verdict: Verdict, texts: Collection[str], sources: Iterable[str]) -> Verdict:
+def without_new_texts(verdict: Verdict, texts: Collection[str], sources: Iterable[str]) -> Verdict:
     """Return the verdict with these texts replaced by LEFT_OUT, except those that also stand in the student's cells."""
     written = "\n".join(sources)
-    secret = [text for text in sorted(texts, key=len, reverse=True) if len(text) > MAX_UNHEARD and text not in written]
+    secret = [text for text in sorted(texts, key=len, reverse=True) if len(text) > MAX_HARMLESS and text not in written]
 
-    def told(sentence: str) -> str:
+    def censored(sentence: str) -> str:
         for text in secret:
             sentence = sentence.replace(text, LEFT_OUT)
         return sentence
 
-    changed: dict[str, Any] = {
-        "lines": [replace(line, message=told(line.message)) for line in verdict.lines],
-        "diagnoses": [replace(one, sentence=told(one.sentence)) for one in verdict.diagnoses],
-        "remark": told(verdict.remark),
-    }
-    return replace(verdict, **changed)
+    lines = [replace(line, message=censored(line.message)) for line in verdict.lines]
+    diagnoses = [replace(one, sentence=censored(one.sentence)) for one in verdict.diagnoses]
+    return replace(verdict, lines=lines, diagnoses=diagnoses, remark=censored(verdict.remark))

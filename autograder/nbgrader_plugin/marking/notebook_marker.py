@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,16 @@ from ...judge.parsing import reason_not_parsed
 from ...judge.source_rules import defined_in, needed_by, uses
 from ...judge.student import UNDEFINED, Student
 from ...judge.verdict import bundle
-from ...sandbox.session import CellResult, Limits, Session, Template
+from ...sandbox.limits import CellResult, Ending, Limits
+from ...sandbox.session import Session, Template
 from ...spec.course import given_names, question_or_exercise
 from ...spec.exercise import Question
 from ..hidden_tests import exercise_of
 from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
-from .isolated_rerun import Hearing, Postponed, next_of, without_unheard
-from .notices import LEFT_OUT, PASSED_OVER, RESTARTED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
+from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
+from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN, is_answer
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,11 @@ MAX_RESTARTS = 4  # times that a notebook may kill or stall its process before i
 
 MAX_OUTPUTS = 300  # of one cell
 MAX_SHOWN = 24 * 2**20  # characters of one notebook's outputs
+FAILURES = {  # ends of sentences on why an answer's cell did not run to its end
+    "died": "the cell of the answer ended the Python process.",
+    "time": "the cell of the answer was stopped at its time limit of {limit:.0f} seconds.",
+    "error": "the cell of the answer stopped with {error}.",
+}
 
 
 @dataclass
@@ -55,16 +61,15 @@ class NotebookMarker:
         self._started = time.process_time()
         self._shown = 0  # characters of outputs
         self._spent = 0.0  # seconds that ended sessions were busy
-        self._left_out: set[int] = set()
-        self._passed_over: list[int] = []
+        self._not_replayed: set[int] = set()
+        self._skipped: list[int] = []
         self._effects = Effects(cell.source for cell in self.notebook.cells if cell.cell_type == "code")
-        self._fates: dict[str, str] = {}  # by grade_id: why an answer's cell did not run to its end
+        self._failures: dict[str, str] = {}  # by grade_id: why an answer's cell did not run to its end
         self._restarts = self._count = 0
         self._session: Session | None = None
         self._postponed: list[Postponed] = []
-        self._all_gone = True  # False once an ended session's processes would not die
+        self._all_ended = True  # False once an ended session's processes would not die
         asked = [name for name in map(exercise_of, self.notebook.cells) if name is not None]
-        tests = len(asked)
         notebooks = {question_or_exercise(name).notebook for name in asked}
         self._given = frozenset[str]().union(*map(given_names, notebooks))
         try:
@@ -75,75 +80,71 @@ class NotebookMarker:
                 if name is not None:
                     self._mark(cell, name)
                     if self.tell is not None:
-                        self.tell(len(self.verdicts), tests)
+                        self.tell(len(self.verdicts), len(asked))
                 elif GIVEN in cell.metadata.get("tags", []):
-                    self._pass_over(index, cell)
-                elif cell.metadata.get("nbgrader", {}).get("grade") and not cell.metadata.nbgrader.get("solution"):
-                    self._catch_up(needed_by(cell.source))
+                    cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
+                    self._skipped.append(index)
+                elif cell.metadata.get("nbgrader", {}).get("grade") and not is_answer(cell):
+                    self._run_skipped(needed_by(cell.source))
                     self._run_own_test(index, cell)
                 else:
-                    self._catch_up(needed_by(cell.source) | self._defined_anew(cell))
+                    self._run_skipped(needed_by(cell.source) | self._defined_anew(cell))
                     self._run(index, cell)
-            self._ask_again()
-            self._ask_apart()
+            self._judge_late_answers()
+            self._rerun_isolated()
         finally:
             if self._session is not None:
                 self._session.close()
         return self.verdicts
 
-    def _remaining(self, other: Session | None = None) -> float:
+    def _remaining(self) -> float:
         """Return the seconds that the student's code may still take; negative if the grader's own budget is used up."""
-        running = {id(session): session for session in (self._session, other) if session is not None}
-        left = self.limits.notebook - self._spent - sum(session.busy for session in running.values())
-        return left if self._works() else -1.0
+        busy = self._spent + (self._session.busy if self._session is not None else 0.0)
+        return self.limits.notebook - busy if self._within_work_limit() else -1.0
 
-    def _works(self) -> bool:
+    def _within_work_limit(self) -> bool:
         """Return True while the trusted side has processor time left for this notebook."""
         return time.process_time() - self._started < self.limits.work
 
     def _may_ask(self) -> bool:
         """Return True if questions may still be asked: until the notebook has used twice its time limit."""
-        return self._works() and self._remaining() > -self.limits.notebook
+        return self._within_work_limit() and self._remaining() > -self.limits.notebook
 
-    def _end(self, session: Session) -> None:
-        if not session.end():
-            log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
-            self._all_gone = False
-        self._spent += session.busy
-        if session is self._session:
-            self._session = None
-
-    # --- cells --------------------------------------------------------------------------------------------------------
+    def _end(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            if not session.end():
+                log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
+                self._all_ended = False
+            self._spent += session.busy
 
     def _run(self, index: int, cell: NotebookNode) -> CellResult:
         cell.outputs, cell.execution_count = [], None
         if not cell.source.strip():
             return CellResult()
-        unread = reason_not_parsed(cell.source)
-        if unread is not None:
-            cell.outputs = [_notice(unread)]
-            self._left_out.add(index)
-            return CellResult(ending="error")
-        if self._remaining() < 0:
-            cell.outputs = [_notice(TIME_UP)]
-            return CellResult(ending="time")
-        if self._restarts > MAX_RESTARTS:
-            cell.outputs = [_notice(TOO_OFTEN)]
-            return CellResult(ending="died")
+        ending: Ending = "error"
+        reason = reason_not_parsed(cell.source)
+        if reason is not None:
+            self._not_replayed.add(index)
+        elif self._remaining() < 0:
+            ending, reason = "time", TIME_UP
+        elif self._restarts > MAX_RESTARTS:
+            ending, reason = "died", TOO_OFTEN
+        if reason is not None:
+            cell.outputs = [_notice(reason)]
+            return CellResult(ending=ending)
         limit = min(self.limits.cell, max(self._remaining(), 1.0))
-        result = self._alive(index).run(cell.source, limit)
+        result = self._live_session(index).run(cell.source, limit)
         cell.execution_count = self._count = self._count + 1
-        cell.outputs = self._shown_of(result.outputs, cell.execution_count)
-        if result.ending == "time":
-            cell.outputs.append(_notice(STALLED.format(limit=limit)))
-            self._left_out.add(index)
-        elif result.ending == "died":
-            cell.outputs.append(_notice(RESTARTED))
-            self._left_out.add(index)
-        self._fates[grade_id(cell) or ""] = _fate(result, limit)
+        cell.outputs = self._limited(result.outputs, cell.execution_count)
+        if result.ending in ("time", "died"):
+            cell.outputs.append(_notice(STALLED.format(limit=limit) if result.ending == "time" else RESTARTED))
+            self._not_replayed.add(index)
+        failure = FAILURES.get(result.ending, "").format(limit=limit, error=_error_of(result) or "an error")
+        self._failures[grade_id(cell) or ""] = failure
         return result
 
-    def _shown_of(self, outputs: list[dict], count: int) -> list[NotebookNode]:
+    def _limited(self, outputs: list[dict[str, Any]], count: int) -> list[NotebookNode]:
         """Return the cleaned outputs of a cell, cut off with a notice when they are too many or too large."""
         shown: list[NotebookNode] = []
         for output in outputs:
@@ -155,20 +156,16 @@ class NotebookMarker:
                 self._shown += len(str(clean))
         return shown
 
-    def _pass_over(self, index: int, cell: NotebookNode) -> None:
-        cell.outputs, cell.execution_count = [_notice(PASSED_OVER)], None
-        self._passed_over.append(index)
-
-    def _catch_up(self, names: set[str]) -> None:
+    def _run_skipped(self, names: Set[str]) -> None:
         """Run the skipped cells that define or change these names, and the skipped cells that those need."""
         needed = []
-        for index in reversed(self._passed_over):
+        for index in reversed(self._skipped):
             source = self.notebook.cells[index].source
             if names & self._effects.changed_by(source):
                 needed.append(index)
                 names = names | needed_by(source)
         for index in reversed(needed):
-            self._passed_over.remove(index)
+            self._skipped.remove(index)
             self._run(index, self.notebook.cells[index])
 
     def _defined_anew(self, cell: NotebookNode) -> frozenset[str]:
@@ -178,10 +175,10 @@ class NotebookMarker:
         only names that the judge needs later count: an experiment does not run because a student also calls a number
         `x`.
         """
-        defined = defined_in(cell.source)
-        return defined if _is_answer(cell) else defined & self._given
+        defined: frozenset[str] = defined_in(cell.source)
+        return defined if is_answer(cell) else defined & self._given
 
-    def _alive(self, index: int) -> Session:
+    def _live_session(self, index: int) -> Session:
         """Return a session ready for cell `index`. If the old one died, start a new one and rerun the earlier cells.
 
         After too many restarts, return the dead session.
@@ -191,34 +188,35 @@ class NotebookMarker:
                 assert self._session is not None
                 return self._session
             if self._session is not None:
-                self._end(self._session)
+                self._end()
                 self._restarts += 1
-            self._session = Session(self.template, self.files, self.limits)
-            self._replay(self._session, index)
+            self._start(index)
         return self._session
 
-    def _replay(self, session: Session, index: int, names: set[str] | None = None) -> None:
-        """Run the notebook's cells before cell `index` in a new session.
+    def _start(self, index: int, names: set[str] | None = None) -> Session:
+        """Start a session and run the notebook's cells before cell `index` in it.
 
         With `names`, skip experiments: of the cells that belong neither to the course nor to an answer, run only those
         that define one of these names.
         """
+        self._session = session = Session(self.template, self.files, self.limits)
         for earlier in range(index):
             cell = self.notebook.cells[earlier]
             ungraded = cell.cell_type == "code" and exercise_of(cell) is None
-            passed_over = earlier in self._left_out or earlier in self._passed_over
-            if not ungraded or passed_over or not cell.source.strip():
+            skipped = earlier in self._not_replayed or earlier in self._skipped
+            if not ungraded or skipped or not cell.source.strip():
                 continue
             if names is not None and "nbgrader" not in cell.metadata and not names & defined_in(cell.source):
                 continue
-            remaining = self._remaining(session)
+            remaining = self._remaining()
             if remaining < 0 or self._restarts > MAX_RESTARTS:
                 session.kill()
-                return
+                break
             if session.run(cell.source, min(self.limits.cell, remaining)).ending in ("time", "died"):
-                self._left_out.add(earlier)
+                self._not_replayed.add(earlier)
                 if not session.alive:
-                    return
+                    break
+        return session
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
         """Run an instructor's own test cell and mark it as nbgrader does: all points if it runs without an error.
@@ -232,17 +230,15 @@ class NotebookMarker:
         _set_mark(cell, points if result.ending == "ok" else 0.0)
         cell.outputs[-1:-1] = [_notice(error)] if error else []
 
-    # --- questions ----------------------------------------------------------------------------------------------------
-
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
-        used = uses(name, [answer.source for answer in _answer_cells(self.notebook)])
-        self._catch_up(used | {name} | given_names(question_or_exercise(name).notebook))
-        session = self._alive(index)
-        if not self._may_ask():
-            self._write(cell, zero(name, TIME_UP_ASKING))
+        used = uses(name, _answer_sources(self.notebook))
+        self._run_skipped(used | {name} | given_names(question_or_exercise(name).notebook))
+        session = self._live_session(index)
+        if self._may_ask() and session.alive:
+            self._write(cell, self._ask(session, cell, name, index))
         else:
-            self._write(cell, self._ask(session, cell, name, index) if session.alive else zero(name, TOO_OFTEN))
+            self._write(cell, zero(name, TOO_OFTEN if self._may_ask() else TIME_UP_ASKING))
 
     def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
         """Return the verdict with the student's versions of the other exercises; postpone a rerun with working ones.
@@ -255,47 +251,42 @@ class NotebookMarker:
             seen = session.peek(name)
             if seen["peek"] == "plain":
                 return mark_choice(declared, seen.get("value"))
-        sources = [answer.source for answer in _answer_cells(self.notebook)]
+        sources = _answer_sources(self.notebook)
         with session.questions() as ask:
-            hearing = Hearing(ask)
-            student = Student(hearing.ask)
+            connection = RecordedConnection(ask)
+            student = Student(connection.ask)
             verdict = mark(name, student, sources, own_parts=True)
         if not verdict.full and depends_on_others(name, sources, student.called):
             needs = frozenset(uses(name, sources) | student.called)
-            self._postponed.append(Postponed(cell, name, index, needs, verdict, frozenset(hearing.heard)))
+            self._postponed.append(Postponed(cell, name, index, needs, verdict, frozenset(connection.texts)))
         return verdict
 
-    def _ask_apart(self) -> None:
+    def _rerun_isolated(self) -> None:
         """Judge postponed exercises again with working versions of the other exercises; keep the better verdict.
 
         First the student's process and all that it started must have ended. Then each exercise runs in its own process,
         one at a time, with working versions only of exercises whose marks are final.
         """
-        if self._postponed and self._session is not None:
-            self._end(self._session)
-        while self._postponed and self._all_gone and self._remaining() > 0:
-            chosen = next_of(self._postponed)
+        if self._postponed:
+            self._end()
+        while self._postponed and self._all_ended and self._remaining() > 0:
+            chosen = next_to_rerun(self._postponed)
             self._postponed.remove(chosen)
-            bound = self._asked_apart(chosen)
-            if bound is not None and bound.earned >= chosen.verdict.earned:
-                self._write(chosen.cell, bound)
+            sources = _answer_sources(self.notebook)
+            try:
+                session = self._start(chosen.index, uses(chosen.name, sources) | {chosen.name})
+                if not session.alive:
+                    continue
+                with session.questions() as ask:
+                    connection = RecordedConnection(ask)
+                    open_still = {other.name for other in self._postponed}
+                    verdict = mark(chosen.name, Student(connection.ask), sources, keep=open_still)
+            finally:
+                self._end()
+            if verdict.earned >= chosen.verdict.earned:
+                self._write(chosen.cell, without_new_texts(verdict, connection.texts - chosen.texts, sources))
 
-    def _asked_apart(self, chosen: Postponed) -> Verdict | None:
-        open_still = {other.name for other in self._postponed}
-        sources = [answer.source for answer in _answer_cells(self.notebook)]
-        apart = Session(self.template, self.files, self.limits)
-        try:
-            self._replay(apart, chosen.index, uses(chosen.name, sources) | {chosen.name})
-            if not apart.alive:
-                return None
-            with apart.questions() as ask:
-                hearing = Hearing(ask)
-                verdict = mark(chosen.name, Student(hearing.ask), sources, keep=open_still)
-            return without_unheard(verdict, hearing.heard - chosen.heard, sources)
-        finally:
-            self._end(apart)
-
-    def _ask_again(self) -> None:
+    def _judge_late_answers(self) -> None:
         """Judge again, after the last cell, exercises without an answer: it may stand below its test cell."""
         for cell in self.notebook.cells:
             name = exercise_of(cell)
@@ -309,21 +300,10 @@ class NotebookMarker:
                     self._write(cell, after)
 
     def _write(self, cell: NotebookNode, verdict: Verdict) -> None:
-        if verdict.remark == UNDEFINED.format(name=verdict.exercise) and self._fates.get(verdict.exercise):
-            verdict.remark = f"`{verdict.exercise}` is not defined: {self._fates[verdict.exercise]}"
+        if verdict.remark == UNDEFINED.format(name=verdict.exercise) and self._failures.get(verdict.exercise):
+            verdict.remark = f"`{verdict.exercise}` is not defined: {self._failures[verdict.exercise]}"
         self.verdicts[cell.metadata.nbgrader.grade_id] = verdict
         write_verdict(cell, verdict)
-
-
-def _fate(result: CellResult, limit: float) -> str:
-    """Return the end of a sentence on why a cell did not run to its end; "" if it did."""
-    if result.ending == "died":
-        return "the cell of the answer ended the Python process."
-    if result.ending == "time":
-        return f"the cell of the answer was stopped at its time limit of {limit:.0f} seconds."
-    if result.ending == "error":
-        return f"the cell of the answer stopped with {_error_of(result) or 'an error'}."
-    return ""
 
 
 def _error_of(result: CellResult) -> str:
@@ -345,11 +325,9 @@ def _set_mark(cell: NotebookNode, mark: float) -> None:
 
     Remove errors and text on stderr: nbgrader would count them as zero.
     """
-    cell.outputs = [
-        output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"
-    ]
+    kept = [output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"]
     shown = {"text/plain": number(mark)}
-    cell.outputs.append(_output("execute_result", data=shown, metadata={}, execution_count=None))
+    cell.outputs = [*kept, _output("execute_result", data=shown, metadata={}, execution_count=None)]
 
 
 def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
@@ -361,22 +339,16 @@ def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
             verdict = zero(name, remark)
             write_verdict(cell, verdict)
             verdicts[cell.metadata.nbgrader.grade_id] = verdict
-        elif cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade") and not _is_answer(cell):
+        elif cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade") and not is_answer(cell):
             cell.outputs = []
             _set_mark(cell, 0.0)
     return verdicts
 
 
-def _is_answer(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
-
-
-def _answer_cells(notebook: NotebookNode) -> Iterator[NotebookNode]:
-    """Yield the code cells that a student may write: all but the locked ones."""
-    for cell in notebook.cells:
-        graded = cell.metadata.get("nbgrader", {})
-        if cell.cell_type == "code" and (graded.get("solution") or not graded.get("locked")):
-            yield cell
+def _answer_sources(notebook: NotebookNode) -> list[str]:
+    """Return the code that a student may write: all but the locked cells."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [cell.source for cell in code if is_answer(cell) or not cell.metadata.get("nbgrader", {}).get("locked")]
 
 
 def _notice(text: str) -> NotebookNode:
@@ -385,7 +357,8 @@ def _notice(text: str) -> NotebookNode:
 
 def _output(kind: str, **parts: Any) -> NotebookNode:
     """Return an output like nbformat's `new_output`, but unvalidated: the whole notebook is validated later."""
-    return from_dict({"output_type": kind, **parts})
+    made: NotebookNode = from_dict({"output_type": kind, **parts})
+    return made
 
 
 def _cleaned(output: Any, count: int) -> Iterator[NotebookNode]:

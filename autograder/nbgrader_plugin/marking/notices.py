@@ -17,7 +17,7 @@ RESTARTED = (
     "This cell ended the Python process. The cells before it were run again in a new one; this one was left out."
 )
 TOO_OFTEN = "The notebook ended its Python process too often; the cells from here on were not run."
-PASSED_OVER = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
+SKIPPED = "This cell came with the notebook. Nothing that is marked depends on it, so it was not run again."
 STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
 # The notices on cells that did not run to their end.
@@ -25,6 +25,23 @@ ENDINGS = [re.compile(re.escape(text)) for text in (TIME_UP, TOO_OFTEN, RESTARTE
     re.compile(re.escape(STALLED).replace(re.escape("{limit:.0f}"), r"\d+"))
 ]
 NOTICE = re.compile(r"\[(.+)\]\n?")
+
+
+def is_answer(cell: NotebookNode) -> bool:
+    """Return True if a cell holds a student's answer."""
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def notice_in(output: NotebookNode) -> str:
+    """Return the text of the grader's notice in an output; "" if it is none."""
+    found = NOTICE.fullmatch(str(output.get("text", ""))) if output.get("output_type") == "stream" else None
+    return found[1] if found else ""
+
+
+def ending_in(output: NotebookNode) -> str:
+    """Return the notice in an output if it says that the cell did not run to its end; else ""."""
+    notice = notice_in(output)
+    return notice if any(ending.fullmatch(notice) for ending in ENDINGS) else ""
 
 
 def verdict_in(cell: NotebookNode) -> dict[str, Any] | None:

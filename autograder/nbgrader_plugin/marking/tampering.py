@@ -23,54 +23,49 @@ from ..intake.repair import Kind, Note
 log = logging.getLogger(__name__)
 
 KEY = "autograder_noticed"  # key in a marked notebook's metadata
-MAX_NOTICED = 50
+MAX_SIGNS = 50
 PYTHONS = {"builtins", "sys", "os", "inspect", "math", "random", "display"}  # names that every notebook may use
-ATTRIBUTES = {
-    "modules": "looks at or changes the table of modules",
-    "meta_path": "changes how modules are found",
-    "path_hooks": "changes how modules are found",
-    "_getframe": "looks at the frames of its callers",
-    "currentframe": "looks at the frames of its callers",
-    "f_back": "looks at the frames of its callers",
-    "get_objects": "searches the memory of the process",
-    "get_referrers": "searches the memory of the process",
-    "environ": "reads environment variables",
-    "getenv": "reads environment variables",
-    "ast_transformers": "changes the code of other cells",
-    "input_transformers_cleanup": "changes the code of other cells",
-    "input_transformers_post": "changes the code of other cells",
-    "input_transformer_manager": "changes the code of other cells",
-    "set_custom_exc": "takes over errors",
-    "showtraceback": "takes over errors",
-    "display_pub": "takes over the display of outputs",
-    "displayhook": "takes over the display of outputs",
-    "ast_node_interactivity": "takes over the display of outputs",
-    "run_cell": "takes over the running of cells",
-    "do_execute": "takes over the running of cells",
-    "history_manager": "reads the history of cells",
-    "fork": "starts processes",
-    "setsid": "starts processes that outlive it",
-    "kill": "signals processes",
-    "killpg": "signals processes",
-    "getppid": "asks for its parent process",
-    "memfd_create": "holds hidden memory",
-    "setitimer": "changes timers and signals",
-}
-MODULES = {
-    "socket": "uses the network",
-    "urllib": "uses the network",
-    "http": "uses the network",
-    "requests": "uses the network",
-    "ctypes": "reaches below Python",
-    "gc": "searches the memory of the process",
-    "sqlite3": "opens databases",
-    "nbgrader": "uses the grader's own modules",
-    "autograder": "uses the grader's own modules",
-    "inspect": "looks at the frames of its callers",
-    "mmap": "shares memory with other processes",
-    "atexit": "runs code after the end",
-    "builtins": "changes what Python's own names mean",
-}
+
+
+def _by_name(signs: dict[str, str]) -> dict[str, str]:
+    """Return the signs by name, from names by sign."""
+    return {name: sign for sign, names in signs.items() for name in names.split()}
+
+
+ATTRIBUTES = _by_name(
+    {
+        "looks at or changes the table of modules": "modules",
+        "changes how modules are found": "meta_path path_hooks",
+        "looks at the frames of its callers": "_getframe currentframe f_back",
+        "searches the memory of the process": "get_objects get_referrers",
+        "reads environment variables": "environ getenv",
+        "changes the code of other cells": "ast_transformers input_transformers_cleanup input_transformers_post "
+        "input_transformer_manager",
+        "takes over errors": "set_custom_exc showtraceback",
+        "takes over the display of outputs": "display_pub displayhook ast_node_interactivity",
+        "takes over the running of cells": "run_cell do_execute",
+        "reads the history of cells": "history_manager",
+        "starts processes": "fork",
+        "starts processes that outlive it": "setsid",
+        "signals processes": "kill killpg",
+        "asks for its parent process": "getppid",
+        "holds hidden memory": "memfd_create",
+        "changes timers and signals": "setitimer",
+    }
+)
+MODULES = _by_name(
+    {
+        "uses the network": "socket urllib http requests",
+        "reaches below Python": "ctypes",
+        "searches the memory of the process": "gc",
+        "opens databases": "sqlite3",
+        "uses the grader's own modules": "nbgrader autograder",
+        "looks at the frames of its callers": "inspect",
+        "shares memory with other processes": "mmap",
+        "runs code after the end": "atexit",
+        "changes what Python's own names mean": "builtins",
+    }
+)
 DANGEROUS = {
     *("__eq__", "__ne__", "__bool__", "__array__", "__torch_function__", "__torch_dispatch__", "__reduce__"),
     *("__reduce_ex__", "__instancecheck__", "__class__", "__len__"),
@@ -84,7 +79,7 @@ HISTORY = {"In", "_ih", "_i", "_ii", "_iii", "_oh"}
 
 
 @dataclass(frozen=True)
-class Noticed:
+class Sign:
     """A sign and its place: number of the code cell (from 1; 0 is the whole notebook), its name, the line's text."""
 
     cell: int
@@ -93,33 +88,29 @@ class Noticed:
     what: str
 
 
-def notice(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Noticed]:
-    """Return signs in the student's cells, after the repair's notes on changed settings; MAX_NOTICED at most."""
-    found = [Noticed(0, "", "", note.text) for note in notes if note.kind is Kind.CLAIMED]
-    number = 0
-    for cell in notebook.cells:
-        if cell.cell_type != "code":
-            continue
-        number += 1
+def find_signs(notebook: NotebookNode, notes: Sequence[Note] = ()) -> list[Sign]:
+    """Return signs in the student's cells, after the repair's notes on changed settings; MAX_SIGNS at most."""
+    found = [Sign(0, "", "", note.text) for note in notes if note.kind is Kind.CLAIMED]
+    for number, cell in enumerate((cell for cell in notebook.cells if cell.cell_type == "code"), 1):
         graded = cell.metadata.get("nbgrader", {})
         if graded.get("locked") and not graded.get("solution"):
             continue
         lines = cell.source.split("\n")
         for line, what in _signs(cell.source):
             text = lines[line - 1].strip()[:120] if 0 < line <= len(lines) else ""
-            found.append(Noticed(number, graded.get("grade_id", ""), text, what))
-    return found[:MAX_NOTICED]
+            found.append(Sign(number, graded.get("grade_id", ""), text, what))
+    return found[:MAX_SIGNS]
 
 
-def keep(notebook: NotebookNode, found: list[Noticed]) -> None:
+def write_signs(notebook: NotebookNode, found: list[Sign]) -> None:
     """Write the signs into the notebook's metadata, which students' feedback does not show."""
     notebook.metadata.pop(KEY, None)
     if found:
         notebook.metadata[KEY] = [asdict(one) for one in found]
 
 
-def kept(notebook: NotebookNode) -> list[Noticed]:
-    return [Noticed(**one) for one in notebook.metadata.get(KEY, [])]
+def read_signs(notebook: NotebookNode) -> list[Sign]:
+    return [Sign(**one) for one in notebook.metadata.get(KEY, [])]
 
 
 @cached_by_source
@@ -163,11 +154,6 @@ def _signs_of(node: ast.AST) -> Iterator[str]:
 
 def _is_library(node: ast.AST) -> bool:
     """Return True if a node is a library or a part of one, rather than something the notebook defines."""
-    name = _root(node)
-    return name in PYTHONS or name in course().libraries
-
-
-def _root(node: ast.AST) -> str | None:
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
-    return node.id if isinstance(node, ast.Name) else None
+    return isinstance(node, ast.Name) and (node.id in PYTHONS or node.id in course().libraries)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pygments.lexers import PythonLexer
 from pygments.token import Token
 
@@ -14,3 +16,8 @@ def bare(source: str) -> str:
         for kind, text in _lexer.get_tokens(source)
     )
     return "\n".join(line.rstrip() for line in "".join(pieces).splitlines() if line.strip())
+
+
+def shortest(sources: Iterable[str]) -> str:
+    """Return the code of the shortest source that has any; it shows best what the sources have in common."""
+    return min(filter(None, map(bare, sources)), key=lambda code: (len(code), code), default="")

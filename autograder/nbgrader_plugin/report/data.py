@@ -10,6 +10,7 @@ import logging
 import math
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -21,12 +22,12 @@ from nbformat import NotebookNode
 from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
 from ...spec.course import course, names, notebooks, question_or_exercise, release
-from ...spec.exercise import UNANSWERED, Exercise
+from ...spec.exercise import UNANSWERED, Exercise, Question
 from ..intake.repair import KEY, grade_id
-from ..marking.notices import ENDINGS, FAILED, NOTICE, verdict_in
-from ..marking.tampering import Noticed, kept
+from ..marking.notices import FAILED, ending_in, is_answer, verdict_in
+from ..marking.tampering import Sign, read_signs
 from ..release.released_notebook import headings
-from .marks import Marks, NoClass, Sheet, gradebook_url, read_marks
+from .marks import NoClass, Sheet, gradebook_url, read_marks
 
 log = logging.getLogger(__name__)
 
@@ -52,15 +53,6 @@ class CheckLine:
     message: str = ""
 
 
-@dataclass(frozen=True)
-class Diagnosed:
-    """A named misconception in one student's answer."""
-
-    name: str
-    sentence: str
-    checks: tuple[str, ...] = ()
-
-
 @dataclass
 class Answer:
     """One student's answer to one exercise or question, and its points."""
@@ -71,7 +63,7 @@ class Answer:
     points: float
     earned: float
     lines: list[CheckLine] = field(default_factory=list)
-    diagnosed: list[Diagnosed] = field(default_factory=list)
+    diagnosed: list[Diagnosis] = field(default_factory=list)
     remark: str = ""
     source: str = ""
     waits: bool = False  # a person must still mark it
@@ -85,6 +77,17 @@ class Answer:
     def judged(self) -> bool:
         """Return True if at least one check was decided."""
         return self.answered and any(line.passed is not None for line in self.lines)
+
+    @property
+    def mistakes(self) -> list[str]:
+        """Return the names of the catalogued mistakes."""
+        return [one.mistake for one in self.diagnosed] if self.kind == "exercise" else []
+
+    @property
+    def reasons(self) -> list[str]:
+        """Return the sentences on what cost marks."""
+        failed = [line.message for line in self.lines if line.passed is False]
+        return [one.sentence for one in self.diagnosed] or ([self.remark] if self.remark else failed[:1])
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Trouble:
 class Marking:
     """One marking of one student's notebook, from the history of markings."""
 
-    at: str
+    at: float  # seconds since 1970
     student: str
     assignment: str
     seconds: float
@@ -125,7 +128,7 @@ class Assignment:
     unmarked: list[str] = field(default_factory=list)  # submitted, but not marked yet
     unreadable: list[str] = field(default_factory=list)  # marked, but the marked notebook cannot be read
     troubles: list[Trouble] = field(default_factory=list)
-    signs: list[tuple[str, Noticed]] = field(default_factory=list)
+    signs: list[tuple[str, Sign]] = field(default_factory=list)
 
     @property
     def points(self) -> float:
@@ -160,30 +163,24 @@ def collect_class(classroom: Path, wanted: Iterable[str] = (), db_url: str | Non
     """Return a class's data on these assignments, or on all marked ones. Raise NoClass if nothing was marked."""
     if db_url is None and not classroom.is_dir():
         raise NoClass(f"there is no folder {classroom}")
-    marks = read_marks(db_url or gradebook_url(classroom))
-    marked = [name for name, sheets in marks.sheets.items() if sheets]
-    chosen = list(dict.fromkeys(wanted)) or sorted(marked, key=_place)
+    students, sheets = read_marks(db_url or gradebook_url(classroom))
+    known = [*notebooks(), *sorted(set(sheets) - set(notebooks()))]
+    chosen = list(dict.fromkeys(wanted)) or [name for name in known if sheets.get(name)]
     for name in chosen:
-        if name not in notebooks() and name not in marks.sheets:
-            known = ", ".join([*notebooks(), *sorted(set(marks.sheets) - set(notebooks()))])
-            raise NoClass(f"there is no notebook {name!r}; there are {known}")
-        if name not in marked:
+        if name not in known:
+            raise NoClass(f"there is no notebook {name!r}; there are {', '.join(known)}")
+        if not sheets.get(name):
             raise NoClass(f"nothing has been marked for {name} in {classroom}; run `nbgrader autograde {name}` first")
     if not chosen:
         raise NoClass(f"nothing has been marked in {classroom} yet; run `nbgrader autograde NOTEBOOK` first")
-    assignments = [_assignment(classroom, name, marks) for name in chosen]
-    called = {plain(student): plain(name) for student, name in marks.names.items()}
+    called = {plain(student): plain(name) for student, name in students.items()}
+    assignments = [_assignment(classroom, name, sheets[name], set(called)) for name in chosen]
     return ClassData(course().title, called, assignments, _history(classroom / "marked" / "history.jsonl", chosen))
 
 
-def _place(assignment: str) -> tuple[int, str]:
-    known = notebooks()
-    return (known.index(assignment) if assignment in known else len(known), assignment)
-
-
-def _assignment(classroom: Path, name: str, marks: Marks) -> Assignment:
+def _assignment(classroom: Path, name: str, sheets: list[Sheet], students: set[str]) -> Assignment:
     released = [cell for notebook in _notebooks(release() / name) for cell in notebook.cells]
-    result = Assignment(plain(name), marks.sheets[name], released=released, sections=sections(released))
+    result = Assignment(plain(name), sheets, released=released, sections=sections(released))
     for sheet in result.sheets:
         marked = _notebooks(classroom / "autograded" / sheet.student / name)
         sheet.student = plain(sheet.student)
@@ -192,17 +189,15 @@ def _assignment(classroom: Path, name: str, marks: Marks) -> Assignment:
         cells = [cell for notebook in marked for cell in notebook.cells]
         result.answers += _answers(sheet, cells)
         result.troubles += _troubles(sheet.student, cells)
-        result.signs += [(sheet.student, sign) for notebook in marked for sign in _signs(notebook)]
+        signs = [sign for notebook in marked for sign in read_signs(notebook) if isinstance(sign.cell, int)]
+        result.signs += [(sheet.student, Sign(one.cell, *map(plain, (one.name, one.line, one.what)))) for one in signs]
     order = {name: place for place, name in enumerate(result.exercises)}
     result.answers.sort(key=lambda answer: (answer.student, order[answer.exercise]))
     here = {sheet.student for sheet in result.sheets}
     handed_in = {plain(path.parent.name) for path in classroom.glob(f"submitted/*/{name}") if path.is_dir()}
     result.unmarked = sorted(handed_in - here)
-    result.absent = sorted({plain(student) for student in marks.names} - here - handed_in)
+    result.absent = sorted(students - here - handed_in)
     return result
-
-
-# --- notebooks --------------------------------------------------------------------------------------------------------
 
 
 def sections(cells: Iterable[NotebookNode]) -> dict[str, str]:
@@ -215,37 +210,23 @@ def sections(cells: Iterable[NotebookNode]) -> dict[str, str]:
                 above = {level: kept for level, kept in above.items() if level < depth} | {depth: text}
         name = grade_id(cell)
         if name and cell.metadata["nbgrader"].get("solution"):
-            found[name] = plain(" › ".join(_unmarked(text) for level, text in sorted(above.items()) if level > 1))
+            words = " › ".join(text for level, text in sorted(above.items()) if level > 1)
+            found[name] = plain(re.sub(r"[$`*]", "", words))  # without the markup for formulas, code and emphasis
     return found
 
 
-def _unmarked(heading: str) -> str:
-    """Return a heading's words without the markup for formulas, code and emphasis."""
-    return re.sub(r"[$`*]", "", heading)
-
-
-def _read(path: Path) -> NotebookNode | None:
-    """Read a notebook without validation, since this package wrote it; return None if it is broken all the same."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            notebook = nbformat.reader.read(file)
-        return notebook if all(isinstance(cell.source, str) for cell in notebook.cells) else None
-    except Exception as error:  # one student's broken file must not stop the class's report
-        log.warning("%s cannot be read: %s", path, error)
-        return None
-
-
 def _notebooks(folder: Path) -> list[NotebookNode]:
-    """Return the readable notebooks in a folder."""
-    return [notebook for path in sorted(folder.glob("*.ipynb")) if (notebook := _read(path)) is not None]
-
-
-def _signs(notebook: NotebookNode) -> list[Noticed]:
-    return [
-        Noticed(sign.cell, plain(sign.name), plain(sign.line), plain(sign.what))
-        for sign in kept(notebook)
-        if isinstance(sign.cell, int)
-    ]
+    """Return the readable notebooks in a folder, not validated, since this package wrote them."""
+    found = []
+    for path in sorted(folder.glob("*.ipynb")):
+        try:
+            with path.open(encoding="utf-8") as file:
+                notebook = nbformat.reader.read(file)
+            if all(isinstance(cell.source, str) for cell in notebook.cells):
+                found.append(notebook)
+        except Exception as error:  # one student's broken file must not stop the class's report
+            log.warning("%s cannot be read: %s", path, error)
+    return found
 
 
 def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
@@ -254,11 +235,11 @@ def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
         cell = by_id.get(mark.cell)
         verdict = _verdict(cell) if cell is not None else None
         if verdict is not None:
-            own = by_id.get(verdict["exercise"])
+            own = by_id.get(verdict.exercise)
             answer = _judged(sheet.student, verdict, plain(own.source) if own is not None else "")
             answer.points, answer.earned = mark.points, mark.earned
         else:
-            kind = "written" if mark.cell not in by_id or _is_answer(by_id[mark.cell]) else "exercise"
+            kind = "written" if cell is None or is_answer(cell) else "exercise"
             name = plain(mark.cell.removeprefix("test_"))
             passed = None if mark.waits or mark.points == 0 else mark.earned >= mark.points
             answer = Answer(sheet.student, name, kind, mark.points, mark.earned)
@@ -267,59 +248,42 @@ def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
         yield answer
 
 
-def _verdict(cell: NotebookNode) -> dict[str, Any] | None:
+def _verdict(cell: NotebookNode) -> Verdict | None:
     """Return the verdict in a cell; None if it is missing or damaged, since a marked notebook may have been edited."""
     found: Any = verdict_in(cell)
     try:
-        Verdict(**found)  # raises TypeError unless it has exactly a verdict's fields
-        lines = [Line(**line) for line in found["lines"]]
-        diagnoses = [Diagnosis(**one) for one in found["diagnoses"]]
-        weights = sum(line.weight for line in lines)
-        whole = isinstance(found["exercise"], str) and isinstance(found["remark"], str) and weights >= 0
-        return found if whole and all(isinstance(one.checks, list) for one in diagnoses) else None
+        verdict = Verdict(**found)
+        verdict.lines = [Line(**line) for line in found["lines"]]
+        verdict.diagnoses = [Diagnosis(**one) for one in found["diagnoses"]]
+        whole = isinstance(found["exercise"], str) and isinstance(found["remark"], str)
+        whole = whole and sum(line.weight for line in verdict.lines) >= 0
+        return verdict if whole and all(isinstance(one.checks, list) for one in verdict.diagnoses) else None
     except (TypeError, KeyError):
         return None
 
 
-def _is_answer(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
-
-
-def _judged(student: str, verdict: dict[str, Any], source: str) -> Answer:
-    name = verdict["exercise"]
+def _judged(student: str, verdict: Verdict, source: str) -> Answer:
+    name, lines = verdict.exercise, verdict.lines
     declared = question_or_exercise(name) if name in names() else None
-    kind = "exercise" if declared is None or isinstance(declared, Exercise) else "question"
-    answer = Answer(student, plain(name), kind, verdict["points"], verdict["earned"], source=source)
-    answer.remark = plain(verdict["remark"])
-    answer.behaviour = verdict.get("behaviour", {})
+    kind = "question" if isinstance(declared, Question) else "exercise"
+    answer = Answer(student, plain(name), kind, verdict.points, verdict.earned, source=source)
+    answer.remark, answer.behaviour = plain(verdict.remark), verdict.behaviour
     if kind == "question":
-        answer.lines = [_choice(line) for line in verdict["lines"]] or [CheckLine(LETTER, 1.0, False)]
-        answer.diagnosed = [
-            Diagnosed(f"{name}: {line['title'].removeprefix('You chose ')}", plain(line["message"]), (LETTER,))
-            for line in verdict["lines"]
-            if not line["passed"]
+        answer.lines = [
+            CheckLine(LETTER, one.weight, bool(one.passed), plain(f"{one.title}. {one.message}")) for one in lines
         ]
+        wrong = {one.title.removeprefix("You chose "): plain(one.message) for one in lines if not one.passed}
+        answer.diagnosed = [Diagnosis(f"{name}: {letter}", why, [LETTER]) for letter, why in wrong.items()]
+        answer.lines = answer.lines or [CheckLine(LETTER, 1.0, False)]
         return answer
-    answer.lines = [
-        CheckLine(plain(line["title"]), line["weight"], _passed(line), plain(line["message"]))
-        for line in verdict["lines"]
-    ]
-    if not answer.lines and isinstance(declared, Exercise):  # no check could run: every line is lost
+    for line in lines:
+        passed = bool(line.passed) if line.judged else None  # not judged where the values differ already
+        answer.lines.append(CheckLine(plain(line.title), line.weight, passed, plain(line.message)))
+    if not lines and isinstance(declared, Exercise):  # no check could run: every line is lost
         answer.lines = [CheckLine(check.title, check.weight, False) for check in declared.checks]
-    answer.diagnosed = [
-        Diagnosed(plain(one["mistake"]), plain(one["sentence"]), tuple(map(plain, one["checks"])))
-        for one in verdict["diagnoses"]
-    ]
+    for one in verdict.diagnoses:
+        answer.diagnosed.append(Diagnosis(plain(one.mistake), plain(one.sentence), list(map(plain, one.checks))))
     return answer
-
-
-def _passed(line: dict[str, Any]) -> bool | None:
-    """Return True if the line passed; None if it was not judged, because the values already differ."""
-    return bool(line["passed"]) if line.get("judged", True) else None
-
-
-def _choice(line: dict[str, Any]) -> CheckLine:
-    return CheckLine(LETTER, line["weight"], bool(line["passed"]), plain(f"{line['title']}. {line['message']}"))
 
 
 def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
@@ -330,29 +294,19 @@ def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
             reason = " ".join(line.removeprefix("- ") for line in cell.source.split("\n")[1:] if line.strip())
             yield Trouble(student, "the whole notebook", plain(reason))
             return
-        here = [what for output in cell.get("outputs", []) if (what := _ending(output, cell))]
-        verdict = _verdict(cell)
-        if verdict and verdict["remark"] and verdict["remark"] != UNANSWERED:
-            here.append(verdict["remark"])
         name = grade_id(cell)
-        where = name.removeprefix("test_") if name else "a cell of the student's own"
-        found.setdefault(where, []).extend(here)
+        here = found.setdefault(name.removeprefix("test_") if name else "a cell of the student's own", [])
+        for output in cell.get("outputs", []):
+            if ending := ending_in(output):
+                here.append(ending)
+            elif output.get("output_type") == "error" and is_answer(cell):
+                here.append(f"{output.get('ename')}: {output.get('evalue')}"[:200])
+        verdict = _verdict(cell)
+        if verdict and verdict.remark and verdict.remark != UNANSWERED:
+            here.append(verdict.remark)
     for where, whats in found.items():
         if whats:
             yield Trouble(student, plain(where), plain(" ".join(dict.fromkeys(whats))))
-
-
-def _ending(output: NotebookNode, cell: NotebookNode) -> str:
-    """Return why a cell stopped: the grader's notice, or an answer's error; "" if the output shows neither."""
-    if output.get("output_type") == "stream":
-        notice = NOTICE.fullmatch(str(output.get("text", "")))
-        return notice[1] if notice and any(ending.fullmatch(notice[1]) for ending in ENDINGS) else ""
-    if output.get("output_type") == "error" and _is_answer(cell):
-        return f"{output.get('ename')}: {output.get('evalue')}"[:200]
-    return ""
-
-
-# --- history ----------------------------------------------------------------------------------------------------------
 
 
 def _history(path: Path, assignments: Iterable[str]) -> list[Marking] | None:
@@ -362,19 +316,11 @@ def _history(path: Path, assignments: Iterable[str]) -> list[Marking] | None:
     wanted, found = set(assignments), []
     with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            marking = _marking(line)
-            if marking is not None and marking.assignment in wanted:
-                found.append(marking)
-    return sorted(found, key=lambda marking: datetime.fromisoformat(marking.at).timestamp())
-
-
-def _marking(line: str) -> Marking | None:
-    try:
-        said = json.loads(line)
-        datetime.fromisoformat(said["at"]).timestamp()
-        numbers = [float(said[key]) for key in ("seconds", "earned", "points")]
-        if not all(map(math.isfinite, numbers)):
-            return None
-        return Marking(said["at"], plain(said["student"]), plain(said["assignment"]), *numbers)
-    except (ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError):
-        return None
+            with suppress(ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError):
+                said = json.loads(line)
+                at = datetime.fromisoformat(said["at"]).timestamp()
+                numbers = [float(said[key]) for key in ("seconds", "earned", "points")]
+                marking = Marking(at, plain(said["student"]), plain(said["assignment"]), *numbers)
+                if marking.assignment in wanted and all(map(math.isfinite, numbers)):
+                    found.append(marking)
+    return sorted(found, key=lambda marking: marking.at)

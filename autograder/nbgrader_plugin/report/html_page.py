@@ -21,24 +21,32 @@ REPORT = "autograder report"  # the page's generator, which marks it as written 
 def page(data: ClassData, anonymous: bool = False, made: datetime | None = None) -> str:
     """Return the page as HTML. An anonymous page names no student, so that the class may see it."""
     here = data.assignments
-    return (
-        _environment()
-        .get_template(TEMPLATE)
-        .render(
-            data=data,
-            generator=REPORT,
-            anonymous=anonymous,
-            made=made or datetime.now(),
-            students=students(data),
-            marked=len({sheet.student for assignment in here for sheet in assignment.sheets}),
-            sheets={assignment.name: {sheet.student: sheet for sheet in assignment.sheets} for assignment in here},
-            spreads={assignment.name: distribution(assignment) for assignment in here},
-            rates={assignment.name: rates(assignment) for assignment in here},
-            mistakes=misconceptions(data),
-            climbs={assignment.name: progress(data, assignment) for assignment in here},
-            times={assignment.name: time_spent(data, assignment) for assignment in here},
-            pairs={assignment.name: similar_pairs(assignment) for assignment in here},
-        )
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters |= {
+        "percent": percent,
+        "counted": counted,
+        "named": named,
+        "points": number,
+        "duration": duration,
+        "prose": lambda text: Markup(prose(text)),
+        "bin_of": lambda index: f"{10 * index} to {10 * index + 10} %",
+    }
+    return environment.get_template(TEMPLATE).render(
+        data=data,
+        generator=REPORT,
+        anonymous=anonymous,
+        made=made or datetime.now(),
+        students=students(data),
+        marked=len({sheet.student for assignment in here for sheet in assignment.sheets}),
+        sheets={assignment.name: {sheet.student: sheet for sheet in assignment.sheets} for assignment in here},
+        spreads={assignment.name: distribution(assignment) for assignment in here},
+        rates={assignment.name: rates(assignment) for assignment in here},
+        mistakes=misconceptions(data),
+        progress={assignment.name: progress(data, assignment) for assignment in here},
+        times={assignment.name: time_spent(data, assignment) for assignment in here},
+        pairs={assignment.name: similar_pairs(assignment) for assignment in here},
     )
 
 
@@ -58,24 +66,3 @@ def counted(count: int, noun: str) -> str:
 def named(mistake: str) -> str:
     """Return a mistake's name as a heading: underscores become spaces, except before a question's number."""
     return re.sub(r"_(?!\d)", " ", mistake)
-
-
-def _in_prose(text: str) -> Markup:
-    """Return the markup of a sentence with `code` and *emphasis*."""
-    return Markup(prose(text))
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.filters |= {
-        "percent": percent,
-        "counted": counted,
-        "named": named,
-        "points": number,
-        "duration": duration,
-        "prose": _in_prose,
-        "bin_of": lambda index: f"{10 * index} to {10 * index + 10} %",
-    }
-    return environment

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
-from nbgrader.api import Assignment, BaseCell, Grade, Notebook, Student, SubmittedAssignment, SubmittedNotebook
-from sqlalchemy import Engine, create_engine, inspect, select
+from nbgrader.api import Assignment, BaseCell, Grade, Student, SubmittedAssignment, SubmittedNotebook
+from sqlalchemy import create_engine, inspect, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -34,7 +33,6 @@ class CellMark:
     cell: str  # its grade_id
     earned: float
     points: float
-    judged: float | None  # the judge's mark; None for cells that only a person marks
     waits: bool  # a person must still mark it
 
 
@@ -43,7 +41,6 @@ class Sheet:
     """One student's marks for one assignment."""
 
     student: str
-    handed_in: datetime | None = None
     penalty: float = 0.0
     cells: list[CellMark] = field(default_factory=list)
 
@@ -64,14 +61,6 @@ class Sheet:
     def waiting(self) -> float:
         """Return the points of the cells that a person must still mark."""
         return sum(cell.points for cell in self.cells if cell.waits)
-
-
-@dataclass
-class Marks:
-    """The gradebook's data: students' names by id, and sheets by assignment."""
-
-    names: dict[str, str]
-    sheets: dict[str, list[Sheet]]
 
 
 def gradebook_url(classroom: Path) -> str:
@@ -96,79 +85,53 @@ def gradebook_url(classroom: Path) -> str:
     return named if isinstance(named, str) else f"sqlite:///{folder}/gradebook.db"  # an unset option is no string
 
 
-def read_marks(db_url: str) -> Marks:
-    """Return all students and sheets. Raise NoClass if there is no readable gradebook."""
-    engine = _open(db_url)
-    try:
-        with Session(engine) as session:
-            names = {
-                student: " ".join(part for part in (first, last) if part)
-                for student, first, last in session.execute(
-                    select(Student.id, Student.first_name, Student.last_name).order_by(Student.id)
-                )
-            }
-            known = session.scalars(select(Assignment.name).order_by(Assignment.name)).all()
-            return Marks(names, {name: _sheets(session, name) for name in known})
-    except SQLAlchemyError as error:
-        raise NoClass(f"the gradebook in {_shown(db_url)} cannot be read: {error}") from error
-    finally:
-        engine.dispose()
-
-
-def _open(db_url: str) -> Engine:
+def read_marks(db_url: str) -> tuple[dict[str, str], dict[str, list[Sheet]]]:
+    """Return students' names by id, and sheets by assignment. Raise NoClass if there is no readable gradebook."""
     try:
         url = make_url(db_url)
     except ArgumentError:
         raise NoClass(f"{db_url!r} is no database's URL, such as sqlite:///classroom/gradebook.db") from None
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         raise NoClass(f"there is no gradebook at {url.database}; mark something first: nbgrader autograde NOTEBOOK")
+    shown = url.render_as_string(hide_password=True)
     try:
         engine = create_engine(url)
         if not inspect(engine).has_table("submitted_assignment"):
-            raise NoClass(f"the database {_shown(db_url)} holds no gradebook; mark something first")
+            raise NoClass(f"the database {shown} holds no gradebook; mark something first")
     except ImportError as error:
-        raise NoClass(f"the database {_shown(db_url)} needs a driver that is not installed: {error}") from error
+        raise NoClass(f"the database {shown} needs a driver that is not installed: {error}") from error
     except SQLAlchemyError as error:
-        raise NoClass(f"the database {_shown(db_url)} cannot be opened: {error}") from error
-    return engine
-
-
-def _shown(db_url: str) -> str:
-    return make_url(db_url).render_as_string(hide_password=True)
+        raise NoClass(f"the database {shown} cannot be opened: {error}") from error
+    try:
+        with Session(engine) as session:
+            students = session.execute(select(Student.id, Student.first_name, Student.last_name).order_by(Student.id))
+            names = {student: " ".join(filter(None, parts)) for student, *parts in students}
+            known = session.scalars(select(Assignment.name).order_by(Assignment.name)).all()
+            return names, {name: _sheets(session, name) for name in known}
+    except SQLAlchemyError as error:
+        raise NoClass(f"the gradebook in {shown} cannot be read: {error}") from error
+    finally:
+        engine.dispose()
 
 
 def _sheets(session: Session, assignment: str) -> list[Sheet]:
-    handed_in = (
-        select(SubmittedAssignment.id, SubmittedAssignment.student_id, SubmittedAssignment.timestamp)
-        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+    submitted = (
+        select(SubmittedAssignment.id, SubmittedAssignment.student_id, SubmittedAssignment.late_submission_penalty)
+        .join(SubmittedAssignment.assignment)
         .where(Assignment.name == assignment)
         .order_by(SubmittedAssignment.student_id)
     )
-    sheets = {own: Sheet(student, when) for own, student, when in session.execute(handed_in)}
-    notebooks = (
-        select(SubmittedNotebook.assignment_id, SubmittedNotebook.late_submission_penalty)
-        .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
-        .join(Assignment, Assignment.id == Notebook.assignment_id)
-        .where(Assignment.name == assignment)
-    )
-    for own, penalty in session.execute(notebooks):
-        sheets[own].penalty += penalty or 0.0
+    sheets = {own: Sheet(student, penalty or 0.0) for own, student, penalty in session.execute(submitted)}
     cells = (
-        select(
-            SubmittedNotebook.assignment_id,
-            BaseCell.name,
-            Grade.score,
-            Grade.max_score,
-            Grade.auto_score,
-            Grade.needs_manual_grade,
-        )
-        .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
-        .join(BaseCell, BaseCell.id == Grade.cell_id)
-        .join(Notebook, Notebook.id == SubmittedNotebook.notebook_id)
-        .join(Assignment, Assignment.id == Notebook.assignment_id)
+        select(SubmittedAssignment.id, BaseCell.name, Grade.score, Grade.max_score, Grade.needs_manual_grade)
+        .select_from(Grade)
+        .join(Grade.cell)
+        .join(Grade.notebook)
+        .join(SubmittedNotebook.assignment)
+        .join(SubmittedAssignment.assignment)
         .where(Assignment.name == assignment)
         .order_by(BaseCell.name)
     )
-    for own, cell, earned, points, judged, waits in session.execute(cells):
-        sheets[own].cells.append(CellMark(cell, float(earned), float(points), judged, bool(waits)))
+    for own, cell, earned, points, waits in session.execute(cells):
+        sheets[own].cells.append(CellMark(cell, float(earned), float(points), bool(waits)))
     return list(sheets.values())

@@ -68,7 +68,8 @@ def _alike(answers: Sequence[Answer], exercise: str, stub: str) -> Iterator[tupl
     known = [text for text in map(read, _known(exercise)) if text]
     sizes = np.array([len(text) for text in texts])
     distance = _distances(texts, texts)
-    far = np.array([_nearest_quarter(np.delete(row, index)) for index, row in enumerate(distance)])
+    quarter = 1 + max(1, (len(answers) - 1) // 4)  # each answer is its own nearest; the next may be the copy
+    far = np.sort(distance)[:, quarter]
     own = sizes >= MIN_TOKENS
     if known:
         own &= _distances(texts, known).min(axis=1) > MAX_DISTANCE
@@ -84,20 +85,14 @@ def _distances(texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
     One extra token counts as different, since short answers tell less.
     """
     differing = cdist(texts, others, scorer=Indel.distance, dtype=np.int32)
-    total = np.array([len(text) for text in texts])[:, None] + np.array([len(text) for text in others])[None, :]
-    return (differing + 1) / (total + 1)
-
-
-def _nearest_quarter(distances: np.ndarray) -> float:
-    """Return the distance of the nearest quarter's last answer, without the nearest one: that may be the copy."""
-    return float(np.sort(distances)[max(1, len(distances) // 4)])
+    total = np.add.outer([len(text) for text in texts], [len(text) for text in others])
+    distances: np.ndarray = (differing + 1) / (total + 1)
+    return distances
 
 
 def _known(exercise: str) -> list[str]:
     """Return the catalogued versions of an exercise, right and wrong: a student may write those without copying."""
-    if exercise not in names():
-        return []
-    declared = question_or_exercise(exercise)
+    declared = question_or_exercise(exercise) if exercise in names() else None
     if not isinstance(declared, Exercise):
         return []
     wrong = (source for mistake in declared.mistakes for source in mistake.sources)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import keyword
 import re
 import statistics
@@ -11,16 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...spec.course import given_in, notebooks, working_versions
-from .bare_code import bare
+from .bare_code import shortest
 from .data import Answer, Assignment, ClassData, plain
 
 BINS = 10
 EXAMPLE_LINES, EXAMPLE_WIDTH = 14, 110
 HIDDEN = "…"  # replaces text that may name a student in an example
 WORD = re.compile(r"[^\W\d_]+|\d+")
-
-
-# --- marks ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,6 @@ def distribution(assignment: Assignment) -> Distribution | None:
     return Distribution(tuple(shares)) if shares else None
 
 
-# --- checks -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class CheckRate:
     """The pass rate of a check, among the answers in which it could be judged."""
@@ -77,7 +72,6 @@ class ExerciseRates:
     exercise: str
     handed_in: int
     answered: int
-    mean: float  # mean share of the points among judged answers
     checks: tuple[CheckRate, ...]
 
 
@@ -93,16 +87,12 @@ def rates(assignment: Assignment) -> list[ExerciseRates]:
         for answer in judged or answers:
             for line in answer.lines:
                 counts[line.title] += [line.passed] if answer.judged else []
-        mean = statistics.fmean(a.earned / a.points if a.points else 0.0 for a in judged) if judged else 0.0
         checks = tuple(
             CheckRate(title, found.count(True), len(found) - found.count(None), found.count(None))
             for title, found in counts.items()
         )
-        rows.append(ExerciseRates(exercise, len(answers), len(judged), mean, checks))
+        rows.append(ExerciseRates(exercise, len(answers), len(judged), checks))
     return rows
-
-
-# --- misconceptions ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -133,9 +123,9 @@ def misconceptions(data: ClassData) -> list[Misconception]:
     for assignment in data.assignments:
         for answer in assignment.answers:
             for one in answer.diagnosed:
-                holders[one.name][assignment.name, answer.exercise].append((answer, one.sentence))
+                holders[one.mistake][assignment.name, answer.exercise].append((answer, one.sentence))
+    names = functools.cache(functools.partial(_names, data))
     found = []
-    names: dict[str, re.Pattern[str]] = {}
     for name, places in holders.items():
         result = Misconception(name, len({answer.student for held in places.values() for answer, _ in held}))
         for (home, exercise), held in sorted(places.items(), key=lambda item: -len(item[1])):
@@ -145,52 +135,35 @@ def misconceptions(data: ClassData) -> list[Misconception]:
             result.places.append(Place(home, exercise, students, sentence, section))
         first = result.places[0]
         answers = [answer for answer, _ in places[first.assignment, first.exercise] if answer.kind == "exercise"]
-        if first.assignment not in names:
-            names[first.assignment] = _names(data, by_name[first.assignment])
-        result.example = _example(answers, names[first.assignment])
+        result.example = _example(answers, names(by_name[first.assignment]))
         found.append(result)
     return sorted(found, key=lambda one: (-one.students, -len(one.places), one.name))
 
 
 def _example(answers: Iterable[Answer], names: re.Pattern[str]) -> str:
-    """Return the shortest of these answers without names; it shows best what the answers have in common."""
-    codes = (bare(answer.source) for answer in answers)
-    shortest = min((code for code in codes if code), key=lambda code: (len(code), code), default="")
-    return _shortened(names.sub(HIDDEN, shortest))
-
-
-def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
-    """Return a pattern for all students' ids and names and their parts, except words of the course or of Python."""
-    common = {word.lower() for word in WORD.findall(_own_words(assignment))}
-    common |= {word.lower() for word in (*keyword.kwlist, *dir(builtins))}
-    everybody = set(data.names) | {sheet.student for a in data.assignments for sheet in a.sheets}
-    named = {part for who in everybody for text in (who, data.names.get(who, "")) for part in (text, *_parts(text))}
-    secrets = sorted({text for text in named if len(text) > 1 and text.lower() not in common}, key=len, reverse=True)
-    within = [re.escape(text) for text in secrets if len(text) > 3]
-    whole = [rf"(?<![^\W_]){re.escape(text)}(?![^\W_])" for text in secrets if len(text) <= 3]
-    return re.compile("|".join([*within, *whole]) or r"(?!)", re.IGNORECASE)
-
-
-def _parts(text: str) -> list[str]:
-    return [part for part in WORD.findall(text) if len(part) > (3 if part.isdigit() else 1)]
-
-
-def _own_words(assignment: Assignment) -> str:
-    """Return the course's own text and code for this notebook: words that reveal nobody."""
-    words = [cell.source for cell in assignment.released]
-    if assignment.name in notebooks():
-        words += [given_in(assignment.name), *working_versions(assignment.name).values()]
-    return "\n".join(words)
-
-
-def _shortened(code: str) -> str:
+    """Return the shortest of these answers, without names and cut to EXAMPLE_LINES and EXAMPLE_WIDTH."""
+    code = names.sub(HIDDEN, shortest(answer.source for answer in answers))
     lines = [line if len(line) <= EXAMPLE_WIDTH else line[: EXAMPLE_WIDTH - 1] + "…" for line in code.splitlines()]
     if len(lines) > EXAMPLE_LINES:
         lines = [*lines[: EXAMPLE_LINES - 1], "…"]
     return plain("\n".join(lines))
 
 
-# --- over time --------------------------------------------------------------------------------------------------------
+def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
+    """Return a pattern for all students' ids and names and their parts, except words of the course or of Python."""
+    own = [cell.source for cell in assignment.released]
+    if assignment.name in notebooks():
+        own += [given_in(assignment.name), *working_versions(assignment.name).values()]
+    common = {word.lower() for word in (*WORD.findall("\n".join(own)), *keyword.kwlist, *dir(builtins))}
+    everybody = set(data.names) | {sheet.student for a in data.assignments for sheet in a.sheets}
+    named = {text for who in everybody for text in (who, data.names.get(who, ""))}
+    parts = {part for text in named for part in WORD.findall(text) if len(part) > (3 if part.isdigit() else 1)}
+    secrets = {text for text in named | parts if len(text) > 1 and text.lower() not in common}
+    patterns = [
+        re.escape(text) if len(text) > 3 else rf"(?<![^\W_]){re.escape(text)}(?![^\W_])"
+        for text in sorted(secrets, key=len, reverse=True)
+    ]
+    return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -12,70 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from ...judge.formatting import number
-from .data import Answer, Assignment, ClassData, collect_class
+from .data import Answer, Assignment, ClassData
 from .html_page import counted, named, percent, students
 from .similar_answers import similar_pairs
 from .summary import Misconception, distribution, duration, misconceptions, progress, rates, time_spent
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-TOLD = 10  # misconceptions shown with sentence and example; the HTML page shows all of them
-
-
-# --- one notebook's marks, as data ------------------------------------------------------------------------------------
-
-
-@dataclass
-class Result:
-    """One student's mark in one test cell."""
-
-    student: str
-    exercise: str
-    earned: float
-    points: float
-    named: list[str] = field(default_factory=list)  # names of the mistakes
-    reasons: list[str] = field(default_factory=list)  # sentences, for every lost mark
-
-
-def collect(classroom: Path, notebook: str, db_url: str | None = None) -> list[Result]:
-    """Return all results of a notebook: points from the gradebook, reasons from the marked notebooks.
-
-    Raise NoClass if nothing was marked.
-    """
-    [assignment] = collect_class(classroom, [notebook], db_url).assignments
-    return results(assignment)
-
-
-def results(assignment: Assignment) -> list[Result]:
-    return [_result(answer) for answer in assignment.answers if answer.kind != "written"]
-
-
-def _result(answer: Answer) -> Result:
-    result = Result(answer.student, answer.exercise, answer.earned, answer.points)
-    if answer.kind == "exercise":
-        result.named = [one.name for one in answer.diagnosed]
-    result.reasons = [one.sentence for one in answer.diagnosed]
-    if not result.reasons and answer.remark:
-        result.reasons = [answer.remark]
-    if not result.reasons:
-        result.reasons = [line.message for line in answer.lines if line.passed is False][:1]
-    return result
-
-
-def marks_table(results: list[Result], notebook: str) -> Table:
-    """Return a table of marks by student and exercise."""
-    names = list(dict.fromkeys(result.exercise for result in results))
-    best = {result.exercise: result.points for result in results}
-    headings = [f"{name}\n/ {number(best[name])}" for name in names]
-    rows = []
-    for student in dict.fromkeys(result.student for result in results):
-        own = {result.exercise: result.earned for result in results if result.student == student}
-        rows.append(
-            [student, *(number(own[name]) if name in own else "–" for name in names), number(sum(own.values()))]
-        )
-    return _table(f"{notebook}: marks", ["student"], [*headings, f"sum\n/ {number(sum(best.values()))}"], rows)
-
-
-# --- the whole report -------------------------------------------------------------------------------------------------
+MAX_EXPLAINED = 10  # misconceptions shown with sentence and example; the HTML page shows all of them
 
 
 def show(data: ClassData, console: Console) -> None:
@@ -86,15 +27,35 @@ def show(data: ClassData, console: Console) -> None:
     mistakes = misconceptions(data)
     if mistakes:
         console.print(_misconceptions(mistakes))
-        for rank, one in enumerate(mistakes[:TOLD], 1):
-            console.print(_told(rank, one), markup=False, highlight=False)
+    for rank, one in enumerate(mistakes[:MAX_EXPLAINED], 1):
+        lines = [f"{rank}. {named(one.name)}: {counted(one.students, 'student')}"]
+        lines += [f"   {place.exercise}: {place.sentence}" for place in one.places]
+        lines += ["", *(f"       {line}" for line in one.example.splitlines()), ""]
+        console.print("\n".join(lines), markup=False, highlight=False)
     if data.history is None:
         console.print("No history of markings was kept, so progress and time are not known.", highlight=False)
     if len(data.assignments) > 1:
         console.print(_totals(data))
 
 
-def _about(data: ClassData, assignment: Assignment) -> Iterable[Table | str]:
+def marks_table(assignment: Assignment) -> Table:
+    """Return a table of the judge's marks by student and exercise."""
+    answers = [answer for answer in assignment.answers if answer.kind != "written"]
+    best = {answer.exercise: answer.points for answer in answers}
+    rows = []
+    for student in dict.fromkeys(answer.student for answer in answers):
+        own = {answer.exercise: answer.earned for answer in answers if answer.student == student}
+        marks = [number(own[name]) if name in own else "–" for name in best]
+        rows.append([student, *marks, number(sum(own.values()))])
+    return _table(f"{assignment.name}: marks", ["student"], _out_of(best | {"sum": sum(best.values())}), rows)
+
+
+def _out_of(points: dict[str, float]) -> list[str]:
+    """Return the headings of columns with marks, with the points that can be had."""
+    return [f"{name}\n/ {number(best)}" for name, best in points.items()]
+
+
+def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
     yield _sheets(data, assignment)
     spread = distribution(assignment)
     if spread is not None:
@@ -104,15 +65,15 @@ def _about(data: ClassData, assignment: Assignment) -> Iterable[Table | str]:
         middle = f"median {percent(spread.median)}, middle half {percent(low)} to {percent(high)}"
         yield f"  {escape(assignment.name)}: 0 % |{bars}| 100 %, {middle}\n"
     yield _rates(assignment)
-    lost = [result for result in results(assignment) if result.earned < result.points]
+    lost = [answer for answer in assignment.answers if answer.kind != "written" and answer.earned < answer.points]
     if lost:
-        yield _reasons(lost, assignment.name)
+        headings = ["student", "exercise", "mark", "mistake", "what the feedback says"]
+        yield _table(f"{assignment.name}: why marks were lost", headings, [], map(_reasons, lost))
     yield from _for_a_person(data, assignment)
     again = progress(data, assignment)
     if again:
         rows = [
-            [data.called(one.student), " → ".join(percent(share) for share in one.shares), f"{100 * one.gain:+.0f}"]
-            for one in again
+            [data.called(one.student), " → ".join(map(percent, one.shares)), f"{100 * one.gain:+.0f}"] for one in again
         ]
         yield _table(f"{assignment.name}: progress over resubmissions", ["student", "marks"], ["gain"], rows)
     spent = time_spent(data, assignment)
@@ -123,50 +84,38 @@ def _about(data: ClassData, assignment: Assignment) -> Iterable[Table | str]:
 
 def _sheets(data: ClassData, assignment: Assignment) -> Table:
     """Return a table of marks by student and exercise, with late penalties and points that wait for a person."""
-    names = assignment.exercises
     best = {answer.exercise: answer.points for answer in assignment.answers}
     earned = {(answer.student, answer.exercise): answer for answer in assignment.answers}
-    headings = [f"{name}\n/ {number(best[name])}" for name in names]
-    headings += ["late", f"mark\n/ {number(assignment.points)}", "waiting\nfor a person"]
+    headings = _out_of({name: best[name] for name in assignment.exercises})
     rows = []
     for sheet in assignment.sheets:
-        own = [earned.get((sheet.student, name)) for name in names]
-        cells = ["–" if one is None else "?" if one.waits else number(one.earned) for one in own]
-        ends = [f"−{number(sheet.penalty)}" if sheet.penalty else "", number(sheet.total), number(sheet.waiting)]
-        rows.append([data.called(sheet.student), *cells, *ends[:2], ends[2] if sheet.waiting else ""])
+        own = [earned.get((sheet.student, name)) for name in assignment.exercises]
+        marks = ["–" if one is None else "?" if one.waits else number(one.earned) for one in own]
+        late = f"−{number(sheet.penalty)}" if sheet.penalty else ""
+        waiting = number(sheet.waiting) if sheet.waiting else ""
+        rows.append([data.called(sheet.student), *marks, late, number(sheet.total), waiting])
+    headings += ["late", *_out_of({"mark": assignment.points}), "waiting\nfor a person"]
     return _table(f"{assignment.name}: marks", ["student"], headings, rows)
 
 
 def _rates(assignment: Assignment) -> Table:
-    rows = [
-        [
-            "" if index else f"{row.exercise} ({row.answered} of {row.handed_in} answered)",
-            check.title,
-            f"{check.passed} of {check.asked}" + (f" ({check.unjudged} not judged)" if check.unjudged else ""),
-            percent(check.share) if check.asked else "–",
-        ]
-        for row in rates(assignment)
-        for index, check in enumerate(row.checks)
-    ]
+    rows = []
+    for row in rates(assignment):
+        first = f"{row.exercise} ({row.answered} of {row.handed_in} answered)"
+        for check in row.checks:
+            passed = f"{check.passed} of {check.asked}" + (f" ({check.unjudged} not judged)" if check.unjudged else "")
+            rows.append([first, check.title, passed, percent(check.share) if check.asked else "–"])
+            first = ""
     return _table(f"{assignment.name}: who passed which check", ["exercise", "check"], ["passed", ""], rows)
 
 
-def _reasons(lost: list[Result], notebook: str) -> Table:
-    rows = [
-        [
-            result.student,
-            result.exercise,
-            f"{number(result.earned)} / {number(result.points)}",
-            ", ".join(result.named) or "–",
-            " ".join(result.reasons) or "see the feedback",
-        ]
-        for result in lost
-    ]
-    headings = ["student", "exercise", "mark", "mistake", "what the feedback says"]
-    return _table(f"{notebook}: why marks were lost", headings, [], rows)
+def _reasons(lost: Answer) -> list[str]:
+    mark = f"{number(lost.earned)} / {number(lost.points)}"
+    reasons = " ".join(lost.reasons) or "see the feedback"
+    return [lost.student, lost.exercise, mark, ", ".join(lost.mistakes) or "–", reasons]
 
 
-def _for_a_person(data: ClassData, assignment: Assignment) -> Iterable[Table | str]:
+def _for_a_person(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
     for words, who in (
         ("not handed in", assignment.absent),
         ("handed in, not marked yet", assignment.unmarked),
@@ -195,26 +144,14 @@ def _for_a_person(data: ClassData, assignment: Assignment) -> Iterable[Table | s
 
 
 def _misconceptions(mistakes: list[Misconception]) -> Table:
-    rows = [
-        [
-            str(one.students) if not index else "",
-            one.name if not index else "",
-            place.exercise,
-            str(place.students),
-            place.section or "–",
-        ]
-        for one in mistakes
-        for index, place in enumerate(one.places)
-    ]
+    rows = []
+    for one in mistakes:
+        first = [str(one.students), one.name]
+        for place in one.places:
+            rows.append([*first, place.exercise, str(place.students), place.section or "–"])
+            first = ["", ""]
     headings = ["students", "misconception", "exercise", "here", "section to revisit"]
     return _table("misconceptions in this class", headings, [], rows)
-
-
-def _told(rank: int, one: Misconception) -> str:
-    """Return a misconception's sentences and example, as on the HTML page."""
-    lines = [f"{rank}. {named(one.name)}: {counted(one.students, 'student')}"]
-    lines += [f"   {place.exercise}: {place.sentence}" for place in one.places]
-    return "\n".join([*lines, "", *(f"       {line}" for line in one.example.splitlines()), ""])
 
 
 def _totals(data: ClassData) -> Table:
@@ -224,7 +161,7 @@ def _totals(data: ClassData) -> Table:
         own = [sheets.get((student, assignment.name)) for assignment in data.assignments]
         marks = ["–" if sheet is None else number(sheet.total) for sheet in own]
         rows.append([data.called(student), *marks, number(sum(sheet.total for sheet in own if sheet))])
-    headings = [f"{assignment.name}\n/ {number(assignment.points)}" for assignment in data.assignments]
+    headings = _out_of({assignment.name: assignment.points for assignment in data.assignments})
     return _table("all assignments", ["student"], [*headings, "sum"], rows)
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ...judge.diagnosis.behaviour import alike
 from ...spec.course import exercise_files, names, root
-from .bare_code import bare
+from .bare_code import shortest
 from .data import Answer, Assignment, ClassData
 
 
@@ -30,9 +30,7 @@ class Group:
 
     @property
     def example(self) -> str:
-        """Return the shortest answer without comments; it shows best what the answers have in common."""
-        codes = (bare(answer.source) for answer in self.answers)
-        return min((code for code in codes if code), key=lambda code: (len(code), code), default="")
+        return shortest(answer.source for answer in self.answers)
 
     @property
     def fails(self) -> list[tuple[str, str]]:
@@ -42,14 +40,12 @@ class Group:
 
     @property
     def lost(self) -> float:
-        """Return the points that these answers lost together."""
         return sum(answer.points - answer.earned for answer in self.answers)
 
     def entry(self) -> str:
         """Return lines for the exercise's catalogue of mistakes; the instructor fills in the name and the sentence."""
-        return "name_of_the_mistake: The sentence that you would say to them.\n- |\n" + textwrap.indent(
-            self.example, "  "
-        )
+        indented = textwrap.indent(self.example, "  ")
+        return f"name_of_the_mistake: The sentence that you would say to them.\n- |\n{indented}"
 
 
 def groups(data: ClassData) -> list[Group]:
@@ -63,14 +59,11 @@ def _of(assignment: Assignment) -> Iterable[Group]:
     for exercise in assignment.exercises:
         together: list[list[Answer]] = []
         for answer in assignment.answers_to(exercise):
-            if not answer.behaviour:
-                continue
-            for group in together:
-                if alike(group[0].behaviour, answer.behaviour):
-                    group.append(answer)
-                    break
-            else:
-                together.append([answer])
+            if answer.behaviour:
+                same = (group for group in together if alike(group[0].behaviour, answer.behaviour))
+                group = next(same, [])
+                together += [] if group else [group]
+                group.append(answer)
         section = assignment.sections.get(exercise, "")
         yield from (Group(assignment.name, exercise, section, tuple(group)) for group in together)
 
@@ -86,7 +79,7 @@ def show(found: Sequence[Group], console: Console, most: int) -> None:
         highlight=False,
     )
     for rank, group in enumerate(found[:most], 1):
-        for line in _told(rank, group):
+        for line in _group_lines(rank, group):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if len(found) > most:
         console.print(f"\n{len(found) - most} more groups: --most {len(found)} shows them all", highlight=False)
@@ -99,7 +92,7 @@ WHAT_TO_DO = (
 )
 
 
-def _told(rank: int, group: Group) -> Iterator[str]:
+def _group_lines(rank: int, group: Group) -> Iterator[str]:
     section = f" ({group.section})" if group.section else ""
     yield f"\n{rank}. {group.exercise}, {group.assignment}{section}: {', '.join(group.students)}"
     for title, message in group.fails:
