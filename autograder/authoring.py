@@ -20,7 +20,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
-from .files import write_whole
+from .files import write_atomically
 from .spec.course import home
 
 # Notebook 10 uses the published model if it is available; saved and compared outputs come from the small one.
@@ -65,7 +65,7 @@ def run(path: Path) -> float:
     started = time.monotonic()
     client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
     client.execute(env=os.environ | OFFLINE)
-    write_whole(path, text_of(tidied(notebook)))
+    write_atomically(path, text_of(tidied(notebook)))
     return time.monotonic() - started
 
 
@@ -118,7 +118,7 @@ def tidy(path: Path) -> bool:
     before = path.read_bytes()
     after = text_of(tidied(nbformat.reads(before.decode(), as_version=4)))
     if after != before:
-        write_whole(path, after)
+        write_atomically(path, after)
     return after != before
 
 
@@ -136,7 +136,7 @@ def put_beside(path: Path) -> list[Path]:
             for file in module.parent.glob(f"{module.stem}.*"):
                 goal = path.with_name(file.name)
                 if not goal.exists() or goal.read_bytes() != file.read_bytes():
-                    write_whole(goal, file.read_bytes())
+                    write_atomically(goal, file.read_bytes())
                     changed.append(goal)
     return changed
 

@@ -66,7 +66,7 @@ def report(
     parquet: Annotated[Path | None, typer.Option(help="The same table as Parquet (needs pyarrow)")] = None,
 ) -> None:
     """Show a class's marks, the misconceptions that cost marks, and what a person must mark; print or write files."""
-    from .files import Written, refuse_another, write_whole
+    from .files import WouldOverwrite, refuse_another, write_atomically
     from .nbgrader_plugin.export.lms import published_by_git
     from .nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, write_csv, write_parquet
     from .nbgrader_plugin.report.data import collect_class
@@ -87,12 +87,12 @@ def report(
             if path is not None:
                 refuse_another(path, mark, "report of ours")
         data = collect_class(classroom.resolve(), wanted or [], db_url)
-    except (NoClass, Written) as reason:
+    except (NoClass, WouldOverwrite) as reason:
         raise typer.BadParameter(str(reason)) from None
     show(data, console)
     try:
         if html is not None:
-            write_whole(html, page(data, anonymous).encode())
+            write_atomically(html, page(data, anonymous).encode())
             console.print(f"the report is in {html}", highlight=False, markup=False, soft_wrap=True)
         for path, write in ((csv, write_csv), (parquet, write_parquet)):
             if path is not None:
@@ -293,7 +293,7 @@ def try_mistakes(
     If so, keep in the course what each version answers. Exercises of the same notebooks for which that is out of date
     are tried as well.
     """
-    from .cluster.pool import Line, pool
+    from .cluster.pool import TaskQueue, pool
     from .judge.diagnosis.signature_store import keep, learn, unkept
     from .judge.try_mistakes import try_exercise
 
@@ -305,7 +305,7 @@ def try_mistakes(
     os.environ["PYTHONHASHSEED"] = "0"  # as where notebooks are marked: the order of a set is the same
     with _said_plainly(), pool() as processes:
         learn([asked.name for asked in chosen])
-        line: Line[str, Trial] = Line(processes, try_exercise)
+        line: TaskQueue[str, Trial] = TaskQueue(processes, try_exercise)
         bar = tqdm(total=len(chosen), desc="trying what is catalogued", unit=" exercises", disable=None, leave=False)
         for asked in chosen:
             line.put(asked.name, asked.name)
@@ -446,7 +446,7 @@ def release(
 ) -> None:
     """Tidy solutions/ and generate the release, course/, from it. Refuse if somebody edited course/."""
     from .authoring import put_beside, tidy
-    from .files import Written
+    from .files import WouldOverwrite
     from .handout import NotReady, write_start
     from .nbgrader_plugin import converters
 
@@ -461,7 +461,7 @@ def release(
     try:
         converters.release(place, chosen, overwrite)
         write_start(ROOT, ROOT / place / "replaced" if overwrite else None)
-    except (Written, NotReady, RuntimeError) as reason:
+    except (WouldOverwrite, NotReady, RuntimeError) as reason:
         console.print(f"[bold red]{escape(str(reason))}[/]", highlight=False, soft_wrap=True)
         raise typer.Exit(1) from None
     console.print(f"{len(chosen)} notebooks are released into course/", highlight=False)
@@ -485,11 +485,11 @@ def demo(
 ) -> None:
     """Release into classroom/demo, submit for a sample class, mark it through nbgrader, and check the marks."""
     from .demo import run
-    from .files import Written
+    from .files import WouldOverwrite
 
     try:
         right = run(console, no_sandbox)
-    except Written as reason:
+    except WouldOverwrite as reason:
         console.print(f"[bold red]{escape(str(reason))}[/]", highlight=False, soft_wrap=True)
         raise typer.Exit(1) from None
     if not right:

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from .cluster.grade import Classroom, grade, progress
 from .cluster.pool import pool
-from .files import MANIFESTS, Written, files, hashes, listed, read_manifest, write_manifest, written
+from .files import MANIFESTS, WouldOverwrite, edited_by_user, files, hashes, listed, read_manifest, write_manifest
 from .nbgrader_plugin.converters import release
 from .nbgrader_plugin.report.terminal import Result, collect, marks_table
 from .sample_class import Submission, sample_class, submitted_notebook
@@ -31,7 +31,7 @@ MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db"
 
 
 def run(console: Console, no_sandbox: bool = False) -> bool:
-    """Run the demo; return True if every mark is deserved. Raise Written if somebody wrote in classroom/demo."""
+    """Run the demo; return True if every mark is deserved. Raise WouldOverwrite if somebody wrote in classroom/demo."""
     root = course_root()
     classroom = root / CLASSROOM
     bar = progress(console)
@@ -68,10 +68,10 @@ def prepare(classroom: Path, wanted: Sequence[str]) -> None:
 
 
 def clear(classroom: Path) -> None:
-    """Remove an earlier demo's files. Raise Written, and remove nothing, if somebody edited them."""
+    """Remove an earlier demo's files. Raise WouldOverwrite, and remove nothing, if somebody edited them."""
     known = read_manifest(classroom / MARK)
     if known is None and classroom.is_dir() and any(classroom.iterdir()):
-        raise Written(
+        raise WouldOverwrite(
             f"{classroom} holds files and no {MARK}, so the demo does not know what of it is yours: move what you want "
             "to keep elsewhere, remove the folder, and start the demo again."
         )
@@ -81,8 +81,8 @@ def clear(classroom: Path) -> None:
         for name, values in (read_manifest(about) or {}).items()
     }
     there = [path for name in WRITTEN for path in files(classroom / name) if path.parent.name != MANIFESTS]
-    if lost := written(classroom, there, known or {}, released):
-        raise Written(
+    if lost := edited_by_user(classroom, there, known or {}, released):
+        raise WouldOverwrite(
             f"Somebody wrote in {listed(lost)} since the last demo: move it out of {classroom}, then start again."
         )
     for name in MADE:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from autograder.files import Written, listed, write_whole
+from autograder.files import WouldOverwrite, listed, write_atomically
 from transformer_exercises.stories import LANGUAGES, bangla, derivations
 from transformer_exercises.stories.engine import SLOT, Derivation, Say
 
@@ -100,17 +100,17 @@ def filled_in(path: Path) -> list[str]:
 
 
 def write(goal: Path = Path("docs/native-readers")) -> list[Path]:
-    """Write the tables; return their paths. Raise Written if a reader has written in one of them."""
+    """Write the tables; return their paths. Raise WouldOverwrite if a reader has written in one of them."""
     tables = {goal / name: text for name, text in sheets().items()}
     for path in tables:
         if rows := filled_in(path):
-            raise Written(
+            raise WouldOverwrite(
                 f"A reader has written in {path}, in row {listed(rows)}, so no table was written: take it into the "
                 "grammar, or move the table elsewhere."
             )
     goal.mkdir(exist_ok=True)
     for path, text in tables.items():
-        write_whole(path, text.encode())  # bytes: the same newlines on every system
+        write_atomically(path, text.encode())  # bytes: the same newlines on every system
     return list(tables)
 
 
@@ -118,5 +118,5 @@ if __name__ == "__main__":
     try:
         for path in write():
             print(path)
-    except Written as reason:
+    except WouldOverwrite as reason:
         sys.exit(str(reason))

@@ -7,7 +7,7 @@ from pathlib import Path
 from nbgrader.converters import GenerateFeedback
 
 from ..nbgrader_plugin.converters import settings
-from .marking import convert, make_ready
+from .marking import convert, set_up
 
 _writers: dict[tuple[str, str], GenerateFeedback] = {}  # of this process
 
@@ -27,5 +27,5 @@ def converter(place: str, assignment: str) -> GenerateFeedback:
         app = settings(place)
         app.coursedir.assignment_id = assignment
         found = _writers[place, assignment] = GenerateFeedback(coursedir=app.coursedir, parent=app, force=True)
-        make_ready(found)
+        set_up(found)
     return found

@@ -27,7 +27,7 @@ from ..nbgrader_plugin.gradebook.locking import released
 from . import feedback, ledger, marking
 from .ledger import Ledger, Record
 from .marking import NotConverted
-from .pool import Cluster, Line, Local, cores
+from .pool import Cluster, Local, TaskQueue, cores
 from .tasks import Marked
 from .writer import Writer
 
@@ -114,12 +114,12 @@ class _Run:
         self.classroom, self.assignment = classroom, assignment
         self.outcome = Outcome()
         self.ledger = Ledger(classroom.folder, assignment)
-        self.ledger.tidy()
+        self.ledger.delete_partial_files()
         self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
         self.environment = ledger.environment_of(assignment)
         self.bar = bar or Progress(disable=True)
-        self.marking: Line[str, Marked] = Line(classroom.workers, marking.mark)
-        self.paging: Line[str, list[str]] = Line(classroom.pages, feedback.write)
+        self.marking: TaskQueue[str, Marked] = TaskQueue(classroom.workers, marking.mark)
+        self.paging: TaskQueue[str, list[str]] = TaskQueue(classroom.pages, feedback.write)
         self._alike: dict[str, list[str]] = {}  # students by the key of their submission
         self._records: dict[str, Record] = {}  # of students whose feedback is being written
 
@@ -140,11 +140,11 @@ class _Run:
     def _plan(self, force: bool) -> list[str]:
         """Collect in `_alike` the students to mark; return those of whom only the feedback is out of date."""
         outdated = []
-        said = self.writer.said_by_people()
+        said = self.writer.manual_digests()
         for student in self.writer.places:
             key = ledger.key_of(self.writer.submission(student), self.environment)
             record = None if force or student not in said else self.ledger.of(student)
-            if record is None or not record.is_of(key, self.writer.when(student)):
+            if record is None or not record.matches(key, self.writer.when(student)):
                 self._alike.setdefault(key, []).append(student)
             elif record.said != said[student]:
                 self._records[student] = replace(record, said=said[student])
@@ -196,6 +196,6 @@ class _Run:
             self.bar.advance(self.task)
 
     def _fail(self, student: str, why: str) -> None:
-        self.outcome.failed[student], self.outcome.logs[student] = self.ledger.complain(student, why)
+        self.outcome.failed[student], self.outcome.logs[student] = self.ledger.log_failure(student, why)
         if self.bar.task_ids:
             self.bar.update(self.task, advance=1, failures=f"{len(self.outcome.failed)} failed")

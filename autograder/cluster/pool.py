@@ -17,7 +17,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-class Died(Exception):
+class WorkerDied(Exception):
     """Raised when two processes that worked on a task have died."""
 
 
@@ -40,7 +40,7 @@ def end_with_parent() -> None:
 
 
 class Local:
-    """A pool of processes on this machine. If one dies, `Line` tries the affected tasks again, one at a time."""
+    """A pool of processes on this machine. If one dies, `TaskQueue` tries the affected tasks again, one at a time."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or cores()
@@ -89,7 +89,7 @@ class Cluster:
         self._client.close()
 
 
-class Line(Generic[Task, Result]):
+class TaskQueue(Generic[Task, Result]):
     """A queue of tasks for a pool: `put` submits one, `done` yields finished ones with their results, in any order."""
 
     def __init__(self, pool: Local | Cluster, work: Callable[..., Result]) -> None:
@@ -137,7 +137,7 @@ class Line(Generic[Task, Result]):
             return self.pool.executor().submit(self.work, *arguments).result()
         except BrokenProcessPool:
             self.pool.broken()
-            return Died("the process that marked it ended, twice")
+            return WorkerDied("the process that marked it ended, twice")
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise

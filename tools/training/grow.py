@@ -38,14 +38,14 @@ from tqdm import tqdm
 from transformers import GenerationConfig, GPT2LMHeadModel
 from transformers.utils import logging
 
-from autograder.files import Written, refuse_foreign
+from autograder.files import WouldOverwrite, refuse_foreign
 from autograder.spec.course import reference
 
-from . import grown, keeping
-from .machine import compiles, device_here, peak_flops, precision_for, wait_for
+from . import checkpoints, grow_results
+from .device import best_device, can_compile, default_precision, peak_flops, synchronize
 from .sizes import SIZES, Size, size_named
 from .stories_gpt2 import IGNORED
-from .texts import CORPORA, TOKENS, BadText, Material, own_text, stories
+from .texts import CORPORA, TOKENS, TrainingText, UnusableText, read_file, stories
 
 WARMUP = 0.05  # share of the run
 EVERY = 60.0  # seconds after which the state is saved again
@@ -81,13 +81,13 @@ class Recipe:
             return contextlib.nullcontext()
         return torch.autocast(self.device, getattr(torch, self.precision))
 
-    def name(self, material: Material) -> str:
+    def name(self, material: TrainingText) -> str:
         """Return a hash that identifies the run: the same for the same text and settings, on any device."""
         settings = (self.size, self.minutes, self.steps, self.seed, self.precision)
         return hashlib.sha256(repr((settings, material.name, len(material.tokenizer))).encode()).hexdigest()
 
 
-def new_model(size: Size, material: Material, seed: int) -> GPT2LMHeadModel:
+def new_model(size: Size, material: TrainingText, seed: int) -> GPT2LMHeadModel:
     """Return an untrained GPT-2 of this size."""
     torch.manual_seed(seed)
     end = material.tokenizer.eos_token_id
@@ -120,7 +120,7 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(recipe.device, enabled=recipe.precision == "float16")
         self.taken = 0
 
-    def gradients(self, material: Material) -> Tensor:
+    def gradients(self, material: TrainingText) -> Tensor:
         """Accumulate the gradients of all parts of this step's batch; return its mean loss in nats per token."""
         size, recipe = self.recipe.size, self.recipe
         total = torch.zeros((), device=recipe.device)
@@ -135,7 +135,7 @@ class Trainer:
             total += loss.detach()
         return total
 
-    def step(self, material: Material, share: float) -> float:
+    def step(self, material: TrainingText, share: float) -> float:
         """Make one update at the learning rate for this `share` of the run; return the loss in nats per token.
 
         Raise Unusable if the loss is not finite.
@@ -156,15 +156,15 @@ class Trainer:
             )
         return loss
 
-    def warm_up(self, material: Material) -> None:
+    def warm_up(self, material: TrainingText) -> None:
         """Compile the model before the time of the training is measured."""
         self.gradients(material)
         self.optimizer.zero_grad()
-        wait_for(self.recipe.device)
+        synchronize(self.recipe.device)
 
 
 @torch.no_grad()
-def validation_loss(trainer: Trainer, material: Material) -> float:
+def validation_loss(trainer: Trainer, material: TrainingText) -> float:
     """Return the mean loss on the held-back text, in nats per token."""
     recipe, model = trainer.recipe, trainer.model
     model.eval()
@@ -178,7 +178,7 @@ def validation_loss(trainer: Trainer, material: Material) -> float:
 
 
 @torch.no_grad()
-def written(trainer: Trainer, material: Material) -> str:
+def written(trainer: Trainer, material: TrainingText) -> str:
     """Return a sample: a new story, or the prompt, a bar and the continuation."""
     model: Any = trainer.model  # types cannot follow how its methods are wrapped
     recipe = trainer.recipe
@@ -211,14 +211,14 @@ class Progress:
     looked: float = 0.0  # the share at the last measurement
     looked_at: tuple[int, float] = (0, 0.0)  # step and seconds at the last measurement
     recent: list[float] = field(default_factory=list)  # losses since the last measurement
-    points: list[grown.Point] = field(default_factory=list)
+    points: list[grow_results.Point] = field(default_factory=list)
     samples: list[str] = field(default_factory=list)
 
 
 class Run:
     """A training run and its folder."""
 
-    def __init__(self, material: Material, recipe: Recipe, folder: Path):
+    def __init__(self, material: TrainingText, recipe: Recipe, folder: Path):
         self.material, self.recipe, self.folder = material, recipe, folder
         self.name = recipe.name(material)
         model: Any = new_model(recipe.size, material, recipe.seed)
@@ -260,13 +260,13 @@ class Run:
                 elif time.perf_counter() - self.kept_at > EVERY:
                     self.keep()
 
-    def look(self) -> grown.Point:
+    def look(self) -> grow_results.Point:
         """Measure, write a sample, add a point to the curve, and keep the weights if they are the best so far."""
         now, size = self.now, self.recipe.size
         step, seconds = now.looked_at
         read = (self.trainer.taken - step) * size.tokens_per_step
         speed = read / max(now.seconds - seconds, 1e-9)
-        point = grown.Point(
+        point = grow_results.Point(
             step=self.trainer.taken,
             tokens=self.trainer.taken * size.tokens_per_step,
             training=sum(now.recent) / len(now.recent),
@@ -282,8 +282,8 @@ class Run:
             now.best, now.best_step = point.validation, point.step
             now.weights = copy.deepcopy({name: one.cpu() for name, one in self.trainer.model.state_dict().items()})
         title = f"{size.name} on {self.material.title}: validation {now.best:.3f}"
-        grown.keep_curve(self.folder, now.points, title, self.material.floor)
-        grown.keep_samples(
+        grow_results.keep_curve(self.folder, now.points, title, self.material.floor)
+        grow_results.keep_samples(
             self.folder, [f"--- {p.tokens:,} tokens\n{s}" for p, s in zip(now.points, now.samples, strict=True)]
         )
         return point
@@ -293,7 +293,7 @@ class Run:
     def keep(self) -> None:
         """Save the state of the training: numbers, texts and tensors."""
         progress = {name: value for name, value in vars(self.now).items() if name != "points"}
-        keeping.keep_state(
+        checkpoints.keep_state(
             self.folder,
             {
                 "run": self.name,
@@ -309,7 +309,7 @@ class Run:
 
     def take_up(self) -> None:
         """Resume an earlier run if the folder has its state. Raise Unusable if that has other text or settings."""
-        kept = keeping.kept_state(self.folder, self.recipe.device)
+        kept = checkpoints.kept_state(self.folder, self.recipe.device)
         if kept is None:
             return
         if kept["run"] != self.name:
@@ -323,7 +323,7 @@ class Run:
         self.trainer.taken = kept["taken"]
         progress = kept["progress"]
         progress["weights"] = {name: one.cpu() for name, one in progress["weights"].items()}
-        self.now = Progress(**progress, points=[grown.Point(**point) for point in kept["points"]])
+        self.now = Progress(**progress, points=[grow_results.Point(**point) for point in kept["points"]])
         console.print(f"Going on after step {self.trainer.taken:,}, where an earlier run ended.")
 
     # Results
@@ -364,7 +364,7 @@ class Run:
         """Write the model with the lowest validation loss into its folder."""
         if self.now.weights:
             self.trainer.model.load_state_dict(self.now.weights)
-        grown.keep_model(self.folder, self.trainer.model.eval(), self.material, self.facts())
+        grow_results.keep_model(self.folder, self.trainer.model.eval(), self.material, self.facts())
 
 
 def one_line(sample: str, most: int = 160) -> str:
@@ -411,7 +411,7 @@ def shown(rows: list[tuple[str, str]]) -> Table:
     return table
 
 
-def announce(material: Material, recipe: Recipe) -> None:
+def announce(material: TrainingText, recipe: Recipe) -> None:
     size, different = recipe.size, len(material.tokenizer)
     V = size.rows_of_table(different)
     asked = f"{recipe.steps:,} steps" if recipe.steps else f"{recipe.minutes:g} minutes of training"
@@ -423,7 +423,7 @@ def announce(material: Material, recipe: Recipe) -> None:
     )
 
 
-def grow(material: Material, recipe: Recipe, folder: Path) -> Run:
+def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
     """Train or resume, save the model, and print the results. Return the run."""
     announce(material, recipe)
     run = Run(material, recipe, folder)
@@ -434,7 +434,7 @@ def grow(material: Material, recipe: Recipe, folder: Path) -> Run:
         run.finish()
         raise
     run.finish()
-    keeping.finished(folder)
+    checkpoints.finished(folder)
     with contextlib.suppress(PermissionError):  # Windows deletes no file that is still mapped
         (folder / TOKENS).unlink(missing_ok=True)
     console.print(shown(run.facts()))
@@ -480,8 +480,8 @@ def main(
         console.print(sizes_listed())
         return
     logging.disable_progress_bar()
-    device = device or device_here()
-    precision = precision or precision_for(device)
+    device = device or best_device()
+    precision = precision or default_precision(device)
     if precision not in PRECISIONS:
         raise typer.BadParameter(f"{', '.join(PRECISIONS)}, not {precision}", param_hint="--precision")
     try:
@@ -497,18 +497,18 @@ def main(
         seed=seed,
         device=device,
         precision=precision,
-        compiled=compiles(device) if compiled is None else compiled,
+        compiled=can_compile(device) if compiled is None else compiled,
     )
     told = recipe.size.stories
     folder = out or Path(f"grown-{text.stem if text else 'stories' if told == 'english' else told}")
     try:
-        refuse_foreign(folder, (keeping.UNFINISHED, TOKENS, "samples.txt"), "model that was grown here")
+        refuse_foreign(folder, (checkpoints.UNFINISHED, TOKENS, "samples.txt"), "model that was grown here")
         if text is not None:
-            material = own_text(text, folder, recipe.size.vocabulary, recipe.size.context)
+            material = read_file(text, folder, recipe.size.vocabulary, recipe.size.context)
         else:
             material = stories(folder, recipe.size.vocabulary, recipe.size.context, language=told)
         grow(material, recipe, folder)
-    except (BadText, Unusable, Written) as error:
+    except (UnusableText, Unusable, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     except torch.OutOfMemoryError:

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from autograder.files import whole
+from autograder.files import replace_atomically
 from transformer_exercises.stories import sample, true_nll
 
 from .stories_gpt2 import IGNORED, TRAIN_SEED, VALIDATION_SEED, learning_rate, start_as_copier
@@ -184,7 +184,7 @@ def keep_runs(path: Path, shared: dict[str, Any], runs: list[Run]) -> None:
     ordered = sorted(runs, key=lambda run: (run.tokens, run.width, run.rate))
     lines = ",\n".join("    " + json.dumps(asdict(run)) for run in ordered)
     text = f'{{\n  "settings": {json.dumps(shared)},\n  "runs": [\n{lines}\n  ]\n}}\n'
-    whole(path, lambda beside: beside.write_text(text, encoding="utf-8", newline="\n"))
+    replace_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8", newline="\n"))
 
 
 def best(runs: list[Run]) -> dict[tuple[int, int], Run]:

@@ -29,7 +29,7 @@ from tqdm import tqdm
 from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, GPT2Tokenizer
 from transformers.utils import logging
 
-from autograder.files import Written, refuse_foreign
+from autograder.files import WouldOverwrite, refuse_foreign
 from transformer_exercises.stories import sample, true_nll
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -293,7 +293,7 @@ def main(
         raise typer.BadParameter(f"a width of {width} cannot be shared by {heads} heads", param_hint="--width")
     try:
         refuse_foreign(out, ["model.safetensors"], "model")
-    except Written as reason:
+    except WouldOverwrite as reason:
         raise typer.BadParameter(str(reason), param_hint="--out") from None
     logging.disable_progress_bar()
     torch.set_num_threads(1)  # a second thread gains little for a model this small

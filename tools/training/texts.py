@@ -18,7 +18,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
-from autograder.files import whole
+from autograder.files import replace_atomically
 from transformer_exercises.stories import bangla, sample, true_nll
 
 from .stories_gpt2 import END, IGNORED, TRAIN_SEED, VALIDATION_SEED
@@ -36,29 +36,29 @@ BANGLA_VALIDATION = 12_000  # fewer, because measuring must stay cheap for a mod
 WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
 
 
-class BadText(ValueError):
+class UnusableText(ValueError):
     """Raised when the text cannot be used. The message says why and what to do."""
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def pieces(path: Path) -> Iterator[str]:
+def chunks(path: Path) -> Iterator[str]:
     """Yield the text in pieces of about a million characters that end at a line's end, with \\n as newline.
 
-    Raise BadText if there is no such file or it is not text.
+    Raise UnusableText if there is no such file or it is not text.
     """
     if path.is_dir():
-        raise BadText(f"{path} is a folder. Name one text file; several can be joined: cat {path}/*.txt > all.txt")
+        raise UnusableText(f"{path} is a folder. Name one text file; several can be joined: cat {path}/*.txt > all.txt")
     if not path.is_file():
-        raise BadText(f"There is no file {path}. Name a text file: make grow TEXT=my-texts.txt")
+        raise UnusableText(f"There is no file {path}. Name a text file: make grow TEXT=my-texts.txt")
     with path.open(encoding="utf-8-sig") as file:  # skips the byte order mark that Windows writes
         while True:
             try:
                 piece = file.read(PIECE)
                 piece += file.readline(PIECE) if piece else ""
             except UnicodeDecodeError as error:
-                raise BadText(
+                raise UnusableText(
                     f"{path} is not UTF-8 text (byte 0x{error.object[error.start]:02x}: {error.reason}). A text in "
                     "another encoding can be saved as UTF-8 by an editor; a PDF or a Word file must be exported as "
                     "plain text."
@@ -66,20 +66,20 @@ def pieces(path: Path) -> Iterator[str]:
             if not piece:
                 return
             if "\0" in piece:
-                raise BadText(f"{path} holds zero bytes, as no text does: a binary file? Export it as plain text.")
+                raise UnusableText(f"{path} holds zero bytes, as no text does: a binary file? Export it as plain text.")
             yield piece
 
 
-def measured(path: Path) -> tuple[int, str]:
-    """Return the number of characters and a hash of the text. Raise BadText if it cannot be used."""
+def length_and_hash(path: Path) -> tuple[int, str]:
+    """Return the number of characters and a hash of the text. Raise UnusableText if it cannot be used."""
     characters, name = 0, hashlib.sha256()
-    for piece in pieces(path):
+    for piece in chunks(path):
         characters += len(piece)
         name.update(piece.encode())
     if not characters:
-        raise BadText(f"{path} is empty. Name a file with a text in it, {FEWEST:,} characters at least.")
+        raise UnusableText(f"{path} is empty. Name a file with a text in it, {FEWEST:,} characters at least.")
     if characters < FEWEST:
-        raise BadText(
+        raise UnusableText(
             f"{path} has {characters:,} characters. That is too short to learn from and to hold a tenth back: at least "
             f"{FEWEST:,} are needed, and a million are better."
         )
@@ -126,7 +126,7 @@ def first(texts: Iterator[str], characters: int) -> Iterator[str]:
             return
 
 
-def encoded(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path) -> np.ndarray:
+def write_tokens(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path) -> np.ndarray:
     """Write the token ids to `path` and return them memory-mapped [N]. <|endoftext|> in a text becomes that token."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32
@@ -136,7 +136,7 @@ def encoded(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path
             for text in texts:
                 file.write(np.array(tokenizer.backend_tokenizer.encode(text).ids, kind).tobytes())
 
-    whole(path, write)
+    replace_atomically(path, write)
     return np.memmap(path, kind, mode="r")
 
 
@@ -144,7 +144,7 @@ def encoded(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingText:
     """A tokenized text: windows for training, and rows held back for validation."""
 
     title: str
@@ -173,17 +173,17 @@ class Material:
         return cut[:, :-1], cut[:, 1:]
 
 
-def own_text(path: Path, folder: Path, vocabulary: int, context: int) -> Material:
+def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> TrainingText:
     """Read a UTF-8 file. Validation predicts each token of its last tenth once, in consecutive windows (at most 256).
 
-    Raise BadText if the text is too short or cannot be read.
+    Raise UnusableText if the text is too short or cannot be read.
     """
-    characters, name = measured(path)
-    tokenizer = learn_tokenizer(first(pieces(path), LEARNT_FROM), vocabulary_for(characters, vocabulary), context)
-    tokens = encoded(pieces(path), tokenizer, folder / TOKENS)
+    characters, name = length_and_hash(path)
+    tokenizer = learn_tokenizer(first(chunks(path), LEARNT_FROM), vocabulary_for(characters, vocabulary), context)
+    tokens = write_tokens(chunks(path), tokenizer, folder / TOKENS)
     train, held = np.split(tokens, [len(tokens) - len(tokens) // HELD_BACK])
     if len(held) <= context:
-        raise BadText(
+        raise UnusableText(
             f"{path} has {len(tokens):,} tokens, and the tenth that is held back has {len(held):,}: less than one "
             f"window of {context} tokens. Name a longer text, or a smaller context with --context."
         )
@@ -192,7 +192,7 @@ def own_text(path: Path, folder: Path, vocabulary: int, context: int) -> Materia
     inputs, targets = torch.zeros(rows * context, dtype=torch.long), torch.full((rows * context,), IGNORED)
     inputs[: len(used) - 1], targets[: len(used) - 1] = used[:-1], used[1:]
     text = str(tokenizer.decode(used[1:].tolist()))
-    return Material(
+    return TrainingText(
         title=path.name,
         name=name,
         tokenizer=tokenizer,
@@ -246,11 +246,11 @@ CORPORA = {
 
 def stories(
     folder: Path, vocabulary: int, context: int, characters: int = STORIES, language: str = "english"
-) -> Material:
+) -> TrainingText:
     """Generate the course's stories, with <|endoftext|> instead of the line break after each.
 
     Windows begin where a story begins, and validation has one story per row, so every token has its full context. The
-    corpus's exact probability is then the floor of the loss. Raise BadText if a story is longer than `context`.
+    corpus's exact probability is then the floor of the loss. Raise UnusableText if a story is longer than `context`.
     """
     corpus = CORPORA[language]
     text = corpus.sample(characters, TRAIN_SEED)
@@ -258,18 +258,20 @@ def stories(
     lines = text.splitlines()
     wanted = vocabulary if corpus.words else vocabulary_for(len(text), vocabulary)
     tokenizer = learn_tokenizer(iter(lines), wanted, context)
-    tokens = encoded(iter([END, *(line + END for line in lines)]), tokenizer, folder / TOKENS)
+    tokens = write_tokens(iter([END, *(line + END for line in lines)]), tokenizer, folder / TOKENS)
     end = tokenizer.eos_token_id
     rows = [tokenizer.backend_tokenizer.encode(line).ids for line in held.splitlines()]
     width = max(map(len, rows)) + 1
     if width > context:
-        raise BadText(f"The longest story has {width} tokens and needs a context as long; --context {context} is less.")
+        raise UnusableText(
+            f"The longest story has {width} tokens and needs a context as long; --context {context} is less."
+        )
     inputs, targets = torch.full((len(rows), width), end), torch.full((len(rows), width), IGNORED)
     for i, ids in enumerate(rows):
         inputs[i, 1 : len(ids) + 1] = torch.tensor(ids)
         targets[i, : len(ids) + 1] = torch.tensor([*ids, end])
     count = int((targets != IGNORED).sum())
-    return Material(
+    return TrainingText(
         title=corpus.title,
         name=hashlib.sha256(text.encode()).hexdigest(),
         tokenizer=tokenizer,

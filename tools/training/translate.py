@@ -45,11 +45,11 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from autograder.files import Written, refuse_foreign
+from autograder.files import WouldOverwrite, refuse_foreign
 from autograder.judge.run_check import namespace_with
 from autograder.spec.course import exercises, reference
 
-from . import keeping
+from . import checkpoints
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "11-translation"
@@ -84,7 +84,7 @@ app = typer.Typer(add_completion=False)
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
-class BadData(ValueError):
+class UnusablePairs(ValueError):
     """Raised when the sentence pairs cannot be used. The message says why and what to do."""
 
 
@@ -94,47 +94,53 @@ class BadData(ValueError):
 def read_pairs(path: Path, source: str, target: str) -> list[Pair]:
     """Return the pairs (source sentence, target sentence) of a tab-separated file whose first line names the columns.
 
-    Skip rows that lack one of the two sentences. Raise BadData if the file has another form.
+    Skip rows that lack one of the two sentences. Raise UnusablePairs if the file has another form.
     """
     lines = [line.rstrip("\r") for line in read_text(path).split("\n")]
     if not any(line.strip() for line in lines):
-        raise BadData(f"{path.name} is empty. It should hold a line that names the columns, then a pair in each line.")
+        raise UnusablePairs(
+            f"{path.name} is empty. It should hold a line that names the columns, then a pair in each line."
+        )
     header = cells(lines[0])
     if len(header) < 2:
-        raise BadData(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
+        raise UnusablePairs(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
     places = column(header, source, path, "--source"), column(header, target, path, "--target")
     if places[0] == places[1]:
-        raise BadData(
+        raise UnusablePairs(
             f"Source and target are the same column, {header[places[0]]}. Name two: --source NAME --target NAME."
         )
     rows = [row for row in map(cells, lines[1:]) if len(row) > max(places)]
     pairs = [(row[places[0]], row[places[1]]) for row in rows if row[places[0]] and row[places[1]]]
     if not pairs:
-        raise BadData(f"{path.name} names its columns, but no line after that holds two sentences with a tab between.")
+        raise UnusablePairs(
+            f"{path.name} names its columns, but no line after that holds two sentences with a tab between."
+        )
     return pairs
 
 
 def read_two_files(stem: Path, source: str, target: str) -> list[Pair]:
     """Return the pairs of two files with matching lines, such as STEM.en and STEM.ig (OPUS's Moses format).
 
-    Raise BadData if a file is missing or the lines do not match.
+    Raise UnusablePairs if a file is missing or the lines do not match.
     """
     sides = [(language, side(stem, language)) for language in (source, target)]
     for (language, found), other in zip(sides, (target, source), strict=True):
         if found is None:
             endings = " or ".join(f"{stem.name}.{code}" for code in codes(language))
-            raise BadData(f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}.")
+            raise UnusablePairs(
+                f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}."
+            )
     # Split at newlines only: a sentence may contain other characters at which Python's splitlines splits
     lines = [read_text(path).removesuffix("\n").split("\n") for _, path in sides if path is not None]
     if len(lines[0]) != len(lines[1]):
-        raise BadData(
+        raise UnusablePairs(
             f"The two files of {stem.name} have {len(lines[0]):,} and {len(lines[1]):,} lines. "
             "Line by line they should be translations of each other."
         )
     pairs = [(tidied(one), tidied(other)) for one, other in zip(*lines, strict=True)]
     pairs = [pair for pair in pairs if all(pair)]
     if not pairs:
-        raise BadData(f"The two files of {stem.name} hold no line with a sentence on both sides.")
+        raise UnusablePairs(f"The two files of {stem.name} hold no line with a sentence on both sides.")
     return pairs
 
 
@@ -165,9 +171,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise BadData(f"There is no file or folder {path}.") from None
+        raise UnusablePairs(f"There is no file or folder {path}.") from None
     except UnicodeDecodeError as error:
-        raise BadData(
+        raise UnusablePairs(
             f"{path.name} is not UTF-8 (byte {error.object[error.start]:#04x} at position {error.start:,}). "
             "Save it as UTF-8 and try again."
         ) from None
@@ -185,12 +191,12 @@ def tidied(text: str) -> str:
 
 
 def column(header: Sequence[str], language: str, path: Path, option: str) -> int:
-    """Return the index of the language's column. Raise BadData if there is none."""
+    """Return the index of the language's column. Raise UnusablePairs if there is none."""
     names = [name.casefold() for name in header]
     for name in codes(language):
         if name in names:
             return names.index(name)
-    raise BadData(
+    raise UnusablePairs(
         f"{path.name} has no column called {language}. Its first line should name the columns, such as "
         f"english<TAB>igbo; it reads: {'<TAB>'.join(name[:40] for name in header)}. "
         f"If these are names, choose one with {option} NAME."
@@ -210,13 +216,13 @@ class Corpus:
     def of(cls, path: Path, source: str, target: str, generator: random.Random) -> Corpus:
         """Read all *-train.tsv of a folder, or one file, with *-dev.tsv and *-test.tsv beside them; or pairs of files.
 
-        Raise BadData if there are too few pairs or a file cannot be used.
+        Raise UnusablePairs if there are too few pairs or a file cannot be used.
         """
         files = sorted(path.glob("*-train.tsv")) if path.is_dir() else [path]
         if two := [] if path.is_dir() and files else stems(path, source, target):
             files, train = [], [pair for stem in two for pair in read_two_files(stem, source, target)]
         elif not files:
-            raise BadData(
+            raise UnusablePairs(
                 f"No file in the folder {path} ends in -train.tsv, and none is one of two such as NAME.en and NAME.ig. "
                 "Name a file instead."
             )
@@ -226,20 +232,20 @@ class Corpus:
             part: [pair for file in siblings(files, part) for pair in read_pairs(file, source, target)]
             for part in ("dev", "test")
         }
-        held["dev"] = unseen(held["dev"], held["test"])
+        held["dev"] = without_sentences_of(held["dev"], held["test"])
         remarks = []
         for part, name in (("test", "test"), ("dev", "validation")):
             if not held[part]:
                 train, held[part] = hold_out(train, generator)
                 remarks.append(f"{len(held[part]):,} pairs were held out at random for {name}.")
-        fresh = unseen(list(dict.fromkeys(train)), held["test"] + held["dev"])
+        fresh = without_sentences_of(list(dict.fromkeys(train)), held["test"] + held["dev"])
         if len(fresh) < len(train):
             remarks.append(
                 f"{len(train) - len(fresh):,} of {len(train):,} training pairs were left out: they were there twice, "
                 "or one of their sentences is in the test or validation data."
             )
         if len(fresh) < FEWEST:
-            raise BadData(
+            raise UnusablePairs(
                 f"Too few sentences: {len(fresh)} different training pairs, and at least {FEWEST} are needed."
             )
         return cls(fresh, held["dev"], held["test"], remarks)
@@ -258,12 +264,12 @@ def hold_out(pairs: Sequence[Pair], generator: random.Random) -> tuple[list[Pair
     """Draw a tenth of the different pairs, at most 500. Return the pairs without their sentences, and the drawn."""
     different = list(dict.fromkeys(pairs))
     if len(different) < FEWEST:
-        raise BadData(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
+        raise UnusablePairs(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
     held = generator.sample(different, min(len(different) // 10, 500))
-    return unseen(pairs, held), held
+    return without_sentences_of(pairs, held), held
 
 
-def unseen(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
+def without_sentences_of(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that share no sentence with the held-out ones."""
     sources, targets = {pair[0] for pair in held}, {pair[1] for pair in held}
     return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
@@ -289,14 +295,14 @@ def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
 
 
 @dataclass
-class Tongues:
+class TokenizerPair:
     """The two tokenizers."""
 
     source: Tokenizer
     target: Tokenizer
 
     @classmethod
-    def learned(cls, pairs: Sequence[Pair], vocab_size: int, joint: bool = False) -> Tongues:
+    def learned(cls, pairs: Sequence[Pair], vocab_size: int, joint: bool = False) -> TokenizerPair:
         """Train the tokenizers. `joint`: one tokenizer, trained on both languages, serves as both."""
         if joint:
             both = learn_tokenizer([text for pair in pairs for text in pair], vocab_size)
@@ -339,7 +345,7 @@ class Batch:
         return cls(source, target[:, :-1], target[:, 1:], sum(len(one) + len(other) - 1 for one, other in pairs))
 
 
-def by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list]:
+def batches_by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list]:
     """Return all pairs once, in shuffled batches of similar lengths, to save padding.
 
     One language takes at most `room` tokens of a batch, padding included.
@@ -359,7 +365,7 @@ def by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list
     return iter(batches)
 
 
-class Stream:
+class BatchStream:
     """An endless iterator of batches, with all pairs once per epoch. It can be resumed from its `place`."""
 
     def __init__(self, pairs: list, room: int, seed: int, device: str, place: tuple[int, int] = (0, 0)):
@@ -371,7 +377,7 @@ class Stream:
             self._advance()
 
     def _open(self) -> None:
-        self.batches = by_length(self.pairs, self.room, random.Random(f"{self.seed} {self.round}"))
+        self.batches = batches_by_length(self.pairs, self.room, random.Random(f"{self.seed} {self.round}"))
 
     def _advance(self) -> list:
         batch = next(self.batches, None)
@@ -455,7 +461,7 @@ def with_looped_heads(model: nn.Module) -> nn.Module:
     return model
 
 
-class Reader:
+class CachedEncoder:
     """A Translator that encodes a source once instead of for every new token. It is called like the Translator."""
 
     def __init__(self, model: Any):
@@ -521,11 +527,11 @@ class Outcome:
     sacrebleu: float | None = None  # None: sacrebleu is not installed
 
 
-def sizes(tongues: Tongues, recipe: Recipe) -> dict[str, Any]:
+def sizes(tokenizers: TokenizerPair, recipe: Recipe) -> dict[str, Any]:
     """Return a Translator's arguments, except the padding id and the class of its blocks."""
     return {
-        "source_vocab": tongues.source.get_vocab_size(),
-        "target_vocab": tongues.target.get_vocab_size(),
+        "source_vocab": tokenizers.source.get_vocab_size(),
+        "target_vocab": tokenizers.target.get_vocab_size(),
         "embed_dim": recipe.width,
         "num_heads": recipe.heads,
         "ff_dim": 4 * recipe.width,
@@ -535,9 +541,9 @@ def sizes(tongues: Tongues, recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def new_model(parts: SimpleNamespace, tongues: Tongues, recipe: Recipe, layout: str) -> nn.Module:
+def new_model(parts: SimpleNamespace, tokenizers: TokenizerPair, recipe: Recipe, layout: str) -> nn.Module:
     torch.manual_seed(recipe.seed)
-    model = parts.Translator(**sizes(tongues, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
+    model = parts.Translator(**sizes(tokenizers, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
     if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output already shares the target's table
         model.source_embedding = model.target_embedding
     return (with_looped_heads(model) if layout == "looped" else model).to(recipe.device)
@@ -593,31 +599,31 @@ class Progress:
     checked: float = 0.0  # the share at the last measurement
     recent: list[float] = field(default_factory=list)  # losses since the last measurement
     lately: list[dict[str, Tensor]] = field(default_factory=list)  # weights at the last measurements, if averaged
-    points: list[keeping.Point] = field(default_factory=list)
+    points: list[checkpoints.Point] = field(default_factory=list)
 
 
 def train(
     parts: SimpleNamespace,
     model: nn.Module,
-    batches: Stream,
+    batches: BatchStream,
     held: Sequence[Batch],
     recipe: Recipe,
     name: str,
     *,
     folder: Path | None = None,
     run: str = "",
-    judge: Callable[[nn.Module], tuple[float | None, float | None]] = lambda model: (None, None),
+    scores_of: Callable[[nn.Module], tuple[float | None, float | None]] = lambda model: (None, None),
 ) -> Outcome:
     """Train for the recipe's minutes, without translating; keep the weights with the lowest validation loss.
 
     In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate. Each of
-    twenty measurements adds a point to the curve, with the scores from `judge`. With a folder, each also saves the
+    twenty measurements adds a point to the curve, with the scores from `scores_of`. With a folder, each also saves the
     state there, and a later training of the same `run` resumes from it.
     """
     trainer = Trainer(parts, model.train(), recipe)
     now = Progress(math.inf, copy.deepcopy(model.state_dict()))
-    if folder and (kept := keeping.kept_state(folder, recipe.device)):
-        batches, now = taken_up(kept, run, folder, trainer, batches)
+    if folder and (kept := checkpoints.kept_state(folder, recipe.device)):
+        batches, now = resumed(kept, run, folder, trainer, batches)
     started = time.perf_counter() - now.seconds
     with tqdm(total=100, desc=name, bar_format="{desc}: {n:.0f} %|{bar}| {elapsed}{postfix}") as bar:
         while now.done < 1:
@@ -630,15 +636,15 @@ def train(
             bar.update(100 * now.done - bar.n)
             if twentieths(now.done) > twentieths(now.checked):
                 paused = time.perf_counter()
-                scores = judge(model)
+                scores = scores_of(model)
                 started += time.perf_counter() - paused  # translating does not count
                 point = look(trainer, held, now, scores)
                 model.train()
                 bar.set_postfix_str(f"loss {point.training:.2f}, validation {point.validation:.2f}")
                 now.seconds = time.perf_counter() - started
                 if folder:
-                    keeping.keep_curve(folder, now.points, name)
-                    keeping.keep_state(folder, state_of(run, trainer, batches, now))
+                    checkpoints.keep_curve(folder, now.points, name)
+                    checkpoints.keep_state(folder, state_of(run, trainer, batches, now))
     model.load_state_dict(now.weights)
     return Outcome(sum(p.numel() for p in model.parameters()), trainer.taken, now.tokens, now.seconds, now.best)
 
@@ -650,7 +656,7 @@ def twentieths(share: float) -> int:
 
 def look(
     trainer: Trainer, held: Sequence[Batch], now: Progress, scores: tuple[float | None, float | None]
-) -> keeping.Point:
+) -> checkpoints.Point:
     """Measure the model, add a point to the curve and return it; keep the weights if they are the best so far.
 
     With averaging, the mean of the weights at the last measurements is a candidate too.
@@ -658,7 +664,7 @@ def look(
     model = trainer.model
     validation = validation_loss(model, held, trainer.recipe)
     training = sum(now.recent) / len(now.recent)
-    point = keeping.Point(trainer.taken, now.seconds / 60, training, validation, *scores)
+    point = checkpoints.Point(trainer.taken, now.seconds / 60, training, validation, *scores)
     now.points.append(point)
     now.checked, now.recent = now.done, []
     if validation < now.best:
@@ -679,8 +685,8 @@ def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
 
 
-def state_of(run: str, trainer: Trainer, batches: Stream, now: Progress) -> dict[str, Any]:
-    """Return the state (numbers, texts and tensors) from which `taken_up` resumes."""
+def state_of(run: str, trainer: Trainer, batches: BatchStream, now: Progress) -> dict[str, Any]:
+    """Return the state (numbers, texts and tensors) from which `resumed` goes on."""
     return {
         "run": run,
         "model": trainer.model.state_dict(),
@@ -694,15 +700,15 @@ def state_of(run: str, trainer: Trainer, batches: Stream, now: Progress) -> dict
     }
 
 
-def taken_up(
-    kept: dict[str, Any], run: str, folder: Path, trainer: Trainer, batches: Stream
-) -> tuple[Stream, Progress]:
+def resumed(
+    kept: dict[str, Any], run: str, folder: Path, trainer: Trainer, batches: BatchStream
+) -> tuple[BatchStream, Progress]:
     """Restore model, optimizer and random states; return the batches and the progress from there on.
 
-    Raise BadData if the state belongs to another run.
+    Raise UnusablePairs if the state belongs to another run.
     """
     if kept["run"] != run:
-        raise BadData(
+        raise UnusablePairs(
             f"{folder} holds the unfinished training of other data or with other settings. "
             "Name another folder with --out, or delete that one."
         )
@@ -713,19 +719,23 @@ def taken_up(
     if kept["cuda"] is not None:
         torch.cuda.set_rng_state(kept["cuda"].cpu())
     place = kept["place"]
-    stream = Stream(batches.pairs, batches.room, batches.seed, batches.device, (place[0], place[1]))
-    points = [keeping.Point(**point) for point in kept["points"]]
+    stream = BatchStream(batches.pairs, batches.room, batches.seed, batches.device, (place[0], place[1]))
+    points = [checkpoints.Point(**point) for point in kept["points"]]
     console.print(f"Going on after step {trainer.taken:,}, where an earlier run ended.")
     return stream, Progress(**kept["progress"], points=points)
 
 
-def race(parts: SimpleNamespace, tongues: Tongues, batches: Stream, recipe: Recipe, rounds: int) -> dict[str, float]:
+def compare_speed(
+    parts: SimpleNamespace, tokenizers: TokenizerPair, batches: BatchStream, recipe: Recipe, rounds: int
+) -> dict[str, float]:
     """Measure the tokens per second of training in both layouts, in turns, with the same weights and batches.
 
     Each layout takes each batch four times, and its fastest step counts: slower ones are due to other programs or the
-    warm-up. The race runs before the training and does not touch its model.
+    warm-up. The comparison runs before the training and does not touch its model.
     """
-    racers = {layout: Trainer(parts, new_model(parts, tongues, recipe, layout).train(), recipe) for layout in LAYOUTS}
+    racers = {
+        layout: Trainer(parts, new_model(parts, tokenizers, recipe, layout).train(), recipe) for layout in LAYOUTS
+    }
     tokens, spent = 0, dict.fromkeys(LAYOUTS, 0.0)
     for batch in itertools.islice(batches, rounds):
         tokens += batch.tokens
@@ -742,11 +752,11 @@ def race(parts: SimpleNamespace, tongues: Tongues, batches: Stream, recipe: Reci
 
 
 def translate(
-    parts: SimpleNamespace, model: nn.Module, tongues: Tongues, texts: Sequence[str], recipe: Recipe, beam: int
+    parts: SimpleNamespace, model: nn.Module, tokenizers: TokenizerPair, texts: Sequence[str], recipe: Recipe, beam: int
 ) -> list[str]:
     """Return the model's translations. `beam` 1: greedy, in batches of similar length; more: one by one."""
     model.eval()
-    rows = tongues.read(texts)
+    rows = tokenizers.read(texts)
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
     size = 64 if beam == 1 else 1
     found: dict[int, list[int]] = {}
@@ -755,11 +765,11 @@ def translate(
         longest = min(source.shape[1] * 3 // 2 + 10, ROOM - 1)
         with recipe.autocast():
             if beam == 1:
-                written = parts.greedy_decode(Reader(model), source, BOS, EOS, longest)
+                written = parts.greedy_decode(CachedEncoder(model), source, BOS, EOS, longest)
             else:
-                written = [parts.beam_search(Reader(model), source, BOS, EOS, beam, longest)]
+                written = [parts.beam_search(CachedEncoder(model), source, BOS, EOS, beam, longest)]
         found |= dict(zip(places, written, strict=True))
-    return [tongues.target.decode(found[i]) for i in range(len(rows))]
+    return [tokenizers.target.decode(found[i]) for i in range(len(rows))]
 
 
 def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float | None]:
@@ -841,30 +851,30 @@ def difference(corpus: Corpus, stories: bool) -> str:
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def judge_of(
-    parts: SimpleNamespace, tongues: Tongues, pairs: Sequence[Pair], recipe: Recipe
+def scorer(
+    parts: SimpleNamespace, tokenizers: TokenizerPair, pairs: Sequence[Pair], recipe: Recipe
 ) -> Callable[[nn.Module], tuple[float | None, float | None]]:
     """Return a function that scores a model's greedy translations of these pairs by sacrebleu.
 
     It returns BLEU and chrF, or (None, None) without sacrebleu.
     """
 
-    def judge(model: nn.Module) -> tuple[float | None, float | None]:
+    def scores_of(model: nn.Module) -> tuple[float | None, float | None]:
         if importlib.util.find_spec("sacrebleu") is None:
             return None, None
         import sacrebleu
 
-        ours = translate(parts, model, tongues, [pair[0] for pair in pairs], recipe, beam=1)
+        ours = translate(parts, model, tokenizers, [pair[0] for pair in pairs], recipe, beam=1)
         right = [[pair[1] for pair in pairs]]
         return sacrebleu.corpus_bleu(ours, right).score, sacrebleu.corpus_chrf(ours, right).score
 
-    return judge
+    return scores_of
 
 
-def about(corpus: Corpus, recipe: Recipe, tongues: Tongues, outcome: Outcome) -> dict[str, Any]:
+def about(corpus: Corpus, recipe: Recipe, tokenizers: TokenizerPair, outcome: Outcome) -> dict[str, Any]:
     """Return the content of model.json: the sizes, from which say.py builds the model, its settings and its loss."""
     return {
-        "sizes": sizes(tongues, recipe),
+        "sizes": sizes(tokenizers, recipe),
         "source": recipe.source,
         "target": recipe.target,
         "training pairs": len(corpus.train),
@@ -887,48 +897,52 @@ def run(
 ) -> dict[str, Outcome]:
     """Train, translate and score in each layout; save the models; print some translations. Return the results.
 
-    Raise Written if a folder holds other files, BadData if the pairs cannot be used.
+    Raise WouldOverwrite if a folder holds other files, UnusablePairs if the pairs cannot be used.
     """
     folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
     for folder in folders.values():
-        refuse_foreign(folder, keeping.OURS, "translator of ours")
+        refuse_foreign(folder, checkpoints.OURS, "translator of ours")
     parts = notebook_parts()
     generator = random.Random(recipe.seed)
-    tongues = Tongues.learned(corpus.train, recipe.vocab_size, recipe.joint)
-    train_ids = [pair for pair in tongues.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
+    tokenizers = TokenizerPair.learned(corpus.train, recipe.vocab_size, recipe.joint)
+    train_ids = [pair for pair in tokenizers.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
     dropped = len(corpus.train) - len(train_ids)
     if not train_ids:
-        raise BadData(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
+        raise UnusablePairs(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
     if dropped:
         corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
     held = [
         Batch.of(batch, recipe.device)
-        for batch in by_length(tongues.pairs(corpus.validation[:CHECKED]), recipe.room, generator)
+        for batch in batches_by_length(tokenizers.pairs(corpus.validation[:CHECKED]), recipe.room, generator)
     ]
     test = corpus.test if not tests or tests >= len(corpus.test) else generator.sample(corpus.test, tests)
 
     speeds = dict.fromkeys(LAYOUTS, 0.0)
-    if not any((folder / keeping.UNFINISHED).is_file() for folder in folders.values()):
+    if not any((folder / checkpoints.UNFINISHED).is_file() for folder in folders.values()):
         console.print("Comparing the speed of the two layouts …")
-        speeds = race(parts, tongues, Stream(train_ids, recipe.room, recipe.seed, recipe.device), recipe, rounds)
+        speeds = compare_speed(
+            parts, tokenizers, BatchStream(train_ids, recipe.room, recipe.seed, recipe.device), recipe, rounds
+        )
         console.print(
             "Tokens per second of training, side by side: "
             + ", ".join(f"{layout} heads {speed:,.0f}" for layout, speed in speeds.items())
             + f" (fused is {speeds['fused'] / speeds['looped']:.2f} times as fast)"
         )
-    judge = judge_of(parts, tongues, corpus.validation[:judged], recipe)
+    scores_of = scorer(parts, tokenizers, corpus.validation[:judged], recipe)
     outcomes = {}
     for layout, folder in folders.items():
-        model = new_model(parts, tongues, recipe, layout)
-        batches = Stream(train_ids, recipe.room, recipe.seed, recipe.device)
+        model = new_model(parts, tokenizers, recipe, layout)
+        batches = BatchStream(train_ids, recipe.room, recipe.seed, recipe.device)
         name = hashlib.sha256(repr((recipe, layout, judged, train_ids, corpus.validation)).encode()).hexdigest()
-        outcome = train(parts, model, batches, held, recipe, f"{layout} heads", folder=folder, run=name, judge=judge)
-        described = about(corpus, recipe, tongues, outcome)
+        outcome = train(
+            parts, model, batches, held, recipe, f"{layout} heads", folder=folder, run=name, scores_of=scores_of
+        )
+        described = about(corpus, recipe, tokenizers, outcome)
         # Save a tied table under each of its names, so that loading does not depend on the tying
         weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        keeping.keep_model(folder, weights, described, tongues.source, tongues.target)
-        keeping.finished(folder)
-        written = translate(parts, model, tongues, [pair[0] for pair in test], recipe, beam)
+        checkpoints.keep_model(folder, weights, described, tokenizers.source, tokenizers.target)
+        checkpoints.finished(folder)
+        written = translate(parts, model, tokenizers, [pair[0] for pair in test], recipe, beam)
         outcome.bleu, outcome.sacrebleu = score(parts, written, [pair[1] for pair in test])
         outcome.speed = speeds[layout]
         outcomes[layout] = outcome
@@ -1038,7 +1052,7 @@ def main(
         layouts = LAYOUTS if layout == "both" else (layout,)
         out = out or Path(f"translator-{source}-{target}")
         run(corpus, recipe, layouts, beam, tests, rounds, out=out, judged=judged)
-    except (BadData, Written) as error:
+    except (UnusablePairs, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     for remark in [*corpus.remarks, difference(corpus, tsv == STORIES)]:

@@ -23,7 +23,7 @@ from nbformat.v4 import new_output
 from autograder import handout
 from autograder.spec.course import course, notebooks
 
-from . import elsewhere
+from . import colab_binder
 
 READY = "ready"  # grade_id of the environment check; importing it from nbgrader_plugin.release would need nbgrader
 TITLE = re.compile(r"# @title (.+)\n")  # Colab's title of a folded cell
@@ -33,7 +33,7 @@ KINDS = ("text/html", "text/markdown", "image/png", "image/svg+xml", "text/plain
 ALTS = "figures.json"  # for conf.py: each figure's description, by the hash of its file
 
 
-def write(root: Path, goal: Path, address: elsewhere.Address | None) -> None:
+def write(root: Path, goal: Path, address: colab_binder.Address | None) -> None:
     """Write the sources of all pages into the empty folder `goal`. `root` is the checkout."""
     figures: dict[str, str] = {}
     for name in notebooks():
@@ -105,7 +105,7 @@ def described(page: NotebookNode) -> Iterator[tuple[str, str]]:
                 yield hashlib.sha256(data).hexdigest(), output.metadata["image/png"]["alt"]
 
 
-def _ways_in(name: str, address: elsewhere.Address | None) -> str:
+def _ways_in(name: str, address: colab_binder.Address | None) -> str:
     """Return the line of links under a page's title: download, Colab and Binder."""
     links = [("Download", f"download/{name}.zip", "the notebook with all that it needs beside it")]
     if address:
@@ -115,7 +115,7 @@ def _ways_in(name: str, address: elsewhere.Address | None) -> str:
     return f'<p class="ways-in">{" ".join(parts)}</p>'
 
 
-def _start(root: Path, address: elsewhere.Address | None) -> str:
+def _start(root: Path, address: colab_binder.Address | None) -> str:
     """Return the start page: an introduction to the course, and a card for each notebook."""
     chapters = handout.chapters(root)
     hours = round(sum(chapter.minutes for chapter in chapters) / 60)

@@ -25,7 +25,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import ExportPlugin
 from traitlets import Bool, Dict, Enum, Unicode
 
-from ...files import Written, refuse_another
+from ...files import WouldOverwrite, refuse_another
 from ..gradebook import roster as who
 from ..gradebook.roster import Key, Matches, Person, Table, Unfit
 
@@ -130,7 +130,7 @@ class MarksExport(ExportPlugin):
         """Raise Unfit if the file exists and another program wrote it: then it begins with another column."""
         try:
             refuse_another(path, f"{table.header[0]}{table.delimiter}", f"table that {type(self).__name__} wrote")
-        except Written as reason:
+        except WouldOverwrite as reason:
             raise Unfit(f"{reason}.") from None
 
 

@@ -17,7 +17,7 @@ from safetensors.torch import save
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from autograder.files import whole
+from autograder.files import replace_atomically
 from autograder.spec.course import exercises, given_in
 
 from . import say
@@ -44,13 +44,13 @@ def keep_model(
     """Write everything that say.py needs into the folder. Each file is replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in fused(state).items()}
-    whole(folder / "model.safetensors", lambda path: path.write_bytes(save(weights)))
-    whole(folder / "source.json", lambda path: source.save(str(path)))
-    whole(folder / "target.json", lambda path: target.save(str(path)))
+    replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(save(weights)))
+    replace_atomically(folder / "source.json", lambda path: source.save(str(path)))
+    replace_atomically(folder / "target.json", lambda path: target.save(str(path)))
     text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
-    whole(folder / "model.json", lambda path: path.write_text(text, encoding="utf-8"))
-    whole(folder / "translator.py", lambda path: path.write_text(architecture(), encoding="utf-8"))
-    whole(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
+    replace_atomically(folder / "model.json", lambda path: path.write_text(text, encoding="utf-8"))
+    replace_atomically(folder / "translator.py", lambda path: path.write_text(architecture(), encoding="utf-8"))
+    replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
 
 
 def architecture() -> str:
@@ -81,7 +81,7 @@ def fused(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def keep_state(folder: Path, state: Mapping[str, Any]) -> None:
     """Save the state of an unfinished training."""
     folder.mkdir(parents=True, exist_ok=True)
-    whole(folder / UNFINISHED, lambda path: torch.save(dict(state), path))
+    replace_atomically(folder / UNFINISHED, lambda path: torch.save(dict(state), path))
 
 
 def kept_state(folder: Path, device: str) -> dict[str, Any] | None:

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, NullFormatter
 from transformers import GPT2LMHeadModel
 
-from autograder.files import whole
+from autograder.files import replace_atomically
 
-from .texts import Material
+from .texts import TrainingText
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ def keep_curve(folder: Path, points: Sequence[Point], title: str, floor: float |
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 300k, 1M
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(frameon=False, loc="upper right")
-    whole(folder / "curve.png", lambda path: figure.savefig(path, dpi=110, format="png"))
+    replace_atomically(folder / "curve.png", lambda path: figure.savefig(path, dpi=110, format="png"))
 
 
 def keep_samples(folder: Path, samples: Sequence[str]) -> None:
     text = "\n\n".join(samples) + "\n"
-    whole(folder / "samples.txt", lambda path: path.write_text(text, encoding="utf-8"))
+    replace_atomically(folder / "samples.txt", lambda path: path.write_text(text, encoding="utf-8"))
 
 
-def keep_model(folder: Path, model: GPT2LMHeadModel, material: Material, facts: Sequence[tuple[str, str]]) -> None:
+def keep_model(folder: Path, model: GPT2LMHeadModel, material: TrainingText, facts: Sequence[tuple[str, str]]) -> None:
     """Write the files that from_pretrained reads, and the model card. Each file is replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as fresh:
@@ -70,7 +70,7 @@ def keep_model(folder: Path, model: GPT2LMHeadModel, material: Material, facts: 
             file.chmod(0o644)  # safetensors makes it readable by the owner only
             file.replace(folder / file.name)
     text = card(folder.name, facts)
-    whole(folder / "README.md", lambda path: path.write_text(text, encoding="utf-8", newline="\n"))
+    replace_atomically(folder / "README.md", lambda path: path.write_text(text, encoding="utf-8", newline="\n"))
 
 
 def card(name: str, facts: Sequence[tuple[str, str]]) -> str:
