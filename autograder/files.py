@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 LEFT = frozenset({".ipynb_checkpoints", "__pycache__", ".DS_Store"})  # left by programs that opened the files
 MANIFESTS = ".released"  # the folder in a release with the manifests of its parts
@@ -52,7 +53,7 @@ def hashes(content: bytes, notebook: bool) -> list[tuple[str, str]]:
     return [("", hashlib.sha256(content).hexdigest())]
 
 
-def _cells(cells: list[dict]) -> Iterator[tuple[str, str]]:
+def _cells(cells: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for number, cell in enumerate(cells, 1):
         text = "".join(cell["source"]).strip()
         pasted = json.dumps(cell["attachments"], sort_keys=True) if cell.get("attachments") else ""

@@ -57,12 +57,12 @@ def sample_class(notebook: str) -> list[Submission]:
     return students
 
 
-def _alternatives(student: str, notebook: str, best: dict, full: dict, number: int) -> Submission:
+def _alternatives(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:
     chosen = {e.name: e.alternatives[number % len(e.alternatives)].source for e in exercises(notebook)}
     return Submission(student, best | chosen, full)
 
 
-def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) -> Submission:
+def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:
     """Return a submission with one catalogued mistake in every exercise. Its points are looked up, not computed."""
     answers, deserved, named = dict(best), dict(full), {}
     for exercise in exercises(notebook):

@@ -153,7 +153,7 @@ class Folders:
                 return
 
 
-def _folders(place: Path) -> list[os.DirEntry]:
+def _folders(place: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(place) as entries:
             return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]

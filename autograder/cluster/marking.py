@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nbconvert.writers import FilesWriter
+from nbconvert.writers.files import FilesWriter
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades

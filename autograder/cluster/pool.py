@@ -15,6 +15,7 @@ AHEAD = 2  # submitted tasks per worker: enough that none is idle, few enough to
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Arguments = tuple[Any, ...]
 
 
 class WorkerDied(Exception):
@@ -80,7 +81,8 @@ class Cluster:
         return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
 
     def executor(self) -> Executor:
-        return self._client.get_executor(pure=False, retries=3)
+        executor: Executor = self._client.get_executor(pure=False, retries=3)
+        return executor
 
     def broken(self) -> None:
         """Do nothing: Dask restarts its workers."""
@@ -94,8 +96,8 @@ class TaskQueue(Generic[Task, Result]):
 
     def __init__(self, pool: Local | Cluster, work: Callable[..., Result]) -> None:
         self.pool, self.work = pool, work
-        self._running: dict[Future, tuple[Task, tuple]] = {}
-        self._alone: list[tuple[Task, tuple]] = []  # running when a process died: any of them may be the cause
+        self._running: dict[Future[Result], tuple[Task, Arguments]] = {}
+        self._alone: list[tuple[Task, Arguments]] = []  # running when a process died: any of them may be the cause
 
     def __len__(self) -> int:
         return len(self._running) + len(self._alone)
@@ -112,7 +114,7 @@ class TaskQueue(Generic[Task, Result]):
     def done(self, patience: float | None = None) -> Iterator[tuple[Task, Result | BaseException]]:
         """Wait up to `patience` seconds; yield finished tasks with their results, or the exceptions they raised."""
         finished, _ = wait(self._running, patience, FIRST_COMPLETED)
-        victims: list[tuple[Task, tuple]] = []
+        victims: list[tuple[Task, Arguments]] = []
         for future in finished:
             task, arguments = self._running.pop(future)
             error = future.exception()
@@ -126,13 +128,13 @@ class TaskQueue(Generic[Task, Result]):
             task, arguments = self._alone.pop()
             yield task, self._try_alone(arguments)
 
-    def _after_a_death(self, victims: list[tuple[Task, tuple]]) -> None:
+    def _after_a_death(self, victims: list[tuple[Task, Arguments]]) -> None:
         self._alone += victims
         self._alone += self._running.values()  # the pool fails them all
         self._running.clear()
         self.pool.broken()
 
-    def _try_alone(self, arguments: tuple) -> Result | BaseException:
+    def _try_alone(self, arguments: Arguments) -> Result | BaseException:
         try:
             return self.pool.executor().submit(self.work, *arguments).result()
         except BrokenProcessPool:

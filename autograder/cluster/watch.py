@@ -291,7 +291,7 @@ class Watcher:
                 worker, self._marked, marking.mark, self.known[work.assignment], submission, environment, self.caged
             )
 
-    def _assign(self, worker: Worker, then: Callable, task: Callable, *arguments: Any) -> None:
+    def _assign(self, worker: Worker, then: Callable[..., None], task: Callable[..., Any], *arguments: Any) -> None:
         self._callbacks[worker] = then
         with contextlib.suppress(OSError):  # `_receive` notices that the process died
             worker.send(task, *arguments)

@@ -121,7 +121,7 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _work_loop(line: Connection, scratch: str, first: Callable[..., None], arguments: tuple) -> None:
+def _work_loop(line: Connection, scratch: str, first: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the watcher ends this one
     end_with_parent()
     warnings.filterwarnings("ignore", module="nbgrader")
