@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import importlib.util
 import itertools
 import math
 import random
@@ -20,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from typer.testing import CliRunner
 
 from transformer_exercises.stories import parallel, sample
-from tools.training import checkpoints, say, stories_gpt2, translate
+from tools.training import checkpoints, gpt2, say, stories_gpt2, translate
 
 TINY = ["--steps", "3", "--layers", "1", "--heads", "2", "--width", "16"]
 TINY_GPT2 = [*TINY, "--batch-size", "2", "--characters", "20000"]
@@ -109,8 +108,8 @@ def test_a_model_that_knows_nothing_loses_ln_V_and_the_floor_is_below(tokenizer)
     model = stories_gpt2.new_model(tokenizer, layers=1, heads=2, width=16)
     with torch.no_grad():
         model.transformer.wte.weight.zero_()  # all scores are 0
-    validation = stories_gpt2.Validation.of(sample("english", stories=5, seed=2), tokenizer)
-    real = validation.targets[:, :-1] != stories_gpt2.IGNORED
+    validation = stories_gpt2.validation_of(sample("english", stories=5, seed=2), tokenizer)
+    real = validation.targets[:, :-1] != gpt2.IGNORED
     assert torch.equal(validation.inputs[:, 1:][real], validation.targets[:, :-1][real])
     assert validation.loss(model) == pytest.approx(math.log(len(tokenizer)), rel=1e-5)
     assert 0.5 < validation.floor < 2
@@ -162,16 +161,6 @@ def test_a_few_steps_of_both_layouts_are_reported_beside_the_published_run(tsv):
         "held out at random",
     ):
         assert said in text, said
-
-
-def test_without_sacrebleu_the_report_says_so(tsv, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "sacrebleu" else find(name, *rest)
-    )
-    result = CliRunner().invoke(translate.app, [str(tsv), "--beam", "2", *TINY_TRANSLATOR])
-    assert result.exit_code == 0, result.output
-    assert "not installed" in result.output
 
 
 def test_sentences_of_ones_own_have_settings_of_their_own_where_nothing_else_is_said(tsv, monkeypatch):
@@ -380,7 +369,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(tsv, und
 @of_training
 @pytest.mark.slow
 def test_other_settings_do_not_go_on_with_an_unfinished_run(tsv, undisturbed, tmp_path):
-    checkpoints.keep_state(tmp_path, {"run": "another"})
+    torch.save({"run": "another"}, tmp_path / checkpoints.UNFINISHED)
     assert "unfinished training of other data" in refused(tsv, "--out", tmp_path)
     assert "unfinished training of other data" not in (undisturbed / "model.json").read_text(encoding="utf-8")
 
@@ -428,17 +417,19 @@ def test_a_joint_vocabulary_has_one_table_for_source_target_and_output(undisturb
 
 
 @pytest.mark.parametrize(("average", "best"), [(1, 1.0), (2, 0.0)])
-def test_weights_are_averaged_and_the_mean_is_kept_where_it_loses_less(monkeypatch, average, best):
+def test_weights_are_averaged_and_the_mean_is_kept_where_it_loses_less(tmp_path, monkeypatch, average, best):
     """Good weights are all 0; the looks find +1 and -1, whose mean is good, and then 3, which no mean makes good."""
     model = torch.nn.Linear(2, 1)
     monkeypatch.setattr(translate, "validation_loss", lambda model, *_: model.weight.square().mean().item())
+    monkeypatch.setattr(translate.checkpoints, "keep_curve", lambda *_: None)
     trainer = SimpleNamespace(model=model, recipe=SimpleNamespace(average=average), taken=0)
-    now = translate.Progress(math.inf, {})
+    run = translate.Run(tmp_path, "", trainer, None, [], lambda model: (0.0, 0.0))
+    now = run.now
     for value in (1.0, -1.0, 3.0):
         torch.nn.init.constant_(model.weight, value)
         now.recent = [0.0]
-        point = translate.look(trainer, [], now, (None, None))
-        assert point.validation == value**2, "the curve is that of the model itself"
+        run.measure()
+        assert now.points[-1]["validation"] == value**2, "the curve is that of the model itself"
         assert (model.weight == value).all(), "the training goes on from where it was"
     assert now.best == best
     assert now.weights["weight"].square().mean() == best
@@ -457,7 +448,7 @@ def test_the_papers_size_has_the_papers_number_of_parameters():
 def test_looped_heads_are_kept_as_one_projection(parts, model):
     looped = translate.with_looped_heads(model)
     assert any("q_projs" in name for name in looped.state_dict())
-    kept, right = checkpoints.fused(looped.state_dict()), model.state_dict()
+    kept, right = translate.fused(looped.state_dict()), model.state_dict()
     assert kept.keys() == right.keys()
     assert all(torch.equal(kept[name], right[name]) for name in right)
 
@@ -473,7 +464,8 @@ def test_a_stream_goes_on_at_its_place():
     for _ in range(9):  # five pairs a batch, six batches a round
         next(stream)
     assert stream.place == (1, 3)
-    other = translate.BatchStream(pairs, 50, 3, "cpu", stream.place)
+    other = translate.BatchStream(pairs, 50, 3, "cpu")
+    other.place = stream.place
     for _ in range(10):
         assert torch.equal(next(stream).source, next(other).source)
 

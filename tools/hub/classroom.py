@@ -30,6 +30,9 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+import filelock
+import psutil
+
 from autograder import files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +58,7 @@ STUDENTS = (
     Person("course-jose", "José", "García Pérez"),
     Person("course-ngozi", "Ngozi", "Okafor"),
 )
+EVERYBODY = (TEACHER, *STUDENTS)
 WELCOME = """> **On this hub**, notebooks come and go by the menu *Nbgrader → Assignment List*. **Fetch** a notebook
 > there first; then the links below open it. **Submit** it there, too. Seconds later, **Fetch Feedback** brings the page
 > that says what was found.
@@ -143,7 +147,7 @@ def account(name: str) -> pwd.struct_passwd | None:
 
 
 def make_users(hub: Path) -> None:
-    for person in (TEACHER, *STUDENTS):
+    for person in EVERYBODY:
         home = hub / "homes" / person.account
         if (found := account(person.account)) is not None and Path(found.pw_dir) != home:
             raise CannotRun(
@@ -153,19 +157,12 @@ def make_users(hub: Path) -> None:
             command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/bash"]
             subprocess.run([*command, "--comment", MADE, "--home-dir", home, person.account], check=True)
         home.mkdir(mode=0o700, exist_ok=True)
-        chown(home, person.account)
-
-
-def chown(path: Path, name: str, mode: int | None = None) -> None:
-    found = pwd.getpwnam(name)
-    os.chown(path, found.pw_uid, found.pw_gid, follow_symlinks=False)
-    if mode is not None:
-        path.chmod(mode)
+        shutil.chown(home, person.account, person.account)
 
 
 def chown_tree(path: Path, name: str) -> None:
     for one in (path, *path.rglob("*")):
-        chown(one, name)
+        shutil.chown(one, name, name, follow_symlinks=False)
 
 
 def make_folders(hub: Path) -> None:
@@ -217,7 +214,7 @@ def hand_out(hub: Path) -> list[str]:
     """Update the teacher's copy of the course and the students' start page. Return sentences on kept files."""
     course = hub / "homes" / TEACHER.account / "course"
     course.mkdir(exist_ok=True)
-    names = (
+    names = [
         "autograder",
         "transformer_exercises",
         "solutions",
@@ -225,7 +222,7 @@ def hand_out(hub: Path) -> list[str]:
         "nbgrader_config.py",
         "costs.toml",
         "late.py",
-    )
+    ]
     wanted = [path for name in names for path in files.files(ROOT / name)]
     fresh = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in wanted}
     said = update_files(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
@@ -233,22 +230,16 @@ def hand_out(hub: Path) -> list[str]:
     classroom.mkdir(exist_ok=True)
     if not (classroom / "exchange").is_symlink():
         (classroom / "exchange").symlink_to(hub / "exchange")
-    rows = [f"{one.account},{one.first},{one.last},,\n" for one in STUDENTS]
     if not (classroom / "students.csv").exists():
-        (classroom / "students.csv").write_text(
-            "".join(["id,first_name,last_name,email,lms_user_id\n", *rows]), "utf-8"
-        )
+        rows = [f"{one.account},{one.first},{one.last},,\n" for one in STUDENTS]
+        (classroom / "students.csv").write_text("id,first_name,last_name,email,lms_user_id\n" + "".join(rows), "utf-8")
     chown_tree(course, TEACHER.account)
 
     settings = hub / "settings"
     shutil.copytree(ROOT / "course" / ".jupyter", settings, dirs_exist_ok=True)
+    left_out = dict.fromkeys(("nbgrader.server_extensions.formgrader", "nbgrader.server_extensions.course_list"), False)
     server = {
-        "ServerApp": {
-            "jpserver_extensions": {
-                "nbgrader.server_extensions.formgrader": False,
-                "nbgrader.server_extensions.course_list": False,
-            }
-        },
+        "ServerApp": {"jpserver_extensions": left_out},
         "KernelSpecManager": {"allowed_kernelspecs": ["python3"]},
     }
     (settings / "jupyter_server_config.json").write_text(json.dumps(server, indent=2))
@@ -333,40 +324,28 @@ def environment(hub: Path) -> dict[str, str]:
 # --- start and stop ---------------------------------------------------------------------------------------------------
 
 
-def processes() -> list[int]:
-    """Return the ids of all processes that run as one of the hub's users."""
-    ours = {str(found.pw_uid) for one in (TEACHER, *STUDENTS) if (found := account(one.account)) is not None}
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # the process has ended
-            [users] = [line for line in (place / "status").read_text().splitlines() if line.startswith("Uid:")]
-            if ours & set(users.split()[1:]):
-                found.append(int(place.name))
-    return found
+def processes() -> list[psutil.Process]:
+    """Return all processes that run as one of the hub's users."""
+    ours = {found.pw_uid for one in EVERYBODY if (found := account(one.account)) is not None}
+    return [one for one in psutil.process_iter(["uids"]) if ours & {*(one.info["uids"] or ())}]
 
 
 def end_processes() -> None:
     """End the remaining processes of the hub's users: a kernel may outlive the server that started it."""
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
-        for pid in processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
-        for _ in range(30):
-            if not processes():
-                return
-            time.sleep(0.1)
+        for one in processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.send_signal(number)
+        psutil.wait_procs(processes(), 3)
 
 
 @contextlib.contextmanager
 def locked(hub: Path):
-    import fcntl
-
-    with (hub / "hub" / "lock").open("w") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CannotRun(f"A hub runs in {hub} already: end it with Ctrl-C where it was started.") from None
-        yield
+    try:
+        with filelock.FileLock(hub / "hub" / "lock", timeout=0):
+            yield
+    except filelock.Timeout:
+        raise CannotRun(f"A hub runs in {hub} already: end it with Ctrl-C where it was started.") from None
 
 
 def ends_with_us() -> None:
@@ -390,21 +369,13 @@ def running(command: list[str], **options):
             process.wait()
 
 
-def answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/hub/health", timeout=2) as reply:
-            return reply.status == 200
-    except OSError:
-        return False
-
-
 def new_password() -> str:
     return "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(3))
 
 
 def print_welcome(port: int, passwords: dict[str, str]) -> None:
     print(f"\nThe hub is at http://127.0.0.1:{port} (of this machine only). Names, and passwords until it ends:\n")
-    for person in (TEACHER, *STUDENTS):
+    for person in EVERYBODY:
         what = "teacher: formgrader, solutions, marks" if person == TEACHER else "student"
         print(f"    {person.account:<15} {passwords[person.account]:<16} {person.first} {person.last}, {what}")
     print(
@@ -434,7 +405,7 @@ def run(hub: Path, port: int, names: list[str]) -> None:
         done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
         if done.returncode:
             raise CannotRun(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
-        passwords = {person.account: new_password() for person in (TEACHER, *STUDENTS)}
+        passwords = {person.account: new_password() for person in EVERYBODY}
         said = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub), "proxy": proxy()}
         told = environment(hub) | {"COURSE_HUB": json.dumps(said)}
         log = hub / "hub" / "log"
@@ -461,7 +432,8 @@ def run(hub: Path, port: int, names: list[str]) -> None:
 
 def wait_for(server: subprocess.Popen, port: int, log: Path) -> None:
     for _ in range(START_TIMEOUT * 5):
-        if answers(port):
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/hub/health", timeout=2).close()
             return
         if server.poll() is not None:
             break
@@ -489,7 +461,7 @@ def clean(hub: Path, sure: bool) -> None:
             raise CannotRun("Nothing was removed.")
     with locked(hub) if (hub / "hub").exists() else contextlib.nullcontext():
         end_processes()
-        for person in (TEACHER, *STUDENTS):
+        for person in EVERYBODY:
             if account(person.account) is not None:
                 subprocess.run(["userdel", person.account], check=True)
         shutil.rmtree(hub, ignore_errors=True)

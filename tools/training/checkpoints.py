@@ -1,127 +1,171 @@
-"""Saves the model, state and curve of a `translate` run in its folder. `grow` saves its state with it too."""
+"""Runs a training, measures it twenty times, draws its curve, and resumes it after a kill with the same numbers."""
 
 from __future__ import annotations
 
 import csv
-import json
-import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from safetensors.torch import save
-from tokenizers import Tokenizer
-from torch import Tensor
+from rich.console import Console
+from torch import Tensor, nn
+from tqdm import tqdm
 
 from autograder.files import replace_atomically
-from autograder.spec.course import exercises, given_in
-
-from . import say
 
 UNFINISHED = "unfinished.pt"
-OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written by `translate`
+EVERY = 60.0  # seconds after which the state is saved again
+MEASUREMENTS = 20  # in a run
+
+Point = dict[str, Any]  # a measurement: a row of curve.csv
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
-@dataclass(frozen=True)
-class Point:
-    """The state of the training at one measurement."""
-
-    step: int
-    minutes: float
-    training: float  # mean smoothed loss since the last measurement, nats per target token
-    validation: float  # without smoothing
-    bleu: float | None = None  # by sacrebleu, on held-out sentences; None: sacrebleu is not installed
-    chrf: float | None = None
+class OtherRun(RuntimeError):
+    """Raised when the folder holds the state of another run. The message says what to do."""
 
 
-def keep_model(
-    folder: Path, state: Mapping[str, Tensor], about: Mapping[str, Any], source: Tokenizer, target: Tokenizer
+@dataclass
+class Progress:
+    """The progress of a training run: all that is needed to resume it exactly."""
+
+    best: float = math.inf
+    best_step: int = 0
+    weights: dict[str, Tensor] = field(default_factory=dict)  # those with the lowest validation loss
+    seconds: float = 0.0  # of training
+    processor: float = 0.0  # CPU seconds of training
+    share: float = 0.0  # share of the run that is done
+    measured: float = 0.0  # the share at the last measurement
+    recent: list[float] = field(default_factory=list)  # losses since the last measurement
+    points: list[Point] = field(default_factory=list)
+
+
+class Run:
+    """A training run and its folder. `trainer` has the model, its optimizer, a recipe and the number of steps taken."""
+
+    other = "other data"  # how a run that cannot be resumed differs
+
+    def __init__(self, folder: Path, name: str, trainer: Any, now: Progress):
+        self.folder, self.name, self.trainer, self.now = folder, name, trainer, now
+
+    def step(self) -> float:
+        """Make one update; return the loss."""
+        raise NotImplementedError
+
+    def measure(self) -> str:
+        """Add a point to the curve, keep the weights if they are the best so far; return a remark for the bar."""
+        raise NotImplementedError
+
+    def more_state(self) -> dict[str, Any]:
+        """Return what `restore` needs besides the model, its optimizer and the progress."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `more_state` returned."""
+
+    def share(self) -> float:
+        """Return the share of the minutes or of the steps that is done."""
+        recipe = self.trainer.recipe
+        return self.trainer.taken / recipe.steps if recipe.steps else self.now.seconds / (60 * recipe.minutes)
+
+    def train(self, title: str) -> None:
+        """Train to the end of the minutes or steps, and save the state at each measurement and each minute."""
+        now, kept_at = self.now, time.perf_counter()
+        with tqdm(total=100, desc=title, bar_format="{desc}: {n:.0f} %|{bar}| {elapsed}{postfix}") as bar:
+            while now.share < 1:
+                started, processor = time.perf_counter(), time.process_time()
+                now.recent.append(self.step())
+                now.seconds += time.perf_counter() - started
+                now.processor += time.process_time() - processor
+                now.share = min(1.0, self.share())
+                bar.update(100 * now.share - bar.n)
+                due = measurements(now.share) > measurements(now.measured)
+                if due:
+                    bar.set_postfix_str(self.measure())
+                    now.measured, now.recent = now.share, []
+                if due or time.perf_counter() - kept_at > EVERY:
+                    self.keep()
+                    kept_at = time.perf_counter()
+
+    def compare(self, validation: float, weights: dict[str, Tensor]) -> None:
+        """Keep the weights if their validation loss is the lowest so far."""
+        if validation < self.now.best:
+            self.now.best, self.now.best_step, self.now.weights = validation, self.trainer.taken, weights
+
+    def keep(self) -> None:
+        """Save the state of the training: numbers, texts and tensors."""
+        state = {"run": self.name, "taken": self.trainer.taken, "progress": vars(self.now)} | self.more_state()
+        state |= {name: getattr(self.trainer, name).state_dict() for name in ("model", "optimizer")}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        replace_atomically(self.folder / UNFINISHED, lambda path: torch.save(state, path))
+
+    def resume(self) -> None:
+        """Go on with an earlier run if the folder has its state. Raise OtherRun if that is another run's."""
+        path = self.folder / UNFINISHED
+        if not path.is_file():
+            return
+        state = torch.load(path, map_location="cpu", weights_only=True)  # no code in it is run
+        if state["run"] != self.name:
+            raise OtherRun(
+                f"{self.folder} holds the unfinished training of {self.other} or with other settings. "
+                "Name another folder with --out (make: OUT=…), or delete that one."
+            )
+        for name in ("model", "optimizer"):
+            getattr(self.trainer, name).load_state_dict(state[name])
+        self.trainer.taken, self.now = state["taken"], type(self.now)(**state["progress"])
+        self.restore(state)
+        console.print(f"Going on after step {self.trainer.taken:,}, where an earlier run ended.")
+
+    def finish(self) -> None:
+        """Delete the state, which nothing needs any more."""
+        (self.folder / UNFINISHED).unlink(missing_ok=True)
+
+
+def measurements(share: float) -> int:
+    """Return how many measurements are due at this share of the run. The summand makes 3 / 60 count as one."""
+    return math.floor(MEASUREMENTS * share + 1e-9)
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """Return a copy of the model's weights, in the computer's memory."""
+    return {name: one.detach().to("cpu", copy=True) for name, one in model.state_dict().items()}
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def draw_losses(axes: Axes, points: Sequence[Point], along: str, label: str = "training") -> None:
+    """Draw both losses along a column of the points."""
+    x = [point[along] for point in points]
+    axes.plot(x, [point["training"] for point in points], color="#56B4E9", label=label)
+    axes.plot(x, [point["validation"] for point in points], color="#0072B2", marker="o", ms=3, label="validation")
+
+
+def keep_curve(
+    folder: Path, points: Sequence[Point], size: tuple[float, float], draw: Callable[[Figure], None]
 ) -> None:
-    """Write everything that say.py needs into the folder. Each file is replaced atomically."""
-    folder.mkdir(parents=True, exist_ok=True)
-    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in fused(state).items()}
-    replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(save(weights)))
-    replace_atomically(folder / "source.json", lambda path: source.save(str(path)))
-    replace_atomically(folder / "target.json", lambda path: target.save(str(path)))
-    text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
-    replace_atomically(folder / "model.json", lambda path: path.write_text(text, encoding="utf-8"))
-    replace_atomically(folder / "translator.py", lambda path: path.write_text(architecture(), encoding="utf-8"))
-    replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
-
-
-def architecture() -> str:
-    """Return the source of notebook 11's translator: its locked cells, and the reference answers that it needs."""
-    wanted = ("DecoderBlock", "greedy_decode", "beam_search")
-    answers = [exercise.source for exercise in exercises("11-translation") if exercise.name in wanted]
-    return '"""The translator of notebook 11: its parts, and how it writes."""\n\n' + "\n\n\n".join(
-        [given_in("11-translation").strip(), *(answer.strip() for answer in answers)]
-    )
-
-
-def fused(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights for fused attention: the three projections of all heads become rows of one matrix."""
-    result = {name: tensor for name, tensor in state.items() if "_projs." not in name}
-    for prefix in {name.split("q_projs.")[0] for name in state if "q_projs." in name}:
-        for kind in ("weight", "bias"):
-            rows = []
-            for part in ("q", "k", "v"):
-                heads = sum(name.startswith(f"{prefix}{part}_projs.") and name.endswith(kind) for name in state)
-                rows += [state[f"{prefix}{part}_projs.{head}.{kind}"] for head in range(heads)]
-            result[f"{prefix}in_proj_{kind}"] = torch.cat(rows)
-    return result
-
-
-# --- resuming after a kill --------------------------------------------------------------------------------------------
-
-
-def keep_state(folder: Path, state: Mapping[str, Any]) -> None:
-    """Save the state of an unfinished training."""
-    folder.mkdir(parents=True, exist_ok=True)
-    replace_atomically(folder / UNFINISHED, lambda path: torch.save(dict(state), path))
-
-
-def kept_state(folder: Path, device: str) -> dict[str, Any] | None:
-    """Return the state that `keep_state` saved, or None. Only numbers, texts and tensors are read: no code is run."""
-    path = folder / UNFINISHED
-    return torch.load(path, map_location=device, weights_only=True) if path.is_file() else None
-
-
-def finished(folder: Path) -> None:
-    (folder / UNFINISHED).unlink(missing_ok=True)
-
-
-# --- the curve --------------------------------------------------------------------------------------------------------
-
-
-def keep_curve(folder: Path, points: Sequence[Point], title: str) -> None:
-    """Write curve.csv and curve.png."""
+    """Write curve.csv, and curve.png with what `draw` draws."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "curve.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [one.name for one in fields(Point)])
+        writer = csv.DictWriter(file, points[0].keys())
         writer.writeheader()
-        writer.writerows(asdict(point) for point in points)
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    loss, quality = figure.subplots(1, 2)
-    steps = [point.step for point in points]
-    loss.plot(steps, [point.training for point in points], color="#56B4E9", label="training, smoothed targets")
-    loss.plot(steps, [point.validation for point in points], color="#0072B2", marker="o", ms=3, label="validation")
-    loss.set(title=title, xlabel="step", ylabel="loss (nats per target token)")
-    for name, colour, style in (("bleu", "#0072B2", "-"), ("chrf", "#D55E00", "--")):
-        values = [getattr(point, name) for point in points]
-        if None not in values:
-            label = {"bleu": "BLEU", "chrf": "chrF"}[name]
-            quality.plot(steps, values, color=colour, ls=style, marker="o", ms=3, label=label)
-    highest = max([10.0, *(1.1 * value for point in points for value in (point.bleu, point.chrf) if value is not None)])
-    quality.set(
-        title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)", ylim=(0, highest)
-    )
-    for axes in (loss, quality):
+        writer.writerows(points)
+    figure = Figure(figsize=size, layout="constrained")
+    draw(figure)
+    for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False)
-    figure.savefig(folder / "curve.png", dpi=110)
+        axes.legend(frameon=False)
+    replace_atomically(folder / "curve.png", lambda path: figure.savefig(path, dpi=110, format="png"))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file atomically, with the same newlines on every system."""
+    replace_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8", newline="\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import math
 import time
@@ -25,6 +26,13 @@ def default_precision(device: str) -> str:
     if device != "cuda":
         return "float32"
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
+
+
+def autocast(device: str, precision: str) -> contextlib.AbstractContextManager:
+    """Return a context in which matrix products are computed in this number format."""
+    if precision == "float32":
+        return contextlib.nullcontext()
+    return torch.autocast(device, getattr(torch, precision))
 
 
 def can_compile(device: str) -> bool:

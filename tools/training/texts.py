@@ -10,18 +10,19 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+import torch.nn.functional as F
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from autograder.files import replace_atomically
 from transformer_exercises.stories import bangla, sample, true_nll
 
-from .stories_gpt2 import END, IGNORED, TRAIN_SEED, VALIDATION_SEED
+from .gpt2 import END, IGNORED, TRAIN_SEED, VALIDATION_SEED, Validation, byte_level_bpe
 
 TOKENS = "tokens.bin"  # the text as ids, in the run's folder until the run is finished
 FEWEST = 5_000  # minimum number of characters of a user's text
@@ -96,25 +97,10 @@ def vocabulary_for(characters: int, most: int) -> int:
 
 def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> PreTrainedTokenizerFast:
     """Train a byte-level BPE tokenizer. Every byte is in its alphabet, so decoding restores any text."""
-    learner = Tokenizer(models.BPE())
-    learner.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(WORDS), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    learner.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary,
-        special_tokens=[END],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    learner.train_from_iterator(texts, trainer)
+    learner = byte_level_bpe(texts, vocabulary, [END], pattern=WORDS)
+    names = dict.fromkeys(("bos_token", "eos_token", "unk_token"), END)
     # Not GPT2Tokenizer, which splits words by its own pattern when it is loaded
-    return PreTrainedTokenizerFast(
-        tokenizer_object=learner, model_max_length=context, bos_token=END, eos_token=END, unk_token=END
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=learner, model_max_length=context, **names)
 
 
 def first(texts: Iterator[str], characters: int) -> Iterator[str]:
@@ -152,10 +138,8 @@ class TrainingText:
     tokenizer: PreTrainedTokenizerFast
     tokens: np.ndarray  # [N] for training
     starts: np.ndarray | None  # possible starts of windows; None: anywhere
-    inputs: Tensor  # [rows, T'] for validation
-    targets: Tensor  # [rows, T']; IGNORED at positions that do not count
+    validation: Validation
     characters: float  # characters per validation token
-    floor: float | None  # lowest possible validation loss, nats per token; None: unknown
     prompt: tuple[int, ...]  # start of samples: a new story, or held-back words
 
     def windows(self, rows: int, context: int, seed: int, number: int) -> tuple[Tensor, Tensor]:
@@ -188,9 +172,8 @@ def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> Traini
             f"window of {context} tokens. Name a longer text, or a smaller context with --context."
         )
     used = torch.from_numpy(held[: VALIDATION_WINDOWS * context + 1].astype(np.int64))
-    rows = (len(used) - 1 + context - 1) // context
-    inputs, targets = torch.zeros(rows * context, dtype=torch.long), torch.full((rows * context,), IGNORED)
-    inputs[: len(used) - 1], targets[: len(used) - 1] = used[:-1], used[1:]
+    rest = -(len(used) - 1) % context
+    inputs, targets = F.pad(used[:-1], (0, rest)), F.pad(used[1:], (0, rest), value=IGNORED)
     text = str(tokenizer.decode(used[1:].tolist()))
     return TrainingText(
         title=path.name,
@@ -198,10 +181,8 @@ def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> Traini
         tokenizer=tokenizer,
         tokens=train,
         starts=None,
-        inputs=inputs.view(rows, -1),
-        targets=targets.view(rows, -1),
+        validation=Validation(inputs.view(-1, context), targets.view(-1, context), math.nan),
         characters=len(text) / (len(used) - 1),
-        floor=None,
         prompt=tuple(tokenizer.backend_tokenizer.encode(begun(text)).ids[:PROMPT]),
     )
 
@@ -215,32 +196,11 @@ def begun(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """Generated stories whose exact probability is known."""
-
-    title: str
-    sample: Callable[[int, int], str]  # (characters, seed)
-    true_nll: Callable[[str], float]
-    held_back: int  # characters for validation
-    words: bool  # True: the words are few, so the vocabulary grows until each is one token
-
-
-CORPORA = {
-    "english": Corpus(
-        "the course's stories",
-        lambda characters, seed: sample("english", characters=characters, seed=seed),
-        true_nll,
-        STORIES_VALIDATION,
-        words=False,
-    ),
-    "bangla": Corpus(
-        "the course's Bangla sentences",
-        lambda characters, seed: bangla.sample(characters=characters, seed=seed),
-        bangla.true_nll,
-        BANGLA_VALIDATION,
-        words=True,
-    ),
+# By language: the title, the stories, their exact probability, how many characters are for validation, and True if the
+# words are few, so that the vocabulary grows until each is one token
+CORPORA: dict[str, tuple[str, Callable[..., str], Callable[[str], float], int, bool]] = {
+    "english": ("the course's stories", partial(sample, "english"), true_nll, STORIES_VALIDATION, False),
+    "bangla": ("the course's Bangla sentences", bangla.sample, bangla.true_nll, BANGLA_VALIDATION, True),
 }
 
 
@@ -252,34 +212,28 @@ def stories(
     Windows begin where a story begins, and validation has one story per row, so every token has its full context. The
     corpus's exact probability is then the floor of the loss. Raise UnusableText if a story is longer than `context`.
     """
-    corpus = CORPORA[language]
-    text = corpus.sample(characters, TRAIN_SEED)
-    held = corpus.sample(corpus.held_back, VALIDATION_SEED)
+    title, told, nll, held_back, few_words = CORPORA[language]
+    text = told(characters=characters, seed=TRAIN_SEED)
+    held = told(characters=held_back, seed=VALIDATION_SEED)
     lines = text.splitlines()
-    wanted = vocabulary if corpus.words else vocabulary_for(len(text), vocabulary)
+    wanted = vocabulary if few_words else vocabulary_for(len(text), vocabulary)
     tokenizer = learn_tokenizer(iter(lines), wanted, context)
     tokens = write_tokens(iter([END, *(line + END for line in lines)]), tokenizer, folder / TOKENS)
     end = tokenizer.eos_token_id
-    rows = [tokenizer.backend_tokenizer.encode(line).ids for line in held.splitlines()]
-    width = max(map(len, rows)) + 1
+    rows = [[*tokenizer.backend_tokenizer.encode(line).ids, end] for line in held.splitlines()]
+    width = max(map(len, rows))
     if width > context:
         raise UnusableText(
             f"The longest story has {width} tokens and needs a context as long; --context {context} is less."
         )
-    inputs, targets = torch.full((len(rows), width), end), torch.full((len(rows), width), IGNORED)
-    for i, ids in enumerate(rows):
-        inputs[i, 1 : len(ids) + 1] = torch.tensor(ids)
-        targets[i, : len(ids) + 1] = torch.tensor([*ids, end])
-    count = int((targets != IGNORED).sum())
+    validation = Validation.of(rows, end, nll(held))
     return TrainingText(
-        title=corpus.title,
+        title=title,
         name=hashlib.sha256(text.encode()).hexdigest(),
         tokenizer=tokenizer,
         tokens=tokens,
         starts=np.flatnonzero(tokens == end),
-        inputs=inputs,
-        targets=targets,
-        characters=len(held) / count,
-        floor=corpus.true_nll(held) / count,
+        validation=validation,
+        characters=len(held) / validation.count,
         prompt=(end,),
     )

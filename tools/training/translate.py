@@ -23,33 +23,39 @@ import contextlib
 import copy
 import csv
 import hashlib
-import importlib.util
 import itertools
+import json
 import math
 import random
-import sys
+import shutil
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
 
+import sacrebleu
+import safetensors.torch
 import torch
 import torch.nn.functional as F
 import typer
-from rich.console import Console
+from matplotlib.figure import Figure
 from rich.table import Table
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer, normalizers
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 
-from autograder.files import WouldOverwrite, refuse_foreign
+from autograder.files import WouldOverwrite, refuse_foreign, replace_atomically
 from autograder.judge.run_check import namespace_with
-from autograder.spec.course import exercises, reference
+from autograder.spec.course import exercises, given_in, reference
 
-from . import checkpoints
+from . import checkpoints, say
+from .checkpoints import UNFINISHED, OtherRun, console, write_text
+from .device import autocast
+from .gpt2 import byte_level_bpe
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "11-translation"
@@ -81,7 +87,6 @@ PAPER = {
 
 Pair = tuple[str, str]
 app = typer.Typer(add_completion=False)
-console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 class UnusablePairs(ValueError):
@@ -280,17 +285,8 @@ def without_sentences_of(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pa
 
 def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
     """Train byte-level BPE. The ids of <pad>, <bos> and <eos> are 0, 1 and 2."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.normalizer = normalizers.NFC()
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        special_tokens=SPECIAL,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer = byte_level_bpe(texts, vocab_size, SPECIAL)
+    tokenizer.normalizer = normalizers.NFC()  # the texts are in this form already
     return tokenizer
 
 
@@ -315,20 +311,14 @@ class TokenizerPair:
 
     def pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
         """Return pairs as ids, both sides cut to the model's maximum length."""
-        written = self.target.encode_batch([pair[1] for pair in pairs])
-        return list(
-            zip(
-                self.read([pair[0] for pair in pairs]),
-                [[BOS, *code.ids[: ROOM - 1], EOS] for code in written],
-                strict=True,
-            )
-        )
+        sources, targets = zip(*pairs, strict=True)
+        written = ([BOS, *code.ids[: ROOM - 1], EOS] for code in self.target.encode_batch(targets))
+        return list(zip(self.read(sources), written, strict=True))
 
 
 def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
     """Return the ids [B, T], with <pad> after the shorter rows."""
-    width = max(map(len, rows))
-    return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows], device=device)
+    return pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD).to(device)
 
 
 @dataclass(frozen=True)
@@ -340,8 +330,7 @@ class Batch:
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[list[int], list[int]]], device: str) -> Batch:
-        target = padded([pair[1] for pair in pairs], device)
-        source = padded([pair[0] for pair in pairs], device)
+        source, target = (padded(side, device) for side in zip(*pairs, strict=True))
         return cls(source, target[:, :-1], target[:, 1:], sum(len(one) + len(other) - 1 for one, other in pairs))
 
 
@@ -366,37 +355,33 @@ def batches_by_length(pairs: list, room: int, generator: random.Random) -> Itera
 
 
 class BatchStream:
-    """An endless iterator of batches, with all pairs once per epoch. It can be resumed from its `place`."""
+    """An endless iterator of batches, with all pairs once per epoch. `place` says where it is, and may be set."""
 
-    def __init__(self, pairs: list, room: int, seed: int, device: str, place: tuple[int, int] = (0, 0)):
+    def __init__(self, pairs: list, room: int, seed: int, device: str):
         self.pairs, self.room, self.seed, self.device = pairs, room, seed, device
-        self.round, skipped = place
-        self.taken = 0  # batches taken in this epoch
-        self._open()
-        for _ in range(skipped):
-            self._advance()
+        self.place = (0, 0)
 
-    def _open(self) -> None:
-        self.batches = batches_by_length(self.pairs, self.room, random.Random(f"{self.seed} {self.round}"))
+    @property
+    def place(self) -> tuple[int, int]:
+        """Return the number of the epoch, and how many of its batches were taken."""
+        return self._epoch, self._taken
 
-    def _advance(self) -> list:
-        batch = next(self.batches, None)
-        if batch is None:
-            self.round, self.taken = self.round + 1, 0
-            self._open()
-            batch = next(self.batches)
-        self.taken += 1
-        return batch
+    @place.setter
+    def place(self, place: tuple[int, int]) -> None:
+        self._epoch, self._taken = place
+        batches = batches_by_length(self.pairs, self.room, random.Random(f"{self.seed} {self._epoch}"))
+        self._batches = itertools.islice(batches, self._taken, None)
 
     def __iter__(self) -> Iterator[Batch]:
         return self
 
     def __next__(self) -> Batch:
-        return Batch.of(self._advance(), self.device)
-
-    @property
-    def place(self) -> tuple[int, int]:
-        return self.round, self.taken
+        batch = next(self._batches, None)
+        if batch is None:
+            self.place = self._epoch + 1, 0
+            batch = next(self._batches)
+        self._taken += 1
+        return Batch.of(batch, self.device)
 
 
 # --- the notebook's parts ---------------------------------------------------------------------------------------------
@@ -508,9 +493,7 @@ class Recipe:
     precision: str  # of matrix products; one of PRECISIONS
 
     def autocast(self) -> contextlib.AbstractContextManager:
-        if self.precision == "float32":
-            return contextlib.nullcontext()
-        return torch.autocast(self.device, getattr(torch, self.precision))
+        return autocast(self.device, self.precision)
 
 
 @dataclass
@@ -524,7 +507,7 @@ class Outcome:
     validation: float  # nats per target token
     speed: float = 0.0  # tokens per second, measured in turns with the other layout; 0: not measured
     bleu: float = 0.0
-    sacrebleu: float | None = None  # None: sacrebleu is not installed
+    sacrebleu: float = 0.0
 
 
 def sizes(tokenizers: TokenizerPair, recipe: Recipe) -> dict[str, Any]:
@@ -588,141 +571,102 @@ def validation_loss(model: nn.Module, batches: Sequence[Batch], recipe: Recipe) 
 
 
 @dataclass
-class Progress:
-    """The progress of a training run: all that is needed to resume it exactly."""
-
-    best: float
-    weights: dict[str, Tensor]  # those with the lowest validation loss
+class Progress(checkpoints.Progress):
     tokens: int = 0
-    seconds: float = 0.0
-    done: float = 0.0  # share of the run that is done
-    checked: float = 0.0  # the share at the last measurement
-    recent: list[float] = field(default_factory=list)  # losses since the last measurement
     lately: list[dict[str, Tensor]] = field(default_factory=list)  # weights at the last measurements, if averaged
-    points: list[checkpoints.Point] = field(default_factory=list)
 
 
-def train(
-    parts: SimpleNamespace,
-    model: nn.Module,
-    batches: BatchStream,
-    held: Sequence[Batch],
-    recipe: Recipe,
-    name: str,
-    *,
-    folder: Path | None = None,
-    run: str = "",
-    scores_of: Callable[[nn.Module], tuple[float | None, float | None]] = lambda model: (None, None),
-) -> Outcome:
-    """Train for the recipe's minutes, without translating; keep the weights with the lowest validation loss.
+class Run(checkpoints.Run):
+    """A training that ends after the recipe's minutes, translating not counted.
 
-    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate. Each of
-    twenty measurements adds a point to the curve, with the scores from `scores_of`. With a folder, each also saves the
-    state there, and a later training of the same `run` resumes from it.
+    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate. `scores_of`
+    returns a model's BLEU and chrF, which stand in the curve.
     """
-    trainer = Trainer(parts, model.train(), recipe)
-    now = Progress(math.inf, copy.deepcopy(model.state_dict()))
-    if folder and (kept := checkpoints.kept_state(folder, recipe.device)):
-        batches, now = resumed(kept, run, folder, trainer, batches)
-    started = time.perf_counter() - now.seconds
-    with tqdm(total=100, desc=name, bar_format="{desc}: {n:.0f} %|{bar}| {elapsed}{postfix}") as bar:
-        while now.done < 1:
-            batch = next(batches)
-            now.recent.append(trainer.step(batch, cooling=min(1.0, (1 - now.done) / 0.2)).item())
-            now.tokens += batch.tokens
-            now.seconds = time.perf_counter() - started
-            elapsed = now.seconds / (60 * recipe.minutes)
-            now.done = min(1.0, trainer.taken / recipe.steps if recipe.steps and elapsed < 1 else elapsed)
-            bar.update(100 * now.done - bar.n)
-            if twentieths(now.done) > twentieths(now.checked):
-                paused = time.perf_counter()
-                scores = scores_of(model)
-                started += time.perf_counter() - paused  # translating does not count
-                point = look(trainer, held, now, scores)
-                model.train()
-                bar.set_postfix_str(f"loss {point.training:.2f}, validation {point.validation:.2f}")
-                now.seconds = time.perf_counter() - started
-                if folder:
-                    checkpoints.keep_curve(folder, now.points, name)
-                    checkpoints.keep_state(folder, state_of(run, trainer, batches, now))
-    model.load_state_dict(now.weights)
-    return Outcome(sum(p.numel() for p in model.parameters()), trainer.taken, now.tokens, now.seconds, now.best)
+
+    now: Progress
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        trainer: Trainer,
+        batches: BatchStream,
+        held: Sequence[Batch],
+        scores_of: Callable[[nn.Module], tuple[float, float]],
+    ):
+        super().__init__(folder, name, trainer, Progress())
+        self.batches, self.held, self.scores_of = batches, held, scores_of
+
+    def share(self) -> float:
+        elapsed = self.now.seconds / (60 * self.trainer.recipe.minutes)
+        return super().share() if elapsed < 1 else 1.0
+
+    def step(self) -> float:
+        batch = next(self.batches)
+        self.now.tokens += batch.tokens
+        return self.trainer.step(batch, cooling=min(1.0, (1 - self.now.share) / 0.2)).item()
+
+    def measure(self) -> str:
+        """Measure the model. With averaging, the mean of the weights at the last measurements is a candidate too."""
+        now, model, recipe = self.now, self.trainer.model, self.trainer.recipe
+        bleu, chrf = self.scores_of(model)
+        training, validation = checkpoints.mean(now.recent), validation_loss(model, self.held, recipe)
+        now.points.append(
+            {
+                "step": self.trainer.taken,
+                "minutes": now.seconds / 60,
+                "training": training,  # mean smoothed loss since the last measurement, nats per target token
+                "validation": validation,  # without smoothing
+                "bleu": bleu,  # by sacrebleu, on held-out sentences
+                "chrf": chrf,
+            }
+        )
+        here = checkpoints.weights_of(model)
+        self.compare(validation, here)
+        if recipe.average > 1:
+            now.lately = [*now.lately, here][-recipe.average :]
+            mean = mean_of(now.lately)
+            model.load_state_dict(mean)
+            self.compare(validation_loss(model, self.held, recipe), mean)
+            model.load_state_dict(here)
+        model.train()
+        checkpoints.keep_curve(self.folder, now.points, (9, 3.6), lambda figure: draw(figure, now.points))
+        return f"loss {training:.2f}, validation {validation:.2f}"
+
+    def more_state(self) -> dict[str, Any]:
+        cuda = torch.cuda.get_rng_state() if self.trainer.recipe.device == "cuda" else None
+        return {"place": self.batches.place, "random": torch.get_rng_state(), "cuda": cuda}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.batches.place = state["place"]
+        torch.set_rng_state(state["random"])
+        if state["cuda"] is not None:
+            torch.cuda.set_rng_state(state["cuda"])
+
+    def result(self) -> Outcome:
+        """Give the model the weights with the lowest validation loss; return what came of the run."""
+        self.trainer.model.load_state_dict(self.now.weights)
+        parameters = sum(p.numel() for p in self.trainer.model.parameters())
+        return Outcome(parameters, self.trainer.taken, self.now.tokens, self.now.seconds, self.now.best)
 
 
-def twentieths(share: float) -> int:
-    """Return how many twentieths of the whole are done. The summand makes 3 / 60 count as one."""
-    return math.floor(20 * share + 1e-9)
-
-
-def look(
-    trainer: Trainer, held: Sequence[Batch], now: Progress, scores: tuple[float | None, float | None]
-) -> checkpoints.Point:
-    """Measure the model, add a point to the curve and return it; keep the weights if they are the best so far.
-
-    With averaging, the mean of the weights at the last measurements is a candidate too.
-    """
-    model = trainer.model
-    validation = validation_loss(model, held, trainer.recipe)
-    training = sum(now.recent) / len(now.recent)
-    point = checkpoints.Point(trainer.taken, now.seconds / 60, training, validation, *scores)
-    now.points.append(point)
-    now.checked, now.recent = now.done, []
-    if validation < now.best:
-        now.best, now.weights = validation, copy.deepcopy(model.state_dict())
-    if trainer.recipe.average > 1:
-        here = copy.deepcopy(model.state_dict())
-        now.lately = [*now.lately, here][-trainer.recipe.average :]
-        mean = mean_of(now.lately)
-        model.load_state_dict(mean)
-        if (averaged := validation_loss(model, held, trainer.recipe)) < now.best:
-            now.best, now.weights = averaged, mean
-        model.load_state_dict(here)
-    return point
+def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
+    """Draw the losses, and BLEU and chrF beside them."""
+    loss, quality = figure.subplots(1, 2)
+    checkpoints.draw_losses(loss, points, "step", "training, smoothed targets")
+    loss.set(xlabel="step", ylabel="loss (nats per target token)")
+    steps, scores = [point["step"] for point in points], [10.0]
+    for name, label, colour, style in (("bleu", "BLEU", "#0072B2", "-"), ("chrf", "chrF", "#D55E00", "--")):
+        values = [point[name] for point in points]
+        quality.plot(steps, values, color=colour, ls=style, marker="o", ms=3, label=label)
+        scores += values
+    quality.set(title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)")
+    quality.set_ylim(0, max(10.0, 1.1 * max(scores)))
 
 
 def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     """Return the mean of each weight, as Vaswani et al. 2017, section 6.1, average the last checkpoints."""
     return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
-
-
-def state_of(run: str, trainer: Trainer, batches: BatchStream, now: Progress) -> dict[str, Any]:
-    """Return the state (numbers, texts and tensors) from which `resumed` goes on."""
-    return {
-        "run": run,
-        "model": trainer.model.state_dict(),
-        "optimizer": trainer.optimizer.state_dict(),
-        "taken": trainer.taken,
-        "place": batches.place,
-        "random": torch.get_rng_state(),
-        "cuda": torch.cuda.get_rng_state() if trainer.recipe.device == "cuda" else None,
-        "progress": {name: value for name, value in vars(now).items() if name != "points"},
-        "points": [asdict(point) for point in now.points],
-    }
-
-
-def resumed(
-    kept: dict[str, Any], run: str, folder: Path, trainer: Trainer, batches: BatchStream
-) -> tuple[BatchStream, Progress]:
-    """Restore model, optimizer and random states; return the batches and the progress from there on.
-
-    Raise UnusablePairs if the state belongs to another run.
-    """
-    if kept["run"] != run:
-        raise UnusablePairs(
-            f"{folder} holds the unfinished training of other data or with other settings. "
-            "Name another folder with --out, or delete that one."
-        )
-    trainer.model.load_state_dict(kept["model"])
-    trainer.optimizer.load_state_dict(kept["optimizer"])
-    trainer.taken = kept["taken"]
-    torch.set_rng_state(kept["random"].cpu())
-    if kept["cuda"] is not None:
-        torch.cuda.set_rng_state(kept["cuda"].cpu())
-    place = kept["place"]
-    stream = BatchStream(batches.pairs, batches.room, batches.seed, batches.device, (place[0], place[1]))
-    points = [checkpoints.Point(**point) for point in kept["points"]]
-    console.print(f"Going on after step {trainer.taken:,}, where an earlier run ended.")
-    return stream, Progress(**kept["progress"], points=points)
 
 
 def compare_speed(
@@ -772,14 +716,10 @@ def translate(
     return [tokenizers.target.decode(found[i]) for i in range(len(rows))]
 
 
-def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float | None]:
-    """Return the course's BLEU (on words and punctuation) and sacrebleu's (on its tokens), None without sacrebleu."""
+def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
+    """Return the course's BLEU (on words and punctuation) and sacrebleu's (on its tokens)."""
     split_words = reference("split_words")
     ours = parts.bleu([split_words(text) for text in hypotheses], [split_words(text) for text in references])
-    if importlib.util.find_spec("sacrebleu") is None:
-        return ours, None
-    import sacrebleu
-
     return ours, sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score
 
 
@@ -787,16 +727,6 @@ def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequenc
 
 # Darth Chudi's blog post, blog.chudioranu.com/posts/language-models, and its code, github.com/darthchudi/transformer-py
 PUBLISHED_PAIRS = 174_918
-PUBLISHED = {
-    "from, to": "igbo, english",
-    "training pairs": f"three quarters of {PUBLISHED_PAIRS:,}",
-    "layers, width, heads": "6, 512, 8",
-    "heads": "looped",
-    "vocabulary": "10,000 each",
-    "training": "20 epochs in the post, 30 in its code",
-    "validation loss": "2.7 (training 2.1)",
-    "BLEU": "35.0 on its test, 48.3 in evaluation",
-}
 
 
 def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Recipe) -> Table:
@@ -807,30 +737,25 @@ def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Re
         table.add_column(f"this run, {layout}")
     table.add_column("published run")
 
-    def row(title: str, say: Callable[[str, Outcome], str]) -> None:
-        table.add_row(title, *(say(layout, one) for layout, one in outcomes.items()), PUBLISHED.get(title, "–"))
+    def row(title: str, say: Callable[[Outcome], str], published: str = "–") -> None:
+        table.add_row(title, *map(say, outcomes.values()), published)
 
-    row("from, to", lambda layout, one: f"{recipe.source}, {recipe.target}")
-    row("training pairs", lambda layout, one: f"{len(corpus.train):,}")
-    row("layers, width, heads", lambda layout, one: f"{recipe.layers}, {recipe.width}, {recipe.heads}")
-    row("heads", lambda layout, one: layout)
-    row(
-        "vocabulary",
-        lambda layout, one: f"{recipe.vocab_size:,}" + (" for both, one table" if recipe.joint else " each"),
-    )
-    row("parameters", lambda layout, one: f"{one.parameters:,}")
-    row(
-        "training",
-        lambda layout, one: f"{one.seconds / 60:.1f} min on {recipe.device} in {recipe.precision}, {one.steps:,} steps",
-    )
-    row("tokens seen", lambda layout, one: f"{one.tokens:,}")
-    row("tokens per second, side by side", lambda layout, one: f"{one.speed:,.0f}" if one.speed else "–")
-    row("validation loss", lambda layout, one: f"{one.validation:.3f} nats per token")
-    row("BLEU", lambda layout, one: f"{one.bleu:.1f} on {tested:,} sentences")
-    row(
-        "BLEU, sacrebleu's tokens",
-        lambda layout, one: "not installed" if one.sacrebleu is None else f"{one.sacrebleu:.1f}",
-    )
+    tables = " for both, one table" if recipe.joint else " each"
+    how = f"{recipe.device} in {recipe.precision}"
+    row("from, to", lambda one: f"{recipe.source}, {recipe.target}", "igbo, english")
+    row("training pairs", lambda one: f"{len(corpus.train):,}", f"three quarters of {PUBLISHED_PAIRS:,}")
+    row("layers, width, heads", lambda one: f"{recipe.layers}, {recipe.width}, {recipe.heads}", "6, 512, 8")
+    table.add_row("heads", *outcomes, "looped")
+    row("vocabulary", lambda one: f"{recipe.vocab_size:,}{tables}", "10,000 each")
+    row("parameters", lambda one: f"{one.parameters:,}")
+    epochs = "20 epochs in the post, 30 in its code"
+    row("training", lambda one: f"{one.seconds / 60:.1f} min on {how}, {one.steps:,} steps", epochs)
+    row("tokens seen", lambda one: f"{one.tokens:,}")
+    row("tokens per second, side by side", lambda one: f"{one.speed:,.0f}" if one.speed else "–")
+    row("validation loss", lambda one: f"{one.validation:.3f} nats per token", "2.7 (training 2.1)")
+    bleu = "35.0 on its test, 48.3 in evaluation"
+    row("BLEU", lambda one: f"{one.bleu:.1f} on {tested:,} sentences", bleu)
+    row("BLEU, sacrebleu's tokens", lambda one: f"{one.sacrebleu:.1f}")
     return table
 
 
@@ -848,27 +773,46 @@ def difference(corpus: Corpus, stories: bool) -> str:
     )
 
 
+# --- the folder -------------------------------------------------------------------------------------------------------
+
+OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
+
+
+def keep_model(folder: Path, state: Mapping[str, Tensor], about: Mapping[str, Any], tokenizers: TokenizerPair) -> None:
+    """Write everything that say.py needs into the folder. Each file is replaced atomically."""
+    # Each tensor is copied: a tied table is saved under each of its names, so that loading does not depend on the tying
+    weights = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in fused(state).items()}
+    replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(safetensors.torch.save(weights)))
+    replace_atomically(folder / "source.json", lambda path: tokenizers.source.save(str(path)))
+    replace_atomically(folder / "target.json", lambda path: tokenizers.target.save(str(path)))
+    write_text(folder / "model.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    write_text(folder / "translator.py", architecture())
+    replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
+
+
+def architecture() -> str:
+    """Return the source of notebook 11's translator: its locked cells, and the reference answers that it needs."""
+    wanted = ("DecoderBlock", "greedy_decode", "beam_search")
+    answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
+    return '"""The translator of notebook 11: its parts, and how it writes."""\n\n' + "\n\n\n".join(
+        part.strip() for part in (given_in(NOTEBOOK), *answers)
+    )
+
+
+def fused(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights for fused attention: the three projections of all heads become rows of one matrix."""
+    result = {name: tensor for name, tensor in state.items() if "_projs." not in name}
+    for prefix in {name.split("q_projs.")[0] for name in state if "q_projs." in name}:
+        for kind in ("weight", "bias"):
+            rows = []
+            for part in ("q", "k", "v"):
+                heads = sum(name.startswith(f"{prefix}{part}_projs.") and name.endswith(kind) for name in state)
+                rows += [state[f"{prefix}{part}_projs.{head}.{kind}"] for head in range(heads)]
+            result[f"{prefix}in_proj_{kind}"] = torch.cat(rows)
+    return result
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
-
-
-def scorer(
-    parts: SimpleNamespace, tokenizers: TokenizerPair, pairs: Sequence[Pair], recipe: Recipe
-) -> Callable[[nn.Module], tuple[float | None, float | None]]:
-    """Return a function that scores a model's greedy translations of these pairs by sacrebleu.
-
-    It returns BLEU and chrF, or (None, None) without sacrebleu.
-    """
-
-    def scores_of(model: nn.Module) -> tuple[float | None, float | None]:
-        if importlib.util.find_spec("sacrebleu") is None:
-            return None, None
-        import sacrebleu
-
-        ours = translate(parts, model, tokenizers, [pair[0] for pair in pairs], recipe, beam=1)
-        right = [[pair[1] for pair in pairs]]
-        return sacrebleu.corpus_bleu(ours, right).score, sacrebleu.corpus_chrf(ours, right).score
-
-    return scores_of
 
 
 def about(corpus: Corpus, recipe: Recipe, tokenizers: TokenizerPair, outcome: Outcome) -> dict[str, Any]:
@@ -901,7 +845,7 @@ def run(
     """
     folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
     for folder in folders.values():
-        refuse_foreign(folder, checkpoints.OURS, "translator of ours")
+        refuse_foreign(folder, OURS, "translator of ours")
     parts = notebook_parts()
     generator = random.Random(recipe.seed)
     tokenizers = TokenizerPair.learned(corpus.train, recipe.vocab_size, recipe.joint)
@@ -918,7 +862,7 @@ def run(
     test = corpus.test if not tests or tests >= len(corpus.test) else generator.sample(corpus.test, tests)
 
     speeds = dict.fromkeys(LAYOUTS, 0.0)
-    if not any((folder / checkpoints.UNFINISHED).is_file() for folder in folders.values()):
+    if not any((folder / UNFINISHED).is_file() for folder in folders.values()):
         console.print("Comparing the speed of the two layouts …")
         speeds = compare_speed(
             parts, tokenizers, BatchStream(train_ids, recipe.room, recipe.seed, recipe.device), recipe, rounds
@@ -928,20 +872,23 @@ def run(
             + ", ".join(f"{layout} heads {speed:,.0f}" for layout, speed in speeds.items())
             + f" (fused is {speeds['fused'] / speeds['looped']:.2f} times as fast)"
         )
-    scores_of = scorer(parts, tokenizers, corpus.validation[:judged], recipe)
+    judging, references = zip(*corpus.validation[:judged], strict=True)
+
+    def scores_of(model: nn.Module) -> tuple[float, float]:
+        ours = translate(parts, model, tokenizers, judging, recipe, beam=1)
+        return sacrebleu.corpus_bleu(ours, [references]).score, sacrebleu.corpus_chrf(ours, [references]).score
+
     outcomes = {}
     for layout, folder in folders.items():
-        model = new_model(parts, tokenizers, recipe, layout)
+        model = new_model(parts, tokenizers, recipe, layout).train()
         batches = BatchStream(train_ids, recipe.room, recipe.seed, recipe.device)
         name = hashlib.sha256(repr((recipe, layout, judged, train_ids, corpus.validation)).encode()).hexdigest()
-        outcome = train(
-            parts, model, batches, held, recipe, f"{layout} heads", folder=folder, run=name, scores_of=scores_of
-        )
-        described = about(corpus, recipe, tokenizers, outcome)
-        # Save a tied table under each of its names, so that loading does not depend on the tying
-        weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        checkpoints.keep_model(folder, weights, described, tokenizers.source, tokenizers.target)
-        checkpoints.finished(folder)
+        training = Run(folder, name, Trainer(parts, model, recipe), batches, held, scores_of)
+        training.resume()
+        training.train(f"{layout} heads")
+        outcome = training.result()
+        keep_model(folder, model.state_dict(), about(corpus, recipe, tokenizers, outcome), tokenizers)
+        training.finish()
         written = translate(parts, model, tokenizers, [pair[0] for pair in test], recipe, beam)
         outcome.bleu, outcome.sacrebleu = score(parts, written, [pair[1] for pair in test])
         outcome.speed = speeds[layout]
@@ -1052,7 +999,7 @@ def main(
         layouts = LAYOUTS if layout == "both" else (layout,)
         out = out or Path(f"translator-{source}-{target}")
         run(corpus, recipe, layouts, beam, tests, rounds, out=out, judged=judged)
-    except (UnusablePairs, WouldOverwrite) as error:
+    except (UnusablePairs, OtherRun, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     for remark in [*corpus.remarks, difference(corpus, tsv == STORIES)]:
