@@ -6,6 +6,7 @@ that the next demo removes only that.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Sequence
@@ -46,15 +47,12 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
         for notebook, submissions in classes.items():
             hand_in(classroom, notebook, submissions)
         bar.remove_task(task)
-        marking = Classroom(CLASSROOM, processes, not no_sandbox)
-        try:
+        with contextlib.closing(Classroom(CLASSROOM, processes, not no_sandbox)) as marking:
             for notebook, submissions in classes.items():
                 outcome = grade(marking, notebook, bar=bar)
                 results = collect(classroom, notebook)
                 bar.console.print(marks_table(results, notebook))
                 wrong += compare(submissions, results, bar.console) + len(outcome.failed)
-        finally:
-            marking.close()
     _point_out(classroom, root, console)
     return not wrong
 
@@ -96,17 +94,12 @@ def hand_in(classroom: Path, notebook: str, submissions: Sequence[Submission]) -
     """Write a class's notebooks where nbgrader looks for them, after entering them in the manifest."""
     name = f"{notebook}.ipynb"
     blank = nbformat.read(classroom / "course" / notebook / name, as_version=4)
-    texts = {
-        classroom / "submitted" / one.student / notebook / name: nbformat.writes(
-            submitted_notebook(one, blank)
-        ).encode()
-        for one in submissions
-    }
-    fresh = {
-        path.relative_to(classroom).as_posix(): [value for _, value in hashes(text, notebook=True)]
-        for path, text in texts.items()
-    }
-    write_manifest(classroom / MARK, (read_manifest(classroom / MARK) or {}) | fresh)
+    known, texts = dict(read_manifest(classroom / MARK) or {}), {}
+    for one in submissions:
+        path = classroom / "submitted" / one.student / notebook / name
+        texts[path] = nbformat.writes(submitted_notebook(one, blank)).encode()
+        known[path.relative_to(classroom).as_posix()] = [value for _, value in hashes(texts[path], notebook=True)]
+    write_manifest(classroom / MARK, known)
     for path, text in texts.items():
         path.parent.mkdir(parents=True)
         path.write_bytes(text)

@@ -129,7 +129,7 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
 
 
 def contents(root: Path) -> dict[str, Path]:
-    """Return the path of each file, by its name in the zip. Raise NotReady if part of the release is missing."""
+    """Return the path of each file, by its name in the zip. Raise NotReady if one is missing or contains an answer."""
     place = root / "course"
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
@@ -139,25 +139,25 @@ def contents(root: Path) -> dict[str, Path]:
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
         raise NotReady(f"{', '.join(missing)} is not in {place}: run `make release` first.")
+    if wrong := [f"{name}: {why}" for name, path in found.items() for why in leaks(path)]:
+        raise NotReady("This is not for students, so nothing was written:\n  " + "\n  ".join(wrong))
     return {f"{FOLDER}/{name}": path for name, path in found.items()}
 
 
 def write_zip(root: Path, goal: Path) -> int:
-    """Write the zip; return the number of files in it. Raise NotReady if a file contains an answer.
+    """Write the zip; return the number of files in it.
 
     Overwrite an earlier zip of this course; raise NotReady if `goal` is any other file.
     """
     if goal.exists() and not _is_ours(goal):
         raise NotReady(f"{goal} is no zip of this course, so it was not overwritten: name another file, or remove it.")
     found = contents(root)
-    wrong = [f"{name}: {why}" for name, path in found.items() for why in leaks(path)]
-    if wrong:
-        raise NotReady("This is not for students, so no zip was written:\n  " + "\n  ".join(wrong))
-    replace_atomically(goal, lambda beside: _pack(beside, found))
+    replace_atomically(goal, lambda beside: pack(beside, found))
     return len(found)
 
 
-def _pack(goal: Path, found: dict[str, Path]) -> None:
+def pack(goal: Path, found: dict[str, Path]) -> None:
+    """Write a zip of these files, by their names in it."""
     with zipfile.ZipFile(goal, "w") as archive:
         for name, path in found.items():
             about = zipfile.ZipInfo(name, WHEN)

@@ -39,7 +39,7 @@ def sample_class(notebook: str) -> list[Submission]:
     full = {declared.name: declared.points for declared in in_notebook(notebook)}
     first, *_ = exercises(notebook)
     wrong_letters = {q.name: min(set(q.explanations) - {q.key}) for q in questions(notebook)}
-    students = [
+    return [
         Submission("perfect", best, full),
         Submission("blank", {}, dict.fromkeys(full, 0.0)),
         _alternatives("alternative", notebook, best, full, 0),
@@ -54,7 +54,6 @@ def sample_class(notebook: str) -> list[Submission]:
         Submission("test-cell-deleted", best, full, damage=_delete(f"test_{first.name}")),
         Submission("cell-copied", best, full, damage=_copy_cell(f"test_{first.name}")),
     ]
-    return students
 
 
 def _alternatives(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:

@@ -58,10 +58,9 @@ def samples(root: Path = Path()) -> dict[str, str]:
     """Return notebook 02's sentence by language, English first."""
     [path] = root.glob("solutions/02-*/02-*.ipynb")
     cells = ["".join(cell["source"]) for cell in json.loads(path.read_text("utf-8"))["cells"]]
-    [written] = [
-        found[1] for cell in cells if (found := re.match(r"SAMPLES = (\{.*?^\})", cell, re.DOTALL | re.MULTILINE))
-    ]
-    return ast.literal_eval(written)
+    written = re.compile(r"SAMPLES = (\{.*?^\})", re.DOTALL | re.MULTILINE)
+    [found] = filter(None, map(written.match, cells))
+    return ast.literal_eval(found[1])
 
 
 def many_languages(root: Path = Path()) -> list[tuple[str, str, str]]:

@@ -9,22 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import filelock
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 from ..nbgrader_plugin.converters import settings
 from ..nbgrader_plugin.gradebook.locking import released
-from . import feedback, ledger, marking
+from . import ledger, marking
 from .ledger import Ledger, Record
 from .marking import NotConverted
 from .pool import Cluster, Local, TaskQueue, cores
@@ -75,29 +66,33 @@ class Classroom:
             lock.release()
 
 
-class _Rate(ProgressColumn):
+class _Rate(bars.ProgressColumn):
     """Progress column with the number of students per second."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: bars.Task) -> Text:
         return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
 
-def progress(console: Console) -> Progress:
+def progress(console: Console) -> bars.Progress:
     """Return a progress bar with the count, the rate, elapsed and remaining time, and the number of failures."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+    return bars.Progress(
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
         _Rate(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("[red]{task.fields[failures]}"),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
+        bars.TextColumn("[red]{task.fields[failures]}"),
         console=console,
     )
 
 
 def grade(
-    classroom: Classroom, assignment: str, student: str = "*", force: bool = False, bar: Progress | None = None
+    classroom: Classroom,
+    assignment: str,
+    student: str = "*",
+    force: bool = False,
+    bar: bars.Progress | None = None,
 ) -> Outcome:
     """Mark the changed submissions of an assignment and write their feedback; return the outcome."""
     started = time.monotonic()
@@ -110,16 +105,16 @@ def grade(
 class _Run:
     """A run over one assignment. Identical submissions, grouped in `_alike`, are marked once."""
 
-    def __init__(self, classroom: Classroom, assignment: str, student: str, bar: Progress | None) -> None:
+    def __init__(self, classroom: Classroom, assignment: str, student: str, bar: bars.Progress | None) -> None:
         self.classroom, self.assignment = classroom, assignment
         self.outcome = Outcome()
         self.ledger = Ledger(classroom.folder, assignment)
         self.ledger.delete_partial_files()
         self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
         self.environment = ledger.environment_of(assignment)
-        self.bar = bar or Progress(disable=True)
+        self.bar = bar or bars.Progress(disable=True)
         self.marking: TaskQueue[str, Marked] = TaskQueue(classroom.workers, marking.mark)
-        self.paging: TaskQueue[str, list[str]] = TaskQueue(classroom.pages, feedback.write)
+        self.paging: TaskQueue[str, list[str]] = TaskQueue(classroom.pages, marking.write_feedback)
         self._alike: dict[str, list[str]] = {}  # students by the key of their submission
         self._records: dict[str, Record] = {}  # of students whose feedback is being written
 
@@ -171,15 +166,14 @@ class _Run:
     def _write(self, student: str, key: str, marked: Marked | BaseException) -> None:
         if isinstance(marked, BaseException):
             marked = Marked(problem=f"{type(marked).__name__}: {marked}")
-        if marked.problem:
-            self._fail(student, f"{marked.problem}\n{marked.log}")
-            return
         try:
+            if marked.problem:
+                raise NotConverted(f"{marked.problem}\n{marked.log}")
             self._records[student] = self.writer.enter(self.ledger, student, key, marked)
         except NotConverted as error:
             self._fail(student, str(error))
-            return
-        self._put_page(student)
+        else:
+            self._put_page(student)
 
     def _put_page(self, student: str) -> None:
         self.paging.put(student, self.classroom.place, self.assignment, student)

@@ -110,14 +110,8 @@ class Ledger:
 
     def log_marking(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
         """Append a line to the history of all markings."""
-        line = {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "student": student,
-            "assignment": self.assignment,
-            "seconds": round(seconds, 3),
-            "earned": earned,
-            "points": points,
-        }
+        about = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "student": student}
+        line = about | {"assignment": self.assignment, "seconds": round(seconds, 3), "earned": earned, "points": points}
         path = self.classroom / FOLDER / HISTORY
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as history:
@@ -134,8 +128,7 @@ class Ledger:
     def add(self, record: Record, paths: Iterable[str | Path]) -> None:
         """Add written files to a record."""
         for path in paths:
-            what = size_and_mtime(Path(path))
-            if what is not None:
+            if (what := size_and_mtime(Path(path))) is not None:
                 record.files[os.path.relpath(path, self.classroom)] = what
 
     def _path(self, student: str) -> Path:

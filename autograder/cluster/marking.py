@@ -1,4 +1,4 @@
-"""Marks a submission as a pure function: a submission and the course go in, marked notebooks come out.
+"""Marks a submission, and writes feedback pages. Marking is pure: a submission goes in, marked notebooks come out.
 
 `Marker.mark` reads no gradebook, writes no classroom and knows no student. It can run in a pool's process or on another
 machine, wherever the same version of the course is installed. It does what nbgrader's `Autograde` does up to the first
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from nbconvert.writers.files import FilesWriter
-from nbgrader.converters import Autograde
+from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
@@ -171,3 +171,25 @@ def mark(released: bytes, submission: Submission, environment: str, caged: bool 
         if marker is None:
             marker = _markers[released, caged] = Marker(released, caged)
         return marker.mark(submission)
+
+
+_writers: dict[tuple[str, str], GenerateFeedback] = {}  # of this process
+
+
+def write_feedback(place: str, assignment: str, student: str) -> list[str]:
+    """Write a student's feedback pages from the gradebook of the classroom at `place`. Return their paths."""
+    writer = feedback_writer(place, assignment)
+    folder = Path(writer._format_source(assignment, student))
+    pages = convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))
+    return [str(page) for page in pages]
+
+
+def feedback_writer(place: str, assignment: str) -> GenerateFeedback:
+    """Return this process's nbgrader converter, cached because it keeps what pages have in common."""
+    found = _writers.get((place, assignment))
+    if found is None:
+        app = settings(place)
+        app.coursedir.assignment_id = assignment
+        found = _writers[place, assignment] = GenerateFeedback(coursedir=app.coursedir, parent=app, force=True)
+        set_up(found)
+    return found

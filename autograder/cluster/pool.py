@@ -53,14 +53,13 @@ class Local:
             self._executor = ProcessPoolExecutor(self.workers, mp_context=context, initializer=end_with_parent)
         return self._executor
 
-    def broken(self) -> None:
-        """Shut down; the next task starts new processes."""
-        self.close()
-
     def close(self) -> None:
+        """Shut down; the next task starts new processes."""
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._executor = None
+
+    broken = close
 
 
 class Cluster:
@@ -146,11 +145,6 @@ class TaskQueue(Generic[Task, Result]):
             return error
 
 
-@contextlib.contextmanager
-def pool(scheduler: str = "", workers: int | None = None) -> Iterator[Local | Cluster]:
+def pool(scheduler: str = "", workers: int | None = None) -> contextlib.closing[Local | Cluster]:
     """Open a pool: the cluster with this scheduler's address if given, else `workers` local processes."""
-    found: Local | Cluster = Cluster(scheduler) if scheduler else Local(workers)
-    try:
-        yield found
-    finally:
-        found.close()
+    return contextlib.closing(Cluster(scheduler) if scheduler else Local(workers))

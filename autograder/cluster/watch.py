@@ -31,7 +31,7 @@ from rich.console import Console
 from ..nbgrader_plugin.converters import know, settings
 from ..nbgrader_plugin.gradebook.locking import is_released, released
 from ..nbgrader_plugin.intake import student_folder
-from . import feedback, ledger, marking
+from . import ledger, marking
 from .fair_queue import WINDOW, Queue, Work
 from .inbox import SETTLED_AFTER, Exchange, Folders
 from .ledger import Ledger, Record
@@ -82,10 +82,8 @@ class Watcher:
         spare = min(SPARE, workers - 1)
         self.queue: Queue[Arrival] = Queue(workers - spare, spare, budget)
         self.stopping = False
-        self._workers: dict[Worker, Work[Arrival] | None] = {}
-        self._callbacks: dict[Worker, Callable[[Worker, Work[Arrival], Any], None]] = {}  # called with its answer
+        self._workers: list[Worker] = []
         self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # last seen submission: key, timestamp
-        self._stopped: dict[Worker, float] = {}  # workers told to stop, and when
         self._failed_starts = 0
         self._idle = False  # waiting for an answer, so safe to interrupt
         self._warned: set[str] = set()  # students whose used-up budget was already reported
@@ -112,7 +110,7 @@ class Watcher:
         folder = self.folder / ledger.FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            with filelock.FileLock(folder / "watch.lock").acquire(timeout=0):
+            with filelock.FileLock(folder / "watch.lock", timeout=0):
                 yield
         except filelock.Timeout:
             raise RuntimeError(f"another autograder watch is at work on {self.folder}") from None
@@ -156,8 +154,7 @@ class Watcher:
             self._receive(None)
 
     def _add_worker(self) -> None:
-        worker = Worker(self.scratch, warm_up, self.place, self.known, self.caged)
-        self._workers[worker] = None
+        self._workers.append(Worker(self.scratch, warm_up, self.place, self.known, self.caged))
 
     @contextlib.contextmanager
     def _graceful_stop(self) -> Iterator[None]:
@@ -200,7 +197,7 @@ class Watcher:
 
     def _arrived(self, student: str, assignment: str, when: float) -> None:
         """Queue a submission unless it is already marked or queued."""
-        writer, records = self.writers[assignment], self.ledgers[assignment]
+        writer = self.writers[assignment]
         problem = student_folder.unlistable(student)
         if problem is not None:
             self._fail(student_folder.shown(student), assignment, f"{problem}; rename the folder")
@@ -214,12 +211,15 @@ class Watcher:
         if self._latest.get((student, assignment)) == found:
             return
         self._latest[student, assignment] = found
-        record = records.of(student)
-        if record is not None and record.matches(*found):
+        if self._is_marked(student, assignment, found[0]):
             self._release(student, assignment)
             return
         self.queue.put(student, assignment, Arrival(when, found[0]))
         self._warn_of_budget(student)
+
+    def _is_marked(self, student: str, assignment: str, key: str) -> bool:
+        record = self.ledgers[assignment].of(student)
+        return record is not None and record.matches(key, self.writers[assignment].when(student))
 
     def _warn_of_budget(self, student: str) -> None:
         used, budget = self.queue.used(student), self.queue.budget
@@ -235,32 +235,25 @@ class Watcher:
     def _set_aside(self) -> None:
         """Keep slots free for new submissions: stop slow ones without a spare slot, lower the others' priority."""
         aside = self.queue.set_aside()
-        for worker, work in list(self._workers.items()):
-            if work is not None and work in aside:
+        for worker in list(self._workers):
+            work = worker.work
+            if work in aside:
                 self._print(f"{work.student}  {work.assignment}  takes long; set aside until there is a place for it")
-                self._workers[worker] = None
-                self._stopped[worker] = time.monotonic()
+                worker.work, worker.stopped = None, time.monotonic()
                 worker.stop()
             elif work is not None and work.slow:
                 worker.lower_priority()
-        for worker, since in list(self._stopped.items()):
-            if time.monotonic() - since > STOP_TIMEOUT:
+            elif worker.stopped is not None and time.monotonic() - worker.stopped > STOP_TIMEOUT:
                 self._replace(worker)
 
     def _replace(self, worker: Worker) -> None:
         worker.end()
-        del self._workers[worker]
-        self._callbacks.pop(worker, None)
-        self._stopped.pop(worker, None)
+        self._workers.remove(worker)
         self._add_worker()
 
     def _start(self) -> None:
         """Give the next submissions to free processes."""
-        free = [
-            worker
-            for worker, work in self._workers.items()
-            if worker.ready and work is None and worker not in self._stopped
-        ]
+        free = [one for one in self._workers if one.ready and one.work is None and one.stopped is None]
         may_start = functools.cache(self._is_free)
         while free:
             work = self.queue.take(may_start)
@@ -274,16 +267,14 @@ class Watcher:
                 continue
             environment = ledger.environment_of(work.assignment)
             key, marked = ledger.key_of(submission, environment), work.what.marked
-            record = self.ledgers[work.assignment].of(work.student)
-            when = self.writers[work.assignment].when(work.student)
-            if record is not None and record.matches(key, when):  # another process has marked it meanwhile
+            if self._is_marked(work.student, work.assignment, key):  # by another process, meanwhile
                 self.queue.done(work)
                 self._release(work.student, work.assignment)
                 continue
             unchanged = key == work.what.key
             work.what.key, work.what.record, work.what.marked = key, None, None
             worker = free.pop()
-            self._workers[worker] = work
+            worker.work = work
             if marked is not None and unchanged:
                 self._marked(worker, work, marked)
                 continue
@@ -292,7 +283,7 @@ class Watcher:
             )
 
     def _assign(self, worker: Worker, then: Callable[..., None], task: Callable[..., Any], *arguments: Any) -> None:
-        self._callbacks[worker] = then
+        worker.then = then
         with contextlib.suppress(OSError):  # `_receive` notices that the process died
             worker.send(task, *arguments)
 
@@ -316,18 +307,15 @@ class Watcher:
                     raise RuntimeError(str(answer).strip().splitlines()[-1])
                 worker.ready, self._failed_starts = True, 0
                 continue
-            then, work = self._callbacks.pop(worker), self._workers[worker]
-            if self._stopped.pop(worker, None) is not None:
-                continue
-            assert work is not None
-            if isinstance(answer, Stopped):  # the stop was meant for its previous work
-                self._workers[worker] = None
+            work, stopped, worker.stopped = worker.work, worker.stopped, None
+            if stopped is None and isinstance(answer, Stopped):  # the stop was meant for its previous work
+                worker.work = None
                 self.queue.again(work)
-                continue
-            then(worker, work, answer)
+            elif stopped is None and worker.then is not None:
+                worker.then(worker, work, answer)
 
     def _died(self, worker: Worker) -> None:
-        work = self._workers[worker]
+        work = worker.work
         self._failed_starts += not worker.ready
         if self._failed_starts > MAX_FAILED_STARTS:
             raise RuntimeError("the processes that should mark end before they can")
@@ -351,21 +339,21 @@ class Watcher:
             self._fail(work.student, work.assignment, f"{marked.log}\n{marked.problem}")
             return
         try:
-            with self._lock(work.assignment).acquire(timeout=0):
+            with self._lock(work.assignment):
                 self._write(worker, work, marked)
         except filelock.Timeout:
             work.what.marked = marked
-            self._workers[worker] = None
+            worker.work = None
             self.queue.again(work)
 
     def _lock(self, assignment: str) -> filelock.BaseFileLock:
         """Return the lock for writing an assignment's marks. `autograder grade` holds it as long as it runs."""
-        return filelock.FileLock(self.folder / ledger.FOLDER / f"{assignment}.lock")
+        return filelock.FileLock(self.folder / ledger.FOLDER / f"{assignment}.lock", timeout=0)
 
     def _is_free(self, assignment: str) -> bool:
         """Return True if no other process marks the assignment. While one does, its submissions wait."""
         try:
-            with self._lock(assignment).acquire(timeout=0):
+            with self._lock(assignment):
                 return True
         except filelock.Timeout:
             return False
@@ -373,9 +361,8 @@ class Watcher:
     def _write(self, worker: Worker, work: Work[Arrival], marked: Marked) -> None:
         student, assignment, arrival = work.student, work.assignment, work.what
         writer, records = self.writers[assignment], self.ledgers[assignment]
-        record = records.of(student)
-        if record is not None and record.matches(arrival.key, writer.when(student)):
-            self._end(worker, work)  # another process has marked it meanwhile
+        if self._is_marked(student, assignment, arrival.key):  # by another process, meanwhile
+            self._end(worker, work)
             self._release(student, assignment)
             return
         try:
@@ -387,7 +374,7 @@ class Watcher:
             self._end(worker, work)
             self._fail(student, assignment, str(error) if isinstance(error, NotConverted) else traceback.format_exc())
             return
-        self._assign(worker, self._paged, feedback.write, self.place, assignment, student)
+        self._assign(worker, self._paged, marking.write_feedback, self.place, assignment, student)
 
     def _paged(self, worker: Worker, work: Work[Arrival], pages: list[str] | Failed) -> None:
         self._end(worker, work)
@@ -404,7 +391,7 @@ class Watcher:
         self._print(f"{student}  {assignment}  {mark}  {time.time() - work.what.came:.1f} s")
 
     def _end(self, worker: Worker, work: Work[Arrival]) -> None:
-        self._workers[worker] = None
+        worker.work = None
         self.queue.done(work)
 
     def _release(self, student: str, assignment: str) -> None:

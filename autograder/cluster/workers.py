@@ -10,7 +10,6 @@ import contextlib
 import multiprocessing
 import os
 import re
-import shutil
 import signal
 import tempfile
 import traceback
@@ -30,8 +29,8 @@ from ..nbgrader_plugin.preprocessors import Judge
 from ..sandbox import monitor
 from ..sandbox.session import Template
 from ..spec.course import exercises, questions, release
-from . import feedback, ledger
-from .marking import SOMEBODY, mark
+from . import ledger
+from .marking import SOMEBODY, feedback_writer, mark, write_feedback
 from .pool import end_with_parent
 from .tasks import Marked, Submission
 from .writer import Writer
@@ -63,6 +62,9 @@ class Worker:
         self.process.start()
         theirs.close()
         self.ready = False
+        self.work: Any = None  # what it works on; set by the watcher, as the next two
+        self.then: Callable[..., None] | None = None  # called with its answer
+        self.stopped: float | None = None  # when it was told to stop
         self._low_priority = False
 
     def send(self, work: Callable[..., Any], *arguments: Any) -> None:
@@ -173,11 +175,8 @@ def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
         if marked.problem:
             reasons = re.findall(r"^[\w.]+Error: .+", f"{marked.log}\n{marked.problem}", re.MULTILINE)
             raise RuntimeError(f"{assignment} cannot be marked: {reasons[-1] if reasons else marked.problem}")
-        folder = Path(tempfile.mkdtemp(prefix="rehearsal-"))
-        try:
-            _write_page(place, folder, assignment, released, submission, marked)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="warm-up-", ignore_cleanup_errors=True) as folder:
+            _write_page(place, Path(folder), assignment, released, submission, marked)
 
 
 def mistaken(assignment: str) -> Submission:
@@ -203,10 +202,10 @@ def _write_page(
     for name, content in submission.files.items():
         (there / name).write_bytes(content)
     Writer(app, assignment).write(SOMEBODY, marked)
-    converter = feedback.converter(place, assignment)
+    converter = feedback_writer(place, assignment)
     classroom = converter.coursedir
     converter.coursedir = app.coursedir
     try:
-        feedback.write(place, assignment, SOMEBODY)
+        write_feedback(place, assignment, SOMEBODY)
     finally:
         converter.coursedir = classroom

@@ -120,9 +120,8 @@ class Writer:
         if student_folder.STAMP not in found.taken:
             return ""
         with contextlib.suppress(student_folder.NotAFile):
-            return student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP).decode(
-                "utf-8", "replace"
-            )
+            stamp = student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP)
+            return stamp.decode("utf-8", "replace")
         return ""
 
     def score(self, student: str) -> tuple[float | None, float | None]:
@@ -142,10 +141,8 @@ class Writer:
             if student is not None:
                 wanted.append(SubmittedAssignment.student_id == student)
             rows = defaultdict(list)
-            for kind, columns in (
-                (Grade, (Grade.manual_score, Grade.extra_credit)),
-                (Comment, (Comment.manual_comment,)),
-            ):
+            marks, comments = (Grade.manual_score, Grade.extra_credit), (Comment.manual_comment,)
+            for kind, columns in ((Grade, marks), (Comment, comments)):
                 query = (
                     gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, *columns)
                     .select_from(kind)

@@ -410,7 +410,7 @@ def test_stories_have_a_floor_and_every_window_begins_with_one(tmp_path):
     assert count == sum(len(material.tokenizer(line).input_ids) + 1 for line in held.splitlines())
     inputs, _ = material.windows(50, 256, 0, 0)
     assert (inputs[:, 0] == material.tokenizer.eos_token_id).all()
-    with pytest.raises(texts.UnusableText, match="needs a context as long"):
+    with pytest.raises(texts.BadText, match="needs a context as long"):
         texts.stories(tmp_path, 2_000, 32, characters=50_000)
 
 

@@ -297,14 +297,13 @@ def enter(hub: Path, name: str, folder: Path) -> list[str]:
 
 def places(hub: Path) -> dict[str, dict]:
     course = hub / "homes" / TEACHER.account / "course"
-    about = {TEACHER.account: {"folder": str(course), "opens": "/lab", "environment": marking(course)}}
-    for person in STUDENTS:
-        home = hub / "homes" / person.account
-        settings = {name: str(hub / "settings") for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH")}  # and extensions
-        about[person.account] = {"folder": str(home), "opens": "/lab/tree/START.md", "environment": settings}
-    for name, one in about.items():
-        one["enter"] = enter(hub, name, Path(one["folder"]))
-    return about
+    settings = {name: str(hub / "settings") for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH")}  # and extensions
+    homes = {person.account: (hub / "homes" / person.account, "/lab/tree/START.md", settings) for person in STUDENTS}
+    homes[TEACHER.account] = course, "/lab", marking(course)
+    return {
+        name: {"folder": str(home), "opens": opens, "environment": surroundings, "enter": enter(hub, name, home)}
+        for name, (home, opens, surroundings) in homes.items()
+    }
 
 
 def marking(course: Path) -> dict[str, str]:
@@ -362,11 +361,10 @@ def running(command: list[str], **options):
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave half of it running
         process.terminate()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # does nothing if it has ended
+        process.wait()
 
 
 def new_password() -> str:

@@ -60,6 +60,8 @@ PLACES = (
 app = typer.Typer(add_completion=False)
 
 
+COLUMNS = ("step", "tokens", "training", "validation", "minutes")  # of the curve
+
 # --- costs ----------------------------------------------------------------------------------------------------------
 
 
@@ -116,10 +118,7 @@ def remembered(run: Run) -> dict[str, Any]:
         "tokens_per_second": tokens / now.seconds,
         "tokens_per_processor_second": tokens / now.processor,
         "best": now.best,
-        "points": [
-            {name: point[name] for name in ("step", "tokens", "training", "validation", "minutes")}
-            for point in now.points
-        ],
+        "points": [{name: point[name] for name in COLUMNS} for point in now.points],
         "samples": {str(point["tokens"]): text for point, text in zip(now.points, now.samples, strict=True)},
         "text": {
             "tokens": len(material.tokens),
@@ -159,11 +158,8 @@ class Grown:
             top_k=0,
             pad_token_id=self.end,
         )
-        texts = []
-        for row in made[:, 1:].tolist():
-            row = row[: row.index(self.end)] if self.end in row else row
-            texts.append(str(self.tokenizer.decode(row)))
-        return texts
+        rows = ([*itertools.takewhile(self.end.__ne__, row)] for row in made[:, 1:].tolist())
+        return [str(self.tokenizer.decode(row)) for row in rows]
 
     @torch.no_grad()
     def next_words(self, prefix: str) -> torch.Tensor:
@@ -239,9 +235,8 @@ def merged(tokenizer: PreTrainedTokenizerFast, word: str) -> list[list[str]]:
     """Return the pieces of a word as hexadecimal bytes, before the first merge and after each one."""
     [(letters, _)] = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(word)
     back = dict(zip(letters, word.encode(), strict=True))
-    rank = {
-        tuple(pair): i for i, pair in enumerate(json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"])
-    }
+    merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
+    rank = {tuple(pair): i for i, pair in enumerate(merges)}
     pieces = list(letters)
     steps = [pieces]
     while any(pair in rank for pair in itertools.pairwise(pieces)):

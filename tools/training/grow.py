@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 import typer
@@ -35,6 +35,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 from transformers import GPT2LMHeadModel
 from transformers.utils import logging
+from typer import Option
 
 from autograder.files import WouldOverwrite, refuse_foreign
 from autograder.spec.course import reference
@@ -44,11 +45,11 @@ from .checkpoints import OtherRun, console
 from .device import autocast, best_device, can_compile, default_precision, peak_flops, synchronize
 from .gpt2 import loss_of, new_gpt2
 from .sizes import SIZES, Size, size_named
-from .texts import CORPORA, TOKENS, TrainingText, UnusableText, read_file, stories
+from .texts import TOKENS, BadText, TrainingText, read_file, stories
 
 WARMUP = 0.05  # share of the run
 SAMPLE = 60  # tokens
-PRECISIONS = ("float32", "bfloat16", "float16")
+Precision = Literal["float32", "bfloat16", "float16"]
 
 app = typer.Typer(add_completion=False)
 
@@ -210,10 +211,8 @@ class Run(checkpoints.Run):
         tokens = self.trainer.taken * size.tokens_per_step
         speed = (tokens - before["tokens"]) / max(now.seconds - 60 * before["minutes"], 1e-9)
         used = speed * size.flops_per_token(self.rows_of_table) / self.peak
-        training, validation = (
-            checkpoints.mean(now.recent),
-            self.material.validation.loss(model, size.rows, self.recipe.autocast),
-        )
+        training = checkpoints.mean(now.recent)
+        validation = self.material.validation.loss(model, size.rows, self.recipe.autocast)
         now.points.append(
             {
                 "step": self.trainer.taken,
@@ -231,7 +230,7 @@ class Run(checkpoints.Run):
         keep_curve(self.folder, now.points, title, self.material.validation.floor)
         samples = (f"--- {p['tokens']:,} tokens\n{s}" for p, s in zip(now.points, now.samples, strict=True))
         checkpoints.write_text(self.folder / "samples.txt", "\n\n".join(samples) + "\n")
-        tqdm.write(f"{tokens:,} tokens, validation {validation:.3f}: {one_line(now.samples[-1])}")
+        tqdm.write(f"{tokens:,} tokens, validation {validation:.3f}: {' '.join(now.samples[-1].split())[:160]}")
         return f"loss {training:.3f}, validation {validation:.3f}, {speed:,.0f} tokens/s, {used:.0%} used"
 
     def facts(self) -> list[tuple[str, str]]:
@@ -315,12 +314,6 @@ def keep_curve(folder: Path, points: list[checkpoints.Point], title: str, floor:
     checkpoints.keep_curve(folder, points, (7.5, 4.2), draw)
 
 
-def one_line(sample: str, most: int = 160) -> str:
-    """Return the sample on one line, cut after `most` characters."""
-    text = " ".join(sample.split())
-    return text if len(text) <= most else f"{text[:most]} …"
-
-
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
@@ -390,28 +383,21 @@ def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
 @app.command()
 def main(
     text: Annotated[Path | None, typer.Argument(help="A UTF-8 text file.", show_default="the course's stories")] = None,
-    minutes: Annotated[float, typer.Option(min=0.001, help="How long to train; looks at the loss not counted.")] = 10.0,
-    size: Annotated[str | None, typer.Option(help="A name from --list.", show_default="laptop, on a GPU gpu")] = None,
-    told_in: Annotated[
-        str | None,
-        typer.Option("--stories", help="english or bangla.", show_default="the size's; nearly always english"),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder to keep.", show_default="grown-NAME")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Print the sizes and what they cost, and stop.")] = False,
-    context: Annotated[int | None, typer.Option(min=8, help="Tokens that the model sees at once.")] = None,
-    rows: Annotated[int | None, typer.Option(min=1, help="Windows computed at once: less memory with fewer.")] = None,
-    accumulate: Annotated[int | None, typer.Option(min=1, help="Times so many, before the weights change.")] = None,
-    peak: Annotated[float | None, typer.Option(min=1e-8, help="The highest learning rate.")] = None,
-    dropout: Annotated[float | None, typer.Option(min=0.0, max=0.9)] = None,
-    device: Annotated[str | None, typer.Option(help="cuda, mps or cpu.", show_default="the best there is")] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="float32, bfloat16 or float16.", show_default="bfloat16 where a GPU has it")
-    ] = None,
-    compiled: Annotated[
-        bool | None, typer.Option("--compile/--no-compile", show_default="on a CUDA GPU with Triton")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the weights and the windows.")] = 9,
-    steps: Annotated[int, typer.Option(min=0, hidden=True, help="So many steps, however long they take.")] = 0,
+    minutes: Annotated[float, Option(min=0.001, help="How long to train; looks at the loss not counted.")] = 10.0,
+    size: Annotated[str | None, Option(help="A name from --list.", show_default="laptop, on a GPU gpu")] = None,
+    told_in: Annotated[Literal["english", "bangla"] | None, Option("--stories", show_default="the size's")] = None,
+    out: Annotated[Path | None, Option(help="The folder to keep.", show_default="grown-NAME")] = None,
+    listed: Annotated[bool, Option("--list", help="Print the sizes and what they cost, and stop.")] = False,
+    context: Annotated[int | None, Option(min=8, help="Tokens that the model sees at once.")] = None,
+    rows: Annotated[int | None, Option(min=1, help="Windows computed at once: less memory with fewer.")] = None,
+    accumulate: Annotated[int | None, Option(min=1, help="Times so many, before the weights change.")] = None,
+    peak: Annotated[float | None, Option(min=1e-8, help="The highest learning rate.")] = None,
+    dropout: Annotated[float | None, Option(min=0.0, max=0.9)] = None,
+    device: Annotated[str | None, Option(help="cuda, mps or cpu.", show_default="the best there is")] = None,
+    precision: Annotated[Precision | None, Option(show_default="bfloat16 where a GPU has it")] = None,
+    compiled: Annotated[bool | None, Option("--compile/--no-compile", show_default="on a GPU with Triton")] = None,
+    seed: Annotated[int, Option(min=0, help="Of the weights and the windows.")] = 9,
+    steps: Annotated[int, Option(min=0, hidden=True, help="So many steps, however long they take.")] = 0,
 ) -> None:
     """Train a GPT on a text, show its loss and samples, and save it in a form that transformers can read."""
     if listed:
@@ -419,22 +405,17 @@ def main(
         return
     logging.disable_progress_bar()
     device = device or best_device()
-    precision = precision or default_precision(device)
-    if precision not in PRECISIONS:
-        raise typer.BadParameter(f"{', '.join(PRECISIONS)}, not {precision}", param_hint="--precision")
     try:
         chosen = size_named(size or ("gpu" if device == "cuda" else "laptop"))
     except KeyError as error:
         raise typer.BadParameter(error.args[0], param_hint="--size") from None
-    if told_in not in (None, *CORPORA):
-        raise typer.BadParameter(f"{' or '.join(CORPORA)}, not {told_in}", param_hint="--stories")
     recipe = Recipe(
         size=chosen.but(context=context, rows=rows, accumulate=accumulate, peak=peak, dropout=dropout, stories=told_in),
         minutes=minutes,
         steps=steps,
         seed=seed,
         device=device,
-        precision=precision,
+        precision=precision or default_precision(device),
         compiled=can_compile(device) if compiled is None else compiled,
     )
     told = recipe.size.stories
@@ -446,7 +427,7 @@ def main(
         else:
             material = stories(folder, recipe.size.vocabulary, recipe.size.context, language=told)
         grow(material, recipe, folder)
-    except (UnusableText, Unusable, OtherRun, WouldOverwrite) as error:
+    except (BadText, Unusable, OtherRun, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     except torch.OutOfMemoryError:

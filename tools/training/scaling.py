@@ -135,10 +135,7 @@ def keep_runs(path: Path, shared: dict[str, Any], runs: list[Run]) -> None:
 
 def best(runs: list[Run]) -> dict[tuple[int, int], Run]:
     """Return the run with the lowest loss for each (parameters, tokens)."""
-    found: dict[tuple[int, int], Run] = {}
-    for run in sorted(runs, key=lambda run: run.loss):
-        found.setdefault((run.parameters, run.tokens), run)
-    return found
+    return {(run.parameters, run.tokens): run for run in sorted(runs, key=lambda run: -run.loss)}
 
 
 def table(shared: dict[str, Any], runs: list[Run]) -> Table:

@@ -91,7 +91,7 @@ SIZES = (
 
 def size_named(name: str) -> Size:
     """Return the size with this name. Raise KeyError with the existing names if there is none."""
-    for size in SIZES:
-        if size.name == name:
-            return size
-    raise KeyError(f"No size is called {name!r}; there are {', '.join(size.name for size in SIZES)}.")
+    named = {size.name: size for size in SIZES}
+    if name not in named:
+        raise KeyError(f"No size is called {name!r}; there are {', '.join(named)}.")
+    return named[name]

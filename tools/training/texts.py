@@ -37,7 +37,7 @@ BANGLA_VALIDATION = 12_000  # fewer, because measuring must stay cheap for a mod
 WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
 
 
-class UnusableText(ValueError):
+class BadText(ValueError):
     """Raised when the text cannot be used. The message says why and what to do."""
 
 
@@ -47,19 +47,19 @@ class UnusableText(ValueError):
 def chunks(path: Path) -> Iterator[str]:
     """Yield the text in pieces of about a million characters that end at a line's end, with \\n as newline.
 
-    Raise UnusableText if there is no such file or it is not text.
+    Raise BadText if there is no such file or it is not text.
     """
     if path.is_dir():
-        raise UnusableText(f"{path} is a folder. Name one text file; several can be joined: cat {path}/*.txt > all.txt")
+        raise BadText(f"{path} is a folder. Name one text file; several can be joined: cat {path}/*.txt > all.txt")
     if not path.is_file():
-        raise UnusableText(f"There is no file {path}. Name a text file: make grow TEXT=my-texts.txt")
+        raise BadText(f"There is no file {path}. Name a text file: make grow TEXT=my-texts.txt")
     with path.open(encoding="utf-8-sig") as file:  # skips the byte order mark that Windows writes
         while True:
             try:
                 piece = file.read(PIECE)
                 piece += file.readline(PIECE) if piece else ""
             except UnicodeDecodeError as error:
-                raise UnusableText(
+                raise BadText(
                     f"{path} is not UTF-8 text (byte 0x{error.object[error.start]:02x}: {error.reason}). A text in "
                     "another encoding can be saved as UTF-8 by an editor; a PDF or a Word file must be exported as "
                     "plain text."
@@ -67,20 +67,20 @@ def chunks(path: Path) -> Iterator[str]:
             if not piece:
                 return
             if "\0" in piece:
-                raise UnusableText(f"{path} holds zero bytes, as no text does: a binary file? Export it as plain text.")
+                raise BadText(f"{path} holds zero bytes, as no text does: a binary file? Export it as plain text.")
             yield piece
 
 
 def length_and_hash(path: Path) -> tuple[int, str]:
-    """Return the number of characters and a hash of the text. Raise UnusableText if it cannot be used."""
+    """Return the number of characters and a hash of the text. Raise BadText if it cannot be used."""
     characters, name = 0, hashlib.sha256()
     for piece in chunks(path):
         characters += len(piece)
         name.update(piece.encode())
     if not characters:
-        raise UnusableText(f"{path} is empty. Name a file with a text in it, {FEWEST:,} characters at least.")
+        raise BadText(f"{path} is empty. Name a file with a text in it, {FEWEST:,} characters at least.")
     if characters < FEWEST:
-        raise UnusableText(
+        raise BadText(
             f"{path} has {characters:,} characters. That is too short to learn from and to hold a tenth back: at least "
             f"{FEWEST:,} are needed, and a million are better."
         )
@@ -160,14 +160,14 @@ class TrainingText:
 def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> TrainingText:
     """Read a UTF-8 file. Validation predicts each token of its last tenth once, in consecutive windows (at most 256).
 
-    Raise UnusableText if the text is too short or cannot be read.
+    Raise BadText if the text is too short or cannot be read.
     """
     characters, name = length_and_hash(path)
     tokenizer = learn_tokenizer(first(chunks(path), LEARNT_FROM), vocabulary_for(characters, vocabulary), context)
     tokens = write_tokens(chunks(path), tokenizer, folder / TOKENS)
     train, held = np.split(tokens, [len(tokens) - len(tokens) // HELD_BACK])
     if len(held) <= context:
-        raise UnusableText(
+        raise BadText(
             f"{path} has {len(tokens):,} tokens, and the tenth that is held back has {len(held):,}: less than one "
             f"window of {context} tokens. Name a longer text, or a smaller context with --context."
         )
@@ -189,11 +189,7 @@ def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> Traini
 
 def begun(text: str) -> str:
     """Return the text from its first whole line on, or else from its first whole word."""
-    for gap in ("\n", " "):
-        behind = text.partition(gap)[2].strip()
-        if behind:
-            return behind
-    return text
+    return next(filter(None, (text.partition(gap)[2].strip() for gap in ("\n", " "))), text)
 
 
 # By language: the title, the stories, their exact probability, how many characters are for validation, and True if the
@@ -210,7 +206,7 @@ def stories(
     """Generate the course's stories, with <|endoftext|> instead of the line break after each.
 
     Windows begin where a story begins, and validation has one story per row, so every token has its full context. The
-    corpus's exact probability is then the floor of the loss. Raise UnusableText if a story is longer than `context`.
+    corpus's exact probability is then the floor of the loss. Raise BadText if a story is longer than `context`.
     """
     title, told, nll, held_back, few_words = CORPORA[language]
     text = told(characters=characters, seed=TRAIN_SEED)
@@ -223,9 +219,7 @@ def stories(
     rows = [[*tokenizer.backend_tokenizer.encode(line).ids, end] for line in held.splitlines()]
     width = max(map(len, rows))
     if width > context:
-        raise UnusableText(
-            f"The longest story has {width} tokens and needs a context as long; --context {context} is less."
-        )
+        raise BadText(f"The longest story has {width} tokens and needs a context as long; --context {context} is less.")
     validation = Validation.of(rows, end, nll(held))
     return TrainingText(
         title=title,

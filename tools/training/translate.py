@@ -32,9 +32,11 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import sacrebleu
 import safetensors.torch
@@ -47,6 +49,7 @@ from tokenizers import Tokenizer, normalizers
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
+from typer import Option
 
 from autograder.files import WouldOverwrite, refuse_foreign, replace_atomically
 from autograder.judge.run_check import namespace_with
@@ -67,7 +70,7 @@ ROOM = 256  # maximum length, in tokens
 CHECKED = 500  # maximum number of validation pairs for each measurement of the loss
 FEWEST = 20  # pairs; fewer cannot be split
 LAYOUTS = ("fused", "looped")
-PRECISIONS = ("float32", "bfloat16")
+Precision = Literal["float32", "bfloat16"]
 # For the course's stories: on a CPU, sizes that train in minutes; on a GPU, the published sizes and warm-up
 USUAL = {
     "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "dropout": 0.1, "room": 1_024},
@@ -89,7 +92,7 @@ Pair = tuple[str, str]
 app = typer.Typer(add_completion=False)
 
 
-class UnusablePairs(ValueError):
+class BadPairs(ValueError):
     """Raised when the sentence pairs cannot be used. The message says why and what to do."""
 
 
@@ -99,53 +102,47 @@ class UnusablePairs(ValueError):
 def read_pairs(path: Path, source: str, target: str) -> list[Pair]:
     """Return the pairs (source sentence, target sentence) of a tab-separated file whose first line names the columns.
 
-    Skip rows that lack one of the two sentences. Raise UnusablePairs if the file has another form.
+    Skip rows that lack one of the two sentences. Raise BadPairs if the file has another form.
     """
     lines = [line.rstrip("\r") for line in read_text(path).split("\n")]
     if not any(line.strip() for line in lines):
-        raise UnusablePairs(
-            f"{path.name} is empty. It should hold a line that names the columns, then a pair in each line."
-        )
+        raise BadPairs(f"{path.name} is empty. It should hold a line that names the columns, then a pair in each line.")
     header = cells(lines[0])
     if len(header) < 2:
-        raise UnusablePairs(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
+        raise BadPairs(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
     places = column(header, source, path, "--source"), column(header, target, path, "--target")
     if places[0] == places[1]:
-        raise UnusablePairs(
+        raise BadPairs(
             f"Source and target are the same column, {header[places[0]]}. Name two: --source NAME --target NAME."
         )
     rows = [row for row in map(cells, lines[1:]) if len(row) > max(places)]
     pairs = [(row[places[0]], row[places[1]]) for row in rows if row[places[0]] and row[places[1]]]
     if not pairs:
-        raise UnusablePairs(
-            f"{path.name} names its columns, but no line after that holds two sentences with a tab between."
-        )
+        raise BadPairs(f"{path.name} names its columns, but no line after that holds two sentences with a tab between.")
     return pairs
 
 
 def read_two_files(stem: Path, source: str, target: str) -> list[Pair]:
     """Return the pairs of two files with matching lines, such as STEM.en and STEM.ig (OPUS's Moses format).
 
-    Raise UnusablePairs if a file is missing or the lines do not match.
+    Raise BadPairs if a file is missing or the lines do not match.
     """
-    sides = [(language, side(stem, language)) for language in (source, target)]
-    for (language, found), other in zip(sides, (target, source), strict=True):
-        if found is None:
+    lines = []
+    for language, other in ((source, target), (target, source)):
+        path = side(stem, language)
+        if path is None:
             endings = " or ".join(f"{stem.name}.{code}" for code in codes(language))
-            raise UnusablePairs(
-                f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}."
-            )
-    # Split at newlines only: a sentence may contain other characters at which Python's splitlines splits
-    lines = [read_text(path).removesuffix("\n").split("\n") for _, path in sides if path is not None]
+            raise BadPairs(f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}.")
+        # Split at newlines only: a sentence may contain other characters at which Python's splitlines splits
+        lines.append(read_text(path).removesuffix("\n").split("\n"))
     if len(lines[0]) != len(lines[1]):
-        raise UnusablePairs(
+        raise BadPairs(
             f"The two files of {stem.name} have {len(lines[0]):,} and {len(lines[1]):,} lines. "
             "Line by line they should be translations of each other."
         )
-    pairs = [(tidied(one), tidied(other)) for one, other in zip(*lines, strict=True)]
-    pairs = [pair for pair in pairs if all(pair)]
+    pairs = [pair for pair in zip(*(map(tidied, side) for side in lines), strict=True) if all(pair)]
     if not pairs:
-        raise UnusablePairs(f"The two files of {stem.name} hold no line with a sentence on both sides.")
+        raise BadPairs(f"The two files of {stem.name} hold no line with a sentence on both sides.")
     return pairs
 
 
@@ -176,9 +173,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise UnusablePairs(f"There is no file or folder {path}.") from None
+        raise BadPairs(f"There is no file or folder {path}.") from None
     except UnicodeDecodeError as error:
-        raise UnusablePairs(
+        raise BadPairs(
             f"{path.name} is not UTF-8 (byte {error.object[error.start]:#04x} at position {error.start:,}). "
             "Save it as UTF-8 and try again."
         ) from None
@@ -196,12 +193,12 @@ def tidied(text: str) -> str:
 
 
 def column(header: Sequence[str], language: str, path: Path, option: str) -> int:
-    """Return the index of the language's column. Raise UnusablePairs if there is none."""
+    """Return the index of the language's column. Raise BadPairs if there is none."""
     names = [name.casefold() for name in header]
     for name in codes(language):
         if name in names:
             return names.index(name)
-    raise UnusablePairs(
+    raise BadPairs(
         f"{path.name} has no column called {language}. Its first line should name the columns, such as "
         f"english<TAB>igbo; it reads: {'<TAB>'.join(name[:40] for name in header)}. "
         f"If these are names, choose one with {option} NAME."
@@ -221,22 +218,20 @@ class Corpus:
     def of(cls, path: Path, source: str, target: str, generator: random.Random) -> Corpus:
         """Read all *-train.tsv of a folder, or one file, with *-dev.tsv and *-test.tsv beside them; or pairs of files.
 
-        Raise UnusablePairs if there are too few pairs or a file cannot be used.
+        Raise BadPairs if there are too few pairs or a file cannot be used.
         """
         files = sorted(path.glob("*-train.tsv")) if path.is_dir() else [path]
         if two := [] if path.is_dir() and files else stems(path, source, target):
             files, train = [], [pair for stem in two for pair in read_two_files(stem, source, target)]
         elif not files:
-            raise UnusablePairs(
+            raise BadPairs(
                 f"No file in the folder {path} ends in -train.tsv, and none is one of two such as NAME.en and NAME.ig. "
                 "Name a file instead."
             )
         else:
             train = [pair for file in files for pair in read_pairs(file, source, target)]
-        held = {
-            part: [pair for file in siblings(files, part) for pair in read_pairs(file, source, target)]
-            for part in ("dev", "test")
-        }
+        read = partial(read_pairs, source=source, target=target)
+        held = {part: list(chain.from_iterable(map(read, siblings(files, part)))) for part in ("dev", "test")}
         held["dev"] = without_sentences_of(held["dev"], held["test"])
         remarks = []
         for part, name in (("test", "test"), ("dev", "validation")):
@@ -250,7 +245,7 @@ class Corpus:
                 "or one of their sentences is in the test or validation data."
             )
         if len(fresh) < FEWEST:
-            raise UnusablePairs(
+            raise BadPairs(
                 f"Too few sentences: {len(fresh)} different training pairs, and at least {FEWEST} are needed."
             )
         return cls(fresh, held["dev"], held["test"], remarks)
@@ -258,10 +253,8 @@ class Corpus:
 
 def siblings(files: Sequence[Path], part: str) -> list[Path]:
     """Return the existing X-dev.tsv or X-test.tsv for every X-train.tsv."""
-    ending = "-train.tsv"
-    found = [
-        file.with_name(file.name.removesuffix(ending) + f"-{part}.tsv") for file in files if file.name.endswith(ending)
-    ]
+    train = [file for file in files if file.name.endswith("-train.tsv")]
+    found = (file.with_name(file.name.removesuffix("train.tsv") + f"{part}.tsv") for file in train)
     return [file for file in found if file.is_file()]
 
 
@@ -269,14 +262,14 @@ def hold_out(pairs: Sequence[Pair], generator: random.Random) -> tuple[list[Pair
     """Draw a tenth of the different pairs, at most 500. Return the pairs without their sentences, and the drawn."""
     different = list(dict.fromkeys(pairs))
     if len(different) < FEWEST:
-        raise UnusablePairs(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
+        raise BadPairs(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
     held = generator.sample(different, min(len(different) // 10, 500))
     return without_sentences_of(pairs, held), held
 
 
 def without_sentences_of(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that share no sentence with the held-out ones."""
-    sources, targets = {pair[0] for pair in held}, {pair[1] for pair in held}
+    sources, targets = ({pair[side] for pair in held} for side in (0, 1))
     return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
 
 
@@ -430,9 +423,7 @@ class LoopedHeads(nn.Module):
 def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
     """Return a linear layer with a copy of this weight and bias."""
     layer = nn.Linear(weight.shape[1], weight.shape[0], device=weight.device, dtype=weight.dtype)
-    with torch.no_grad():
-        layer.weight.copy_(weight)
-        layer.bias.copy_(bias)
+    layer.load_state_dict({"weight": weight, "bias": bias})
     return layer
 
 
@@ -490,7 +481,7 @@ class Recipe:
     device: str
     source: str  # languages
     target: str
-    precision: str  # of matrix products; one of PRECISIONS
+    precision: str  # of matrix products; a Precision
 
     def autocast(self) -> contextlib.AbstractContextManager:
         return autocast(self.device, self.precision)
@@ -779,7 +770,10 @@ OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written h
 
 
 def keep_model(folder: Path, state: Mapping[str, Tensor], about: Mapping[str, Any], tokenizers: TokenizerPair) -> None:
-    """Write everything that say.py needs into the folder. Each file is replaced atomically."""
+    """Write everything that say.py needs into the folder. Each file is replaced atomically.
+
+    `about` holds the sizes, from which say.py builds the model, the settings and the loss.
+    """
     # Each tensor is copied: a tied table is saved under each of its names, so that loading does not depend on the tying
     weights = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in fused(state).items()}
     replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(safetensors.torch.save(weights)))
@@ -815,19 +809,6 @@ def fused(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def about(corpus: Corpus, recipe: Recipe, tokenizers: TokenizerPair, outcome: Outcome) -> dict[str, Any]:
-    """Return the content of model.json: the sizes, from which say.py builds the model, its settings and its loss."""
-    return {
-        "sizes": sizes(tokenizers, recipe),
-        "source": recipe.source,
-        "target": recipe.target,
-        "training pairs": len(corpus.train),
-        "steps": outcome.steps,
-        "validation loss": outcome.validation,
-        "recipe": asdict(recipe),
-    }
-
-
 def run(
     corpus: Corpus,
     recipe: Recipe,
@@ -838,10 +819,10 @@ def run(
     *,
     out: Path,
     judged: int,
-) -> dict[str, Outcome]:
-    """Train, translate and score in each layout; save the models; print some translations. Return the results.
+) -> None:
+    """Train, translate and score in each layout; save the models; print some translations.
 
-    Raise WouldOverwrite if a folder holds other files, UnusablePairs if the pairs cannot be used.
+    Raise WouldOverwrite if a folder holds other files, BadPairs if the pairs cannot be used.
     """
     folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
     for folder in folders.values():
@@ -852,26 +833,21 @@ def run(
     train_ids = [pair for pair in tokenizers.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
     dropped = len(corpus.train) - len(train_ids)
     if not train_ids:
-        raise UnusablePairs(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
+        raise BadPairs(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
     if dropped:
         corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
-    held = [
-        Batch.of(batch, recipe.device)
-        for batch in batches_by_length(tokenizers.pairs(corpus.validation[:CHECKED]), recipe.room, generator)
-    ]
+    held_ids = tokenizers.pairs(corpus.validation[:CHECKED])
+    held = [Batch.of(batch, recipe.device) for batch in batches_by_length(held_ids, recipe.room, generator)]
     test = corpus.test if not tests or tests >= len(corpus.test) else generator.sample(corpus.test, tests)
 
     speeds = dict.fromkeys(LAYOUTS, 0.0)
     if not any((folder / UNFINISHED).is_file() for folder in folders.values()):
         console.print("Comparing the speed of the two layouts …")
-        speeds = compare_speed(
-            parts, tokenizers, BatchStream(train_ids, recipe.room, recipe.seed, recipe.device), recipe, rounds
-        )
-        console.print(
-            "Tokens per second of training, side by side: "
-            + ", ".join(f"{layout} heads {speed:,.0f}" for layout, speed in speeds.items())
-            + f" (fused is {speeds['fused'] / speeds['looped']:.2f} times as fast)"
-        )
+        batches = BatchStream(train_ids, recipe.room, recipe.seed, recipe.device)
+        speeds = compare_speed(parts, tokenizers, batches, recipe, rounds)
+        said = ", ".join(f"{layout} heads {speed:,.0f}" for layout, speed in speeds.items())
+        ratio = f"fused is {speeds['fused'] / speeds['looped']:.2f} times as fast"
+        console.print(f"Tokens per second of training, side by side: {said} ({ratio})")
     judging, references = zip(*corpus.validation[:judged], strict=True)
 
     def scores_of(model: nn.Module) -> tuple[float, float]:
@@ -887,7 +863,9 @@ def run(
         training.resume()
         training.train(f"{layout} heads")
         outcome = training.result()
-        keep_model(folder, model.state_dict(), about(corpus, recipe, tokenizers, outcome), tokenizers)
+        about: dict[str, Any] = {"sizes": sizes(tokenizers, recipe), "source": recipe.source, "target": recipe.target}
+        about |= {"training pairs": len(corpus.train), "steps": outcome.steps, "validation loss": outcome.validation}
+        keep_model(folder, model.state_dict(), about | {"recipe": asdict(recipe)}, tokenizers)
         training.finish()
         written = translate(parts, model, tokenizers, [pair[0] for pair in test], recipe, beam)
         outcome.bleu, outcome.sacrebleu = score(parts, written, [pair[1] for pair in test])
@@ -897,76 +875,41 @@ def run(
             console.print(f"\n{source}\n  {layout}: {ours}\n  right: {right}", markup=False)
     console.print(report(outcomes, corpus, len(test), recipe))
     console.print(f"Kept in {out}: the model, its tokenizers, the curve (curve.png, curve.csv), and say.py to use it.")
-    return outcomes
+
+
+PAIRS = "A table of sentence pairs, two files of lines (OPUS: the name they share), or a folder of either."
+JOINT = "One vocabulary and one table of embeddings for both; separate, own pairs joint."
+AVERAGE = "Try the mean of the weights at so many of the twenty measurements; 1: of none. Own pairs 5."
 
 
 @app.command()
 def main(
-    tsv: Annotated[
-        Path,
-        typer.Argument(
-            help="A table of sentence pairs, two files of lines (OPUS: the name they share), or a folder of either.",
-            show_default="the course's sentences",
-        ),
-    ] = STORIES,
-    minutes: Annotated[float, typer.Option(min=0.001, help="How long to train, translating not counted.")] = 10.0,
-    layout: Annotated[str, typer.Option(help="fused, looped or both (one after the other, each so long).")] = "fused",
-    source: Annotated[str, typer.Option(help="The column to translate from.")] = "english",
-    target: Annotated[str, typer.Option(help="The column to translate into.")] = "igbo",
-    layers: Annotated[
-        int | None, typer.Option(min=1, help="Of encoder and decoder each; 2, own pairs 3, on a GPU 6.")
-    ] = None,
-    width: Annotated[
-        int | None, typer.Option(min=2, help="Even, a multiple of the heads; 128, own pairs 192, on a GPU 512.")
-    ] = None,
-    heads: Annotated[int | None, typer.Option(min=1, help="4, on a GPU 8.")] = None,
-    dropout: Annotated[float | None, typer.Option(min=0.0, max=0.9, help="0.1; own pairs 0.3, on a GPU 0.1.")] = None,
-    smoothing: Annotated[float, typer.Option(min=0.0, max=0.9, help="Label smoothing.")] = 0.1,
-    warmup: Annotated[
-        int | None, typer.Option(min=1, help="Steps until the rate is highest; 400, own pairs or on a GPU 4,000.")
-    ] = None,
-    batch_tokens: Annotated[int | None, typer.Option(min=ROOM, help="Of one language; 1,024, on a GPU 16,384.")] = None,
-    vocab_size: Annotated[
-        int | None,
-        typer.Option(min=300, help="Tokens of each language (joint: of both), at most; 4,000, own pairs 2,000."),
-    ] = None,
-    joint: Annotated[
-        bool | None,
-        typer.Option(
-            "--joint/--separate", help="One vocabulary and one table of embeddings for both; separate, own pairs joint."
-        ),
-    ] = None,
-    average: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Try the mean of the weights at so many of the twenty looks; 1: of none. Own pairs 5."
-        ),
-    ] = None,
-    paper: Annotated[
-        bool, typer.Option("--paper", help="The base model of 2017 where nothing else is said. For a large GPU.")
-    ] = False,
-    steps: Annotated[
-        int, typer.Option(min=0, help="Stop after so many steps, if the minutes allow them; 0: do not.")
-    ] = 0,
-    beam: Annotated[int, typer.Option(min=1, help="1: greedy; more: beam search, slow.")] = 1,
-    tests: Annotated[int, typer.Option(min=0, help="Score so many test sentences, drawn at random; 0: all.")] = 500,
-    rounds: Annotated[int, typer.Option(min=1, help="Batches in the comparison of the layouts' speed.")] = 10,
-    precision: Annotated[
-        str | None,
-        typer.Option(help="float32 or bfloat16; float32, on a GPU bfloat16. Some processors are faster in bfloat16."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the weights, the batches and what is held out.")] = 11,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The folder that keeps the model.", show_default="translator-SOURCE-TARGET"),
-    ] = None,
-    judged: Annotated[int, typer.Option(min=1, help="Held-out sentences for each point of the curve.")] = 100,
+    tsv: Annotated[Path, typer.Argument(help=PAIRS, show_default="the course's sentences")] = STORIES,
+    minutes: Annotated[float, Option(min=0.001, help="How long to train, measuring not counted.")] = 10.0,
+    layout: Annotated[Literal["fused", "looped", "both"], Option(help="both: one after the other.")] = "fused",
+    source: Annotated[str, Option(help="The column to translate from.")] = "english",
+    target: Annotated[str, Option(help="The column to translate into.")] = "igbo",
+    layers: Annotated[int | None, Option(min=1, help="Of encoder and decoder; 2, own pairs 3, on a GPU 6.")] = None,
+    width: Annotated[int | None, Option(min=2, help="Multiple of the heads; 128, own pairs 192, on a GPU 512.")] = None,
+    heads: Annotated[int | None, Option(min=1, help="4, on a GPU 8.")] = None,
+    dropout: Annotated[float | None, Option(min=0.0, max=0.9, help="0.1; own pairs 0.3, on a GPU 0.1.")] = None,
+    smoothing: Annotated[float, Option(min=0.0, max=0.9, help="Label smoothing.")] = 0.1,
+    warmup: Annotated[int | None, Option(min=1, help="Steps of rising rate; 400, own pairs or on a GPU 4,000.")] = None,
+    batch_tokens: Annotated[int | None, Option(min=ROOM, help="Of one language; 1,024, on a GPU 16,384.")] = None,
+    vocab_size: Annotated[int | None, Option(min=300, help="Tokens at most; 4,000 each, own pairs 2,000.")] = None,
+    joint: Annotated[bool | None, Option("--joint/--separate", help=JOINT)] = None,
+    average: Annotated[int | None, Option(min=1, help=AVERAGE)] = None,
+    paper: Annotated[bool, Option("--paper", help="The base model of 2017 for what is not said; large.")] = False,
+    steps: Annotated[int, Option(min=0, help="Stop after so many, if the minutes allow them; 0: do not.")] = 0,
+    beam: Annotated[int, Option(min=1, help="1: greedy; more: beam search, slow.")] = 1,
+    tests: Annotated[int, Option(min=0, help="Score so many test sentences, drawn at random; 0: all.")] = 500,
+    rounds: Annotated[int, Option(min=1, help="Batches in the comparison of the layouts' speed.")] = 10,
+    precision: Annotated[Precision | None, Option(help="Usually float32, on a GPU bfloat16.")] = None,
+    seed: Annotated[int, Option(help="Of the weights, the batches and what is held out.")] = 11,
+    out: Annotated[Path | None, Option(help="Folder to keep.", show_default="translator-SOURCE-TARGET")] = None,
+    judged: Annotated[int, Option(min=1, help="Held-out sentences for each point of the curve.")] = 100,
 ) -> None:
     """Train notebook 11's translator on sentence pairs; report BLEU beside the published English–Igbo run."""
-    if layout not in (*LAYOUTS, "both"):
-        raise typer.BadParameter(f"fused, looped or both, not {layout}", param_hint="--layout")
-    if precision not in (None, *PRECISIONS):
-        raise typer.BadParameter(f"{' or '.join(PRECISIONS)}, not {precision}", param_hint="--precision")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     usual: dict[str, Any] = {"vocab_size": 4_000, "joint": False, "average": 1} | USUAL[device]
     if tsv != STORIES and device == "cpu":
@@ -975,17 +918,10 @@ def main(
         usual |= PAPER
     said: dict[str, Any] = {"layers": layers, "width": width, "heads": heads, "warmup": warmup, "room": batch_tokens}
     said |= {"vocab_size": vocab_size, "joint": joint, "average": average, "dropout": dropout}
-    recipe = Recipe(
-        **usual | {name: value for name, value in said.items() if value is not None},
-        minutes=minutes,
-        steps=steps,
-        smoothing=smoothing,
-        seed=seed,
-        device=device,
-        source=source,
-        target=target,
-        precision=precision or ("bfloat16" if device == "cuda" else "float32"),
-    )
+    usual["precision"] = "bfloat16" if device == "cuda" else "float32"
+    said |= {"minutes": minutes, "steps": steps, "smoothing": smoothing, "seed": seed, "device": device}
+    said |= {"source": source, "target": target, "precision": precision}
+    recipe = Recipe(**usual | {name: value for name, value in said.items() if value is not None})
     if recipe.width % recipe.heads or recipe.width % 2:
         raise typer.BadParameter(
             f"{recipe.width} must be even and a multiple of {recipe.heads} heads", param_hint="--width"
@@ -999,7 +935,7 @@ def main(
         layouts = LAYOUTS if layout == "both" else (layout,)
         out = out or Path(f"translator-{source}-{target}")
         run(corpus, recipe, layouts, beam, tests, rounds, out=out, judged=judged)
-    except (UnusablePairs, OtherRun, WouldOverwrite) as error:
+    except (BadPairs, OtherRun, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     for remark in [*corpus.remarks, difference(corpus, tsv == STORIES)]:
