@@ -20,7 +20,8 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from tqdm.auto import tqdm
 
-from .files import write_whole
+from .files import write_atomically
+from .nbgrader_plugin.intake.repair import grade_id
 from .spec.course import home
 
 # Notebook 10 uses the published model if it is available; saved and compared outputs come from the small one.
@@ -65,7 +66,7 @@ def run(path: Path) -> float:
     started = time.monotonic()
     client = Client(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}})
     client.execute(env=os.environ | OFFLINE)
-    write_whole(path, text_of(tidied(notebook)))
+    write_atomically(path, text_of(tidied(notebook)))
     return time.monotonic() - started
 
 
@@ -82,7 +83,7 @@ class Claims:
 def check_claims(path: Path, environment: Mapping[str, str]) -> Claims:
     """Execute a solution notebook without its tests and past errors; return its claims. The file is not written."""
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells = [cell for cell in notebook.cells if not _grade_id(cell).startswith("test_")]
+    notebook.cells = [cell for cell in notebook.cells if not (grade_id(cell) or "").startswith("test_")]
     client = Client(notebook, timeout=None, allow_errors=True, resources={"metadata": {"path": str(path.parent)}})
     code = sum(cell.cell_type == "code" for cell in notebook.cells)
     with tqdm(total=code, desc=path.stem, unit=" cells") as bar:
@@ -109,22 +110,19 @@ def fetch(model: str, path: Path) -> Path:
     return Path(snapshot_download(model, allow_patterns=list(ast.literal_eval(wanted))))
 
 
-def _grade_id(cell: NotebookNode) -> str:
-    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
-
-
 def tidy(path: Path) -> bool:
     """Tidy a notebook without running it. Return True if it changed."""
     before = path.read_bytes()
     after = text_of(tidied(nbformat.reads(before.decode(), as_version=4)))
     if after != before:
-        write_whole(path, after)
+        write_atomically(path, after)
     return after != before
 
 
 def text_of(notebook: NotebookNode) -> bytes:
     """Return a notebook's file content, as nbformat writes it."""
-    return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
+    text: str = nbformat.writes(notebook)
+    return (text.rstrip("\n") + "\n").encode()
 
 
 def put_beside(path: Path) -> list[Path]:
@@ -136,7 +134,7 @@ def put_beside(path: Path) -> list[Path]:
             for file in module.parent.glob(f"{module.stem}.*"):
                 goal = path.with_name(file.name)
                 if not goal.exists() or goal.read_bytes() != file.read_bytes():
-                    write_whole(goal, file.read_bytes())
+                    write_atomically(goal, file.read_bytes())
                     changed.append(goal)
     return changed
 

@@ -7,9 +7,9 @@ import difflib
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -39,6 +39,44 @@ ROOT = root()
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
 console = Console(width=None if sys.stdout.isatty() else 150)
 
+Notebooks = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All if none is named")]
+Marked = Annotated[list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")]
+Place = Annotated[Path, typer.Option(help="Folder with the term's data")]
+Database = Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")]
+Uncaged = Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")]
+
+
+def _print(text: str) -> None:
+    """Print a line as it is, however long."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _table(title: str, *headings: str, text: Container[str] = (), **options: Any) -> Table:
+    """Return an empty table. The columns in `text` are aligned left, the others, which hold numbers, right."""
+    table = Table(title=title, box=box.SIMPLE_HEAD, **options)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in text else "right")
+    return table
+
+
+@contextlib.contextmanager
+def _refusing(*kinds: type[Exception]) -> Iterator[None]:
+    """Say what an expected exception says, as a mistake in what was asked for."""
+    try:
+        yield
+    except kinds as reason:
+        raise typer.BadParameter(str(reason)) from None
+
+
+@contextlib.contextmanager
+def _stopping(*kinds: type[Exception]) -> Iterator[None]:
+    """Print what an expected exception says, and exit with status 1."""
+    try:
+        yield
+    except kinds as reason:
+        console.print(str(reason), style="bold red", highlight=False, markup=False, soft_wrap=True)
+        raise typer.Exit(1) from None
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -53,11 +91,9 @@ def main(version: Annotated[bool, typer.Option("--version", callback=_version, i
 
 @app.command()
 def report(
-    wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")
-    ] = None,
-    classroom: Annotated[Path, typer.Option(help="Folder with the term's data")] = ROOT / "classroom",
-    db_url: Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")] = None,
+    wanted: Marked = None,
+    classroom: Place = ROOT / "classroom",
+    db_url: Database = None,
     html: Annotated[Path | None, typer.Option(help="Write the report as one HTML page")] = None,
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="A page that names no student, to show in class")
@@ -66,7 +102,7 @@ def report(
     parquet: Annotated[Path | None, typer.Option(help="The same table as Parquet (needs pyarrow)")] = None,
 ) -> None:
     """Show a class's marks, the misconceptions that cost marks, and what a person must mark; print or write files."""
-    from .files import Written, refuse_another, write_whole
+    from .files import WouldOverwrite, refuse_another, write_atomically
     from .nbgrader_plugin.export.lms import published_by_git
     from .nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, write_csv, write_parquet
     from .nbgrader_plugin.report.data import collect_class
@@ -82,35 +118,29 @@ def report(
                 f"{path} lies in the repository and git does not ignore it: marks would be published with the next "
                 "commit. Name a file below classroom/ or outside of the repository."
             )
-    try:
+    with _refusing(NoClass, WouldOverwrite, NoParquet):
         for path, mark in ((html, REPORT), (csv, ",".join(COLUMNS)), (parquet, "PAR1")):
             if path is not None:
                 refuse_another(path, mark, "report of ours")
         data = collect_class(classroom.resolve(), wanted or [], db_url)
-    except (NoClass, Written) as reason:
-        raise typer.BadParameter(str(reason)) from None
-    show(data, console)
-    try:
-        if html is not None:
-            write_whole(html, page(data, anonymous).encode())
-            console.print(f"the report is in {html}", highlight=False, markup=False, soft_wrap=True)
-        for path, write in ((csv, write_csv), (parquet, write_parquet)):
-            if path is not None:
-                count = write(data, path)
-                console.print(f"{count} rows are in {path}", highlight=False, markup=False, soft_wrap=True)
-    except NoParquet as reason:
-        raise typer.BadParameter(str(reason)) from None
-    except OSError as error:
-        raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
+        show(data, console)
+        try:
+            if html is not None:
+                write_atomically(html, page(data, anonymous).encode())
+                _print(f"the report is in {html}")
+            for path, write in ((csv, write_csv), (parquet, write_parquet)):
+                if path is not None:
+                    count = write(data, path)
+                    _print(f"{count} rows are in {path}")
+        except OSError as error:
+            raise typer.BadParameter(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
 @app.command("unknown")
 def unknown_answers(
-    wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="NOTEBOOK", help="All marked ones if none is named")
-    ] = None,
-    classroom: Annotated[Path, typer.Option(help="Folder with the term's data")] = ROOT / "classroom",
-    db_url: Annotated[str | None, typer.Option(help="The gradebook, if not the one nbgrader_config.py names")] = None,
+    wanted: Marked = None,
+    classroom: Place = ROOT / "classroom",
+    db_url: Database = None,
     most: Annotated[int, typer.Option(help="How many groups are shown", min=1)] = 10,
 ) -> None:
     """Show the class's wrong answers that match no catalogued mistake, grouped by behaviour: name each group once."""
@@ -118,10 +148,8 @@ def unknown_answers(
     from .nbgrader_plugin.report.data import collect_class
     from .nbgrader_plugin.report.marks import NoClass
 
-    try:
+    with _refusing(NoClass):
         data = collect_class(classroom.resolve(), wanted or [], db_url)
-    except NoClass as reason:
-        raise typer.BadParameter(str(reason)) from None
     unnamed_answers.show(unnamed_answers.groups(data), console, most)
 
 
@@ -133,7 +161,7 @@ def grade(
     force: Annotated[bool, typer.Option("--force", help="Mark again what has not changed")] = False,
     workers: Annotated[int | None, typer.Option(help="Processes; one for each core if not given", min=1)] = None,
     scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler: mark on its workers")] = "",
-    no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
+    no_sandbox: Uncaged = False,
 ) -> None:
     """Mark new and changed submissions on all cores and write feedback. May be stopped at any moment."""
     from .cluster.grade import Classroom, progress
@@ -144,38 +172,33 @@ def grade(
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
     handed_in = [name for name in notebooks() if any((ROOT / place / "submitted").glob(f"*/{name}"))]
     if not wanted and not everything:
-        there = (
-            f"; handed in: {', '.join(handed_in)}" if handed_in else f"; nothing is handed in below {place}/submitted"
-        )
-        raise typer.BadParameter(f"name an assignment, or say --all{there}")
+        there = f"handed in: {', '.join(handed_in)}" if handed_in else f"nothing is handed in below {place}/submitted"
+        raise typer.BadParameter(f"name an assignment, or say --all; {there}")
     failed = 0
-    with _said_plainly(), pool(scheduler, workers) as processes:
-        classroom = Classroom(place, processes, not no_sandbox)
-        try:
-            for assignment in map(_notebook, wanted or handed_in):
-                with progress(console) as bar:
-                    outcome = mark_all(classroom, assignment, student, force, bar)
-                console.print(
-                    f"{assignment}: {outcome.marked} marked, {outcome.unchanged} unchanged, "
-                    f"{len(outcome.failed)} failed, {outcome.seconds:.1f} s",
-                    highlight=False,
-                )
-                for name, why in outcome.failed.items():
-                    more = f" (all of it in {outcome.logs[name]})" if name in outcome.logs else ""
-                    console.print(f"  {shown(name)}: {shown(why)}{more}", markup=False, highlight=False)
-                failed += len(outcome.failed)
-        finally:
-            classroom.close()
+    with (
+        _said_plainly(),
+        pool(scheduler, workers) as processes,
+        contextlib.closing(Classroom(place, processes, not no_sandbox)) as classroom,
+    ):
+        for assignment in map(_notebook, wanted or handed_in):
+            with progress(console) as bar:
+                outcome = mark_all(classroom, assignment, student, force, bar)
+            counts = f"{outcome.marked} marked, {outcome.unchanged} unchanged, {len(outcome.failed)} failed"
+            console.print(f"{assignment}: {counts}, {outcome.seconds:.1f} s", highlight=False)
+            for name, why in outcome.failed.items():
+                more = f" (all of it in {outcome.logs[name]})" if name in outcome.logs else ""
+                console.print(f"  {shown(name)}: {shown(why)}{more}", markup=False, highlight=False)
+            failed += len(outcome.failed)
     if failed:
         raise typer.Exit(1)
 
 
 @app.command()
 def watch(
-    wanted: Annotated[list[str] | None, typer.Argument(help="Assignments; all if none is named")] = None,
+    wanted: Notebooks = None,
     budget: Annotated[float, typer.Option(help="Minutes of marking an hour that a student has", min=0.1)] = 10.0,
     workers: Annotated[int | None, typer.Option(help="Processes; two more than cores if not given", min=2)] = None,
-    no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
+    no_sandbox: Uncaged = False,
 ) -> None:
     """Mark submissions as they arrive and release feedback at once. May be stopped at any moment."""
     from .cluster.watch import Watcher
@@ -212,11 +235,8 @@ def try_answer(
 
     declared = _exercise(name)
     source = _answer_in(file, name)
-    try:
+    with _stopping(AnotherProfiler):
         verdict = mark(name, student_with_answer(declared, source), [source])
-    except AnotherProfiler as reason:
-        console.print(str(reason), style="bold red", markup=False, highlight=False)
-        raise typer.Exit(1) from None
     console.print(plain(verdict), markup=False, highlight=False)
 
 
@@ -235,13 +255,12 @@ def _answer_in(file: Path, name: str) -> str:
 
 @app.command()
 def plan(
-    wanted: Annotated[list[str] | None, typer.Argument(help="Notebooks; all if none is named")] = None,
+    wanted: Notebooks = None,
 ) -> None:
     """Print the points and expected minutes of each notebook and exercise, as the table in docs/instructors.md."""
     from .workload import markdown, notebook
 
-    table = markdown([notebook(_notebook(name)) for name in wanted or notebooks()])
-    console.print(table, markup=False, highlight=False, soft_wrap=True)
+    _print(markdown([notebook(_notebook(name)) for name in wanted or notebooks()]))
 
 
 @app.command()
@@ -258,30 +277,24 @@ def mistakes(
             raise typer.BadParameter("name an exercise, or say --costs for the commonest mistakes of the course")
         from .judge.cost_table import markdown
 
-        console.print(markdown(course().commonest), markup=False, highlight=False, soft_wrap=True)
+        _print(markdown(course().commonest))
         return
     declared = _exercise(name)
     title = f"{name}, notebook {declared.notebook}: "
     if costs:
-        console.print(_prices(declared, title + f"what goes wrong, and what it earns of {declared.points:g} points"))
+        from .judge.cost_table import prices, span
+
+        title += f"what goes wrong, and what it earns of {declared.points:g} points"
+        table = _table(title, "mistake", "grade", "by its lines", "marked", text=("mistake", "grade"))
+        for price in prices(name):
+            table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
+        console.print(table)
         return
-    table = Table(title=title + "what goes wrong", box=box.SIMPLE_HEAD)
-    for heading in ("mistake", "versions", "what the feedback says"):
-        table.add_column(heading, justify="right" if heading == "versions" else "left")
+    text = ("mistake", "what the feedback says")
+    table = _table(title + "what goes wrong", "mistake", "versions", "what the feedback says", text=text)
     for mistake in declared.mistakes:
         table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
     console.print(table)
-
-
-def _prices(declared: Exercise, title: str) -> Table:
-    from .judge.cost_table import prices, span
-
-    table = Table(title=title, box=box.SIMPLE_HEAD)
-    for heading in ("mistake", "grade", "by its lines", "marked"):
-        table.add_column(heading, justify="left" if heading in ("mistake", "grade") else "right")
-    for price in prices(declared.name):
-        table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
-    return table
 
 
 @app.command()
@@ -293,7 +306,7 @@ def try_mistakes(
     If so, keep in the course what each version answers. Exercises of the same notebooks for which that is out of date
     are tried as well.
     """
-    from .cluster.pool import Line, pool
+    from .cluster.pool import TaskQueue, pool
     from .judge.diagnosis.signature_store import compute_missing, keep, unkept
     from .judge.try_mistakes import try_exercise
 
@@ -305,7 +318,7 @@ def try_mistakes(
     os.environ["PYTHONHASHSEED"] = "0"  # as where notebooks are marked: the order of a set is the same
     with _said_plainly(), pool() as processes:
         compute_missing([asked.name for asked in chosen])
-        line: Line[str, Trial] = Line(processes, try_exercise)
+        line: TaskQueue[str, Trial] = TaskQueue(processes, try_exercise)
         bar = tqdm(total=len(chosen), desc="trying what is catalogued", unit=" exercises", disable=None, leave=False)
         for asked in chosen:
             line.put(asked.name, asked.name)
@@ -317,10 +330,8 @@ def try_mistakes(
                 bar.update()
         bar.close()
     for asked in chosen:
-        in_full = asked.name in (names or [])
-        console.print(
-            (_trial_table if in_full else _summary)(trials[asked.name]), highlight=False, soft_wrap=not in_full
-        )
+        trial, in_full = trials[asked.name], asked.name in (names or [])
+        console.print((_trial_table if in_full else _summary)(trial), highlight=False, soft_wrap=not in_full)
     faults = [fault for asked in chosen for fault in trials[asked.name].faults]
     for fault in faults:
         console.print(f"[bold red]{escape(fault)}[/]", highlight=False, soft_wrap=True)
@@ -329,15 +340,13 @@ def try_mistakes(
         raise typer.Exit(1)
     with _said_plainly():
         paths = keep([asked.name for asked in chosen])
-    said = f"All is well, and kept in {paths[0].parent}: commit it."
-    console.print(said, markup=False, highlight=False, soft_wrap=True)
+    _print(f"All is well, and kept in {paths[0].parent}: commit it.")
 
 
 def _trial_table(trial: Trial) -> Table:
     """Return what came of each mistake of an exercise."""
-    table = Table(title=_summary(trial), title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("mistake", "versions", "new", "caught", "named", "told apart", ""):
-        table.add_column(heading, justify="left" if heading in ("mistake", "") else "right")
+    headings = ("mistake", "versions", "new", "caught", "named", "told apart", "")
+    table = _table(_summary(trial), *headings, text=("mistake", ""), title_justify="left")
     for tried in trial.mistakes:
         counts = (tried.versions, tried.new, tried.caught, tried.named, tried.apart)
         remark = f"redundant: version {', '.join(map(str, tried.redundant))}" if tried.redundant else ""
@@ -399,7 +408,7 @@ def _exercises(notebook: str) -> list[Exercise]:
 
 @app.command()
 def run_solutions(
-    wanted: Annotated[list[str] | None, typer.Argument(help="Which ones; all if none is named")] = None,
+    wanted: Notebooks = None,
 ) -> None:
     """Execute the solution notebooks and save their outputs. Run `make release` afterwards."""
     from .authoring import run
@@ -439,14 +448,14 @@ def check_gpt2(
 
 @app.command()
 def release(
-    wanted: Annotated[list[str] | None, typer.Argument(help="Which notebooks; all if none is named")] = None,
+    wanted: Notebooks = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Also where somebody wrote; a copy goes into classroom/replaced/")
     ] = False,
 ) -> None:
     """Tidy solutions/ and generate the release, course/, from it. Refuse if somebody edited course/."""
     from .authoring import put_beside, tidy
-    from .files import Written
+    from .files import WouldOverwrite
     from .handout import NotReady, write_start
     from .nbgrader_plugin import converters
 
@@ -458,12 +467,9 @@ def release(
         for file in put_beside(path):
             console.print(f"{notebook}: {file.name} written", highlight=False)
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    try:
+    with _stopping(WouldOverwrite, NotReady, RuntimeError):
         converters.release(place, chosen, overwrite)
         write_start(ROOT, ROOT / place / "replaced" if overwrite else None)
-    except (Written, NotReady, RuntimeError) as reason:
-        console.print(f"[bold red]{escape(str(reason))}[/]", highlight=False, soft_wrap=True)
-        raise typer.Exit(1) from None
     console.print(f"{len(chosen)} notebooks are released into course/", highlight=False)
 
 
@@ -472,26 +478,21 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
     """Create a folder to teach from: source notebooks, released notebooks, and nbgrader's configuration."""
     from .new_folder import NotEmpty, lay_out
 
-    try:
+    with _refusing(NotEmpty):
         lay_out(folder)
-    except NotEmpty as reason:
-        raise typer.BadParameter(str(reason)) from None
     console.print(f"{folder} is ready: run nbgrader's and autograder's commands there", highlight=False, soft_wrap=True)
 
 
 @app.command()
 def demo(
-    no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")] = False,
+    no_sandbox: Uncaged = False,
 ) -> None:
     """Release into classroom/demo, submit for a sample class, mark it through nbgrader, and check the marks."""
     from .demo import run
-    from .files import Written
+    from .files import WouldOverwrite
 
-    try:
+    with _stopping(WouldOverwrite):
         right = run(console, no_sandbox)
-    except Written as reason:
-        console.print(f"[bold red]{escape(str(reason))}[/]", highlight=False, soft_wrap=True)
-        raise typer.Exit(1) from None
     if not right:
         console.print("[bold red]Not every mark is what the sample class deserves.[/]")
         raise typer.Exit(1)

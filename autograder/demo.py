@@ -6,6 +6,7 @@ that the next demo removes only that.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from rich.console import Console
 
 from .cluster.grade import Classroom, grade, progress
 from .cluster.pool import pool
-from .files import MANIFESTS, Written, files, hashes, listed, read_manifest, write_manifest, written
+from .files import MANIFESTS, WouldOverwrite, edited_by_user, files, hashes, listed, read_manifest, write_manifest
 from .nbgrader_plugin.converters import release
 from .nbgrader_plugin.report.data import Answer, collect_class
 from .nbgrader_plugin.report.terminal import marks_table
@@ -32,7 +33,7 @@ MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db"
 
 
 def run(console: Console, no_sandbox: bool = False) -> bool:
-    """Run the demo; return True if every mark is deserved. Raise Written if somebody wrote in classroom/demo."""
+    """Run the demo; return True if every mark is deserved. Raise WouldOverwrite if somebody wrote in classroom/demo."""
     root = course_root()
     classroom = root / CLASSROOM
     bar = progress(console)
@@ -47,15 +48,12 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
         for notebook, submissions in classes.items():
             hand_in(classroom, notebook, submissions)
         bar.remove_task(task)
-        marking = Classroom(CLASSROOM, processes, not no_sandbox)
-        try:
+        with contextlib.closing(Classroom(CLASSROOM, processes, not no_sandbox)) as marking:
             for notebook, submissions in classes.items():
                 outcome = grade(marking, notebook, bar=bar)
                 [marked] = collect_class(classroom, [notebook]).assignments
                 bar.console.print(marks_table(marked))
                 wrong += compare(submissions, marked.answers, bar.console) + len(outcome.failed)
-        finally:
-            marking.close()
     _point_out(classroom, root, console)
     return not wrong
 
@@ -69,10 +67,10 @@ def prepare(classroom: Path, wanted: Sequence[str]) -> None:
 
 
 def clear(classroom: Path) -> None:
-    """Remove an earlier demo's files. Raise Written, and remove nothing, if somebody edited them."""
+    """Remove an earlier demo's files. Raise WouldOverwrite, and remove nothing, if somebody edited them."""
     known = read_manifest(classroom / MARK)
     if known is None and classroom.is_dir() and any(classroom.iterdir()):
-        raise Written(
+        raise WouldOverwrite(
             f"{classroom} holds files and no {MARK}, so the demo does not know what of it is yours: move what you want "
             "to keep elsewhere, remove the folder, and start the demo again."
         )
@@ -82,8 +80,8 @@ def clear(classroom: Path) -> None:
         for name, values in (read_manifest(about) or {}).items()
     }
     there = [path for name in WRITTEN for path in files(classroom / name) if path.parent.name != MANIFESTS]
-    if lost := written(classroom, there, known or {}, released):
-        raise Written(
+    if lost := edited_by_user(classroom, there, known or {}, released):
+        raise WouldOverwrite(
             f"Somebody wrote in {listed(lost)} since the last demo: move it out of {classroom}, then start again."
         )
     for name in MADE:
@@ -97,17 +95,12 @@ def hand_in(classroom: Path, notebook: str, submissions: Sequence[Submission]) -
     """Write a class's notebooks where nbgrader looks for them, after entering them in the manifest."""
     name = f"{notebook}.ipynb"
     blank = nbformat.read(classroom / "course" / notebook / name, as_version=4)
-    texts = {
-        classroom / "submitted" / one.student / notebook / name: nbformat.writes(
-            submitted_notebook(one, blank)
-        ).encode()
-        for one in submissions
-    }
-    fresh = {
-        path.relative_to(classroom).as_posix(): [value for _, value in hashes(text, notebook=True)]
-        for path, text in texts.items()
-    }
-    write_manifest(classroom / MARK, (read_manifest(classroom / MARK) or {}) | fresh)
+    known, texts = dict(read_manifest(classroom / MARK) or {}), {}
+    for one in submissions:
+        path = classroom / "submitted" / one.student / notebook / name
+        texts[path] = nbformat.writes(submitted_notebook(one, blank)).encode()
+        known[path.relative_to(classroom).as_posix()] = [value for _, value in hashes(texts[path], notebook=True)]
+    write_manifest(classroom / MARK, known)
     for path, text in texts.items():
         path.parent.mkdir(parents=True)
         path.write_bytes(text)

@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 LEFT = frozenset({".ipynb_checkpoints", "__pycache__", ".DS_Store"})  # left by programs that opened the files
 MANIFESTS = ".released"  # the folder in a release with the manifests of its parts
@@ -22,7 +23,7 @@ MOST = 5  # files that one sentence names
 Manifest = Mapping[str, list[str]]  # hashes by a file's relative path
 
 
-class Written(Exception):
+class WouldOverwrite(Exception):
     """Raised when a command would overwrite a user's edits. The message names them and says what to do."""
 
 
@@ -52,7 +53,7 @@ def hashes(content: bytes, notebook: bool) -> list[tuple[str, str]]:
     return [("", hashlib.sha256(content).hexdigest())]
 
 
-def _cells(cells: list[dict]) -> Iterator[tuple[str, str]]:
+def _cells(cells: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for number, cell in enumerate(cells, 1):
         text = "".join(cell["source"]).strip()
         pasted = json.dumps(cell["attachments"], sort_keys=True) if cell.get("attachments") else ""
@@ -81,10 +82,10 @@ def read_manifest(path: Path) -> dict[str, list[str]] | None:
 
 def write_manifest(path: Path, found: Manifest) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
+    write_atomically(path, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
 
 
-def written(folder: Path, paths: Iterable[Path], *known: Manifest) -> list[str]:
+def edited_by_user(folder: Path, paths: Iterable[Path], *known: Manifest) -> list[str]:
     """Return the files, with the names of notebook cells, whose content is in no manifest: a user wrote it."""
     found = []
     for path in paths:
@@ -104,17 +105,17 @@ def listed(names: list[str]) -> str:
 
 
 def refuse_another(path: Path, mark: str, what: str) -> None:
-    """Raise Written if the file at `path` is not empty and lacks `mark`, our files' mark, near its beginning."""
+    """Raise WouldOverwrite if the file at `path` is not empty and lacks `mark`, our files' mark, near its beginning."""
     if path.is_file() and path.stat().st_size:
         with path.open("rb") as file:
             if mark.encode() not in file.read(4096):
-                raise Written(f"{path} is there and is no {what}, so it stays: name another file, or remove it")
+                raise WouldOverwrite(f"{path} is there and is no {what}, so it stays: name another file, or remove it")
 
 
 def refuse_foreign(folder: Path, ours: Iterable[str], what: str) -> None:
-    """Raise Written if a folder is not empty and has none of the files `ours`."""
+    """Raise WouldOverwrite if a folder is not empty and has none of the files `ours`."""
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in ours):
-        raise Written(f"{folder} holds files and no {what}, so nothing is written there: name another folder")
+        raise WouldOverwrite(f"{folder} holds files and no {what}, so nothing is written there: name another folder")
 
 
 # --- keeping and writing ----------------------------------------------------------------------------------------------
@@ -132,12 +133,12 @@ def keep_copies(folder: Path, paths: Iterable[Path], goal: Path) -> Path:
     return place
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Write a file atomically: a kill leaves the old one."""
-    whole(path, lambda beside: beside.write_bytes(content))
+    replace_atomically(path, lambda beside: beside.write_bytes(content))
 
 
-def whole(path: Path, write: Callable[[Path], object]) -> None:
+def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Call `write` on a temporary file beside `path`, then move it to `path`: a kill leaves the old one."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")  # other processes may write it, too
     try:

@@ -22,16 +22,16 @@ import nbformat
 
 from .files import (
     MANIFESTS,
-    Written,
+    WouldOverwrite,
+    edited_by_user,
     files,
     hashes,
     keep_copies,
     listed,
     read_manifest,
-    whole,
+    replace_atomically,
+    write_atomically,
     write_manifest,
-    write_whole,
-    written,
 )
 from .spec.course import MARKERS, course, home, notebooks, root
 from .workload import minutes_of
@@ -99,7 +99,7 @@ def _beginning(alt: str) -> str:
 def write_start(root: Path, replaced: Path | None = None) -> None:
     """Write the start page, its pictures and JupyterLab's settings into the release at `root`.
 
-    Raise files.Written if somebody edited them; with `replaced`, keep a copy in that folder and write anyway.
+    Raise files.WouldOverwrite if somebody edited them; with `replaced`, keep a copy in that folder and write anyway.
     """
     place, found = root / "course", chapters(root)
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
@@ -112,16 +112,16 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
     about = place / MANIFESTS / "START.json"
     new = {name: [value for _, value in hashes(content, notebook=False)] for name, content in fresh.items()}
     there = [path for name in ("START.md", "start", SETTINGS) for path in files(place / name)]
-    if lost := written(place, there, read_manifest(about) or {}, new):
+    if lost := edited_by_user(place, there, read_manifest(about) or {}, new):
         if replaced is None:
-            raise Written(
+            raise WouldOverwrite(
                 f"Somebody wrote in {listed(lost)} since the last release: move it elsewhere, or say "
                 "`autograder release --overwrite`, which keeps a copy."
             )
         keep_copies(place, there, replaced)
     for name, content in fresh.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(place / name, content)
+        write_atomically(place / name, content)
     for path in there:
         if path.relative_to(place).as_posix() not in fresh:
             path.unlink()
@@ -129,7 +129,7 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
 
 
 def contents(root: Path) -> dict[str, Path]:
-    """Return the path of each file, by its name in the zip. Raise NotReady if part of the release is missing."""
+    """Return the path of each file, by its name in the zip. Raise NotReady if one is missing or contains an answer."""
     place = root / "course"
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
@@ -139,25 +139,25 @@ def contents(root: Path) -> dict[str, Path]:
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
         raise NotReady(f"{', '.join(missing)} is not in {place}: run `make release` first.")
+    if wrong := [f"{name}: {why}" for name, path in found.items() for why in leaks(path)]:
+        raise NotReady("This is not for students, so nothing was written:\n  " + "\n  ".join(wrong))
     return {f"{FOLDER}/{name}": path for name, path in found.items()}
 
 
 def write_zip(root: Path, goal: Path) -> int:
-    """Write the zip; return the number of files in it. Raise NotReady if a file contains an answer.
+    """Write the zip; return the number of files in it.
 
     Overwrite an earlier zip of this course; raise NotReady if `goal` is any other file.
     """
     if goal.exists() and not _is_ours(goal):
         raise NotReady(f"{goal} is no zip of this course, so it was not overwritten: name another file, or remove it.")
     found = contents(root)
-    wrong = [f"{name}: {why}" for name, path in found.items() for why in leaks(path)]
-    if wrong:
-        raise NotReady("This is not for students, so no zip was written:\n  " + "\n  ".join(wrong))
-    whole(goal, lambda beside: _pack(beside, found))
+    replace_atomically(goal, lambda beside: pack(beside, found))
     return len(found)
 
 
-def _pack(goal: Path, found: dict[str, Path]) -> None:
+def pack(goal: Path, found: dict[str, Path]) -> None:
+    """Write a zip of these files, by their names in it."""
     with zipfile.ZipFile(goal, "w") as archive:
         for name, path in found.items():
             about = zipfile.ZipInfo(name, WHEN)

@@ -39,7 +39,7 @@ def sample_class(notebook: str) -> list[Submission]:
     full = {declared.name: declared.points for declared in in_notebook(notebook)}
     first, *_ = exercises(notebook)
     wrong_letters = {q.name: min(set(q.explanations) - {q.key}) for q in questions(notebook)}
-    students = [
+    return [
         Submission("perfect", best, full),
         Submission("blank", {}, dict.fromkeys(full, 0.0)),
         _alternatives("alternative", notebook, best, full, 0),
@@ -54,15 +54,14 @@ def sample_class(notebook: str) -> list[Submission]:
         Submission("test-cell-deleted", best, full, damage=_delete(f"test_{first.name}")),
         Submission("cell-copied", best, full, damage=_copy_cell(f"test_{first.name}")),
     ]
-    return students
 
 
-def _alternatives(student: str, notebook: str, best: dict, full: dict, number: int) -> Submission:
+def _alternatives(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:
     chosen = {e.name: e.alternatives[number % len(e.alternatives)].source for e in exercises(notebook)}
     return Submission(student, best | chosen, full)
 
 
-def _mistaken(student: str, notebook: str, best: dict, full: dict, number: int) -> Submission:
+def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:
     """Return a submission with one catalogued mistake in every exercise. Its points are looked up, not computed."""
     answers, deserved, named = dict(best), dict(full), {}
     for exercise in exercises(notebook):

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from autograder.files import Written, listed, write_whole
+from autograder.files import WouldOverwrite, listed, write_atomically
 from transformer_exercises.stories import LANGUAGES, bangla, derivations
 from transformer_exercises.stories.engine import SLOT, Derivation, Say
 
@@ -58,10 +58,9 @@ def samples(root: Path = Path()) -> dict[str, str]:
     """Return notebook 02's sentence by language, English first."""
     [path] = root.glob("solutions/02-*/02-*.ipynb")
     cells = ["".join(cell["source"]) for cell in json.loads(path.read_text("utf-8"))["cells"]]
-    [written] = [
-        found[1] for cell in cells if (found := re.match(r"SAMPLES = (\{.*?^\})", cell, re.DOTALL | re.MULTILINE))
-    ]
-    return ast.literal_eval(written)
+    written = re.compile(r"SAMPLES = (\{.*?^\})", re.DOTALL | re.MULTILINE)
+    [found] = filter(None, map(written.match, cells))
+    return ast.literal_eval(found[1])
 
 
 def many_languages(root: Path = Path()) -> list[tuple[str, str, str]]:
@@ -100,17 +99,17 @@ def filled_in(path: Path) -> list[str]:
 
 
 def write(goal: Path = Path("docs/native-readers")) -> list[Path]:
-    """Write the tables; return their paths. Raise Written if a reader has written in one of them."""
+    """Write the tables; return their paths. Raise WouldOverwrite if a reader has written in one of them."""
     tables = {goal / name: text for name, text in sheets().items()}
     for path in tables:
         if rows := filled_in(path):
-            raise Written(
+            raise WouldOverwrite(
                 f"A reader has written in {path}, in row {listed(rows)}, so no table was written: take it into the "
                 "grammar, or move the table elsewhere."
             )
     goal.mkdir(exist_ok=True)
     for path, text in tables.items():
-        write_whole(path, text.encode())  # bytes: the same newlines on every system
+        write_atomically(path, text.encode())  # bytes: the same newlines on every system
     return list(tables)
 
 
@@ -118,5 +117,5 @@ if __name__ == "__main__":
     try:
         for path in write():
             print(path)
-    except Written as reason:
+    except WouldOverwrite as reason:
         sys.exit(str(reason))

@@ -9,25 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import filelock
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 from ..nbgrader_plugin.converters import settings
 from ..nbgrader_plugin.gradebook.locking import released
-from . import feedback, ledger, marking
+from . import ledger, marking
 from .ledger import Ledger, Record
 from .marking import NotConverted
-from .pool import Cluster, Line, Local, cores
+from .pool import Cluster, Local, TaskQueue, cores
 from .tasks import Marked
 from .writer import Writer
 
@@ -75,29 +66,33 @@ class Classroom:
             lock.release()
 
 
-class _Rate(ProgressColumn):
+class _Rate(bars.ProgressColumn):
     """Progress column with the number of students per second."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: bars.Task) -> Text:
         return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
 
-def progress(console: Console) -> Progress:
+def progress(console: Console) -> bars.Progress:
     """Return a progress bar with the count, the rate, elapsed and remaining time, and the number of failures."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+    return bars.Progress(
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
         _Rate(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("[red]{task.fields[failures]}"),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
+        bars.TextColumn("[red]{task.fields[failures]}"),
         console=console,
     )
 
 
 def grade(
-    classroom: Classroom, assignment: str, student: str = "*", force: bool = False, bar: Progress | None = None
+    classroom: Classroom,
+    assignment: str,
+    student: str = "*",
+    force: bool = False,
+    bar: bars.Progress | None = None,
 ) -> Outcome:
     """Mark the changed submissions of an assignment and write their feedback; return the outcome."""
     started = time.monotonic()
@@ -110,16 +105,16 @@ def grade(
 class _Run:
     """A run over one assignment. Identical submissions, grouped in `_alike`, are marked once."""
 
-    def __init__(self, classroom: Classroom, assignment: str, student: str, bar: Progress | None) -> None:
+    def __init__(self, classroom: Classroom, assignment: str, student: str, bar: bars.Progress | None) -> None:
         self.classroom, self.assignment = classroom, assignment
         self.outcome = Outcome()
         self.ledger = Ledger(classroom.folder, assignment)
-        self.ledger.tidy()
+        self.ledger.delete_partial_files()
         self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
         self.environment = ledger.environment_of(assignment)
-        self.bar = bar or Progress(disable=True)
-        self.marking: Line[str, Marked] = Line(classroom.workers, marking.mark)
-        self.paging: Line[str, list[str]] = Line(classroom.pages, feedback.write)
+        self.bar = bar or bars.Progress(disable=True)
+        self.marking: TaskQueue[str, Marked] = TaskQueue(classroom.workers, marking.mark)
+        self.paging: TaskQueue[str, list[str]] = TaskQueue(classroom.pages, marking.write_feedback)
         self._alike: dict[str, list[str]] = {}  # students by the key of their submission
         self._records: dict[str, Record] = {}  # of students whose feedback is being written
 
@@ -140,11 +135,11 @@ class _Run:
     def _plan(self, force: bool) -> list[str]:
         """Collect in `_alike` the students to mark; return those of whom only the feedback is out of date."""
         outdated = []
-        said = self.writer.said_by_people()
+        said = self.writer.manual_digests()
         for student in self.writer.places:
             key = ledger.key_of(self.writer.submission(student), self.environment)
             record = None if force or student not in said else self.ledger.of(student)
-            if record is None or not record.is_of(key, self.writer.when(student)):
+            if record is None or not record.matches(key, self.writer.when(student)):
                 self._alike.setdefault(key, []).append(student)
             elif record.said != said[student]:
                 self._records[student] = replace(record, said=said[student])
@@ -171,15 +166,14 @@ class _Run:
     def _write(self, student: str, key: str, marked: Marked | BaseException) -> None:
         if isinstance(marked, BaseException):
             marked = Marked(problem=f"{type(marked).__name__}: {marked}")
-        if marked.problem:
-            self._fail(student, f"{marked.problem}\n{marked.log}")
-            return
         try:
+            if marked.problem:
+                raise NotConverted(f"{marked.problem}\n{marked.log}")
             self._records[student] = self.writer.enter(self.ledger, student, key, marked)
         except NotConverted as error:
             self._fail(student, str(error))
-            return
-        self._put_page(student)
+        else:
+            self._put_page(student)
 
     def _put_page(self, student: str) -> None:
         self.paging.put(student, self.classroom.place, self.assignment, student)
@@ -196,6 +190,6 @@ class _Run:
             self.bar.advance(self.task)
 
     def _fail(self, student: str, why: str) -> None:
-        self.outcome.failed[student], self.outcome.logs[student] = self.ledger.complain(student, why)
+        self.outcome.failed[student], self.outcome.logs[student] = self.ledger.log_failure(student, why)
         if self.bar.task_ids:
             self.bar.update(self.task, advance=1, failures=f"{len(self.outcome.failed)} failed")

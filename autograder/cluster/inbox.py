@@ -26,16 +26,16 @@ from nbgrader.utils import notebook_hash, parse_utc
 
 from ..nbgrader_plugin.converters import settings
 
-RESTING = 0.2  # seconds without a change after which a folder that looks complete counts as complete
-STALLED = 5.0  # the same for a folder that does not look complete
-AT_ONCE = 0.02  # seconds that one scan of old submissions may take; the next scan continues
-MANY = 20_000  # after about so many files of one submission the scan stops
+SETTLED_AFTER = 0.2  # seconds without a change after which a folder that looks complete counts as complete
+STALLED_AFTER = 5.0  # the same for a folder that does not look complete
+SCAN_SECONDS = 0.02  # seconds that one scan of old submissions may take; the next scan continues
+MAX_FILES = 20_000  # after about so many files of one submission the scan stops
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # nbgrader's; written last, in this order
 
-Look = tuple[tuple[str, int, int, int], ...]  # for each file: name, size, mtime and ctime in ns
+Snapshot = tuple[tuple[str, int, int, int], ...]  # for each file: name, size, mtime and ctime in ns
 
 
-def look_at(folder: Path) -> Look:
+def snapshot(folder: Path) -> Snapshot:
     """Return names, sizes and times of a folder's files, to compare. Raise FileNotFoundError if there is no folder."""
     found = [("", 0, folder.lstat().st_mtime_ns, 0)]
     for place, folders, names in os.walk(folder):
@@ -47,17 +47,17 @@ def look_at(folder: Path) -> Look:
                 continue
             path = os.path.relpath(os.path.join(place, name), folder)
             found.append((path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
-        if len(found) > MANY:
+        if len(found) > MAX_FILES:
             break
     return tuple(found)
 
 
-def came(look: Look) -> float:
+def last_change(look: Snapshot) -> float:
     """Return the time at which the last of these files was written, in seconds since the epoch."""
     return max(changed or modified for _, _, modified, changed in look) / 1e9
 
 
-def looks_whole(folder: Path) -> bool:
+def looks_complete(folder: Path) -> bool:
     """Return True if the folder has notebooks and each one ends with a closing brace."""
     notebooks = [path for path in folder.glob("*.ipynb") if stat.S_ISREG(path.lstat().st_mode)]
     return bool(notebooks) and all(_end_of(path).rstrip().endswith(b"}") for path in notebooks)
@@ -71,32 +71,32 @@ def _end_of(path: Path) -> bytes:
 
 @dataclass
 class _Seen:
-    look: Look
+    look: Snapshot
     since: float
     told: bool = False
 
 
-class Resting:
+class Settling:
     """Detects when the files in a folder are no longer being written."""
 
     def __init__(self, whole: Callable[[Path], bool], clock: Callable[[], float] = time.monotonic) -> None:
         self.whole, self.clock = whole, clock
         self._seen: dict[Path, _Seen] = {}
 
-    def restless(self) -> list[Path]:
+    def unsettled(self) -> list[Path]:
         """Return the folders that are not yet reported and must be checked again soon."""
         return [path for path, seen in self._seen.items() if not seen.told]
 
-    def look(self, folder: Path) -> Look | None:
+    def look(self, folder: Path) -> Snapshot | None:
         """Return the folder's state if it stopped changing and was not reported yet, else None."""
         now = self.clock()
         try:
-            look = look_at(folder)
+            look = snapshot(folder)
             seen = self._seen.get(folder)
             if seen is None or seen.look != look:
                 self._seen[folder] = _Seen(look, now)
-            elif not seen.told and now - seen.since >= RESTING:
-                seen.told = now - seen.since >= STALLED or self.whole(folder)
+            elif not seen.told and now - seen.since >= SETTLED_AFTER:
+                seen.told = now - seen.since >= STALLED_AFTER or self.whole(folder)
                 return look if seen.told else None
         except OSError:  # removed, or not readable
             self._seen.pop(folder, None)
@@ -109,7 +109,7 @@ class Folders:
     def __init__(self, submitted: Path, assignments: Iterable[str], without: Iterable[str] = ()) -> None:
         self.submitted, self.assignments = submitted, tuple(assignments)
         self._without = set(without)
-        self._resting = Resting(looks_whole)
+        self._settling = Settling(looks_complete)
         self._known: dict[Path, int] = {}  # mtime of each folder, in ns
         self._where = 0
 
@@ -118,14 +118,14 @@ class Folders:
         there = self._listed()
         new = [path for path, changed in there.items() if self._known.get(path) != changed]
         self._known = there
-        first = dict.fromkeys([*new, *self._resting.restless()])
+        first = dict.fromkeys([*new, *self._settling.unsettled()])
         for path in itertools.chain(first, self._some_others(first)):
-            look = self._resting.look(path)
+            look = self._settling.look(path)
             if look is not None:
-                yield path.parent.name, path.name, came(look)
+                yield path.parent.name, path.name, last_change(look)
 
-    def restless(self) -> bool:
-        return bool(self._resting.restless())
+    def unsettled(self) -> bool:
+        return bool(self._settling.unsettled())
 
     def _listed(self) -> dict[Path, int]:
         found = {}
@@ -143,17 +143,17 @@ class Folders:
         return found
 
     def _some_others(self, first: dict[Path, None]) -> Iterator[Path]:
-        """Yield old folders in rotation for AT_ONCE seconds: a file can change without its folder's mtime."""
+        """Yield old folders in rotation for SCAN_SECONDS seconds: a file can change without its folder's mtime."""
         paths, started = list(self._known), time.monotonic()
         for _ in range(len(paths)):
             self._where = (self._where + 1) % len(paths)
             if paths[self._where] not in first:
                 yield paths[self._where]
-            if time.monotonic() - started > AT_ONCE:
+            if time.monotonic() - started > SCAN_SECONDS:
                 return
 
 
-def _folders(place: Path) -> list[os.DirEntry]:
+def _folders(place: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(place) as entries:
             return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
@@ -165,7 +165,7 @@ class _Collect(ExchangeCollect):
     """nbgrader's `ExchangeCollect` without symbolic links: a link could reach files that its owner may not read."""
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
-        size = sum(about[1] for about in look_at(Path(src)))
+        size = sum(about[1] for about in snapshot(Path(src)))
         if size > 1000 * self.coursedir.max_dir_size:
             raise ExchangeError(f"{size} bytes are too many; {1000 * self.coursedir.max_dir_size} are allowed")
 
@@ -200,27 +200,27 @@ class Exchange:
         course = self._app.coursedir
         self._root = Path(_Collect(coursedir=course, parent=self._app).root, course.course_id)
         self._inbound = self._root / "inbound"
-        self._resting = Resting(_handed_in)
+        self._settling = Settling(_handed_in)
         self._listed = 0  # the inbound folder's mtime when it was last listed
         self._newest: dict[tuple[str, str], tuple[datetime, Path]] = {}
 
     def collect(self) -> Iterator[tuple[str, str, float | str]]:
         """Collect new submissions into `submitted/`. Yield (student, assignment, time or error text)."""
-        paths = dict.fromkeys([*self._news(), *self._resting.restless()])
+        paths = dict.fromkeys([*self._news(), *self._settling.unsettled()])
         newest = {path: who for who, (_, path) in self._newest.items()} if paths else {}
         for path in paths:
-            look = self._resting.look(path)
+            look = self._settling.look(path)
             if look is None or path not in newest:  # still being written, or a newer one arrived
                 continue
             student, assignment = newest[path]
             try:
                 self._run(_Collect, student, assignment, update=True)
-                yield student, assignment, came(look)
+                yield student, assignment, last_change(look)
             except (Exception, SystemExit) as error:  # folder and timestamp are the student's: anything may fail
                 yield student, assignment, f"what was handed in could not be collected: {error}"
 
-    def restless(self) -> bool:
-        return bool(self._resting.restless())
+    def unsettled(self) -> bool:
+        return bool(self._settling.unsettled())
 
     def _news(self) -> list[Path]:
         """Return inbound folders that are new since the last call and newer than the copy in `submitted/`."""
@@ -264,7 +264,7 @@ class Exchange:
 
     # --- feedback -----------------------------------------------------------------------------------------------------
 
-    def came_through(self, student: str, assignment: str) -> bool:
+    def was_submitted_here(self, student: str, assignment: str) -> bool:
         course = self._app.coursedir
         return Path(course.format_path(course.submitted_directory, student, assignment), SECRET).is_file()
 
@@ -299,7 +299,7 @@ class Exchange:
 
 def _handed_in(folder: Path) -> bool:
     """Return True if `nbgrader submit` has written its last file."""
-    return any(name == SECRET and size for name, size, _, _ in look_at(folder))
+    return any(name == SECRET and size for name, size, _, _ in snapshot(folder))
 
 
 def _record(name: str) -> tuple[tuple[str, str], datetime | None]:

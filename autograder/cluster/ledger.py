@@ -70,7 +70,7 @@ class Record:
     said: str  # digest of the manual marks and comments when the feedback was written
     files: dict[str, list[int]] = field(default_factory=dict)  # written files: [size, mtime in ns] by classroom path
 
-    def is_of(self, key: str, handed_in: str) -> bool:
+    def matches(self, key: str, handed_in: str) -> bool:
         """Return True if the record belongs to this submission."""
         return (self.key, self.handed_in) == (key, handed_in)
 
@@ -86,7 +86,7 @@ class Ledger:
         """Return the student's record, or None if there is none or a file it names has changed."""
         try:
             record = Record(**json.loads(self._path(student).read_text("utf-8")))
-            there = all(seen(self.classroom / name) == what for name, what in record.files.items())
+            there = all(size_and_mtime(self.classroom / name) == what for name, what in record.files.items())
             return record if there and record.files else None
         except (OSError, ValueError, TypeError, AttributeError):  # missing, truncated, or of another format
             return None
@@ -103,27 +103,21 @@ class Ledger:
     def forget(self, student: str) -> None:
         self._path(student).unlink(missing_ok=True)
 
-    def tidy(self) -> None:
+    def delete_partial_files(self) -> None:
         """Delete the partial files of a killed run."""
         for part in self.folder.glob("*.part"):
             part.unlink(missing_ok=True)
 
-    def note(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
+    def log_marking(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
         """Append a line to the history of all markings."""
-        line = {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "student": student,
-            "assignment": self.assignment,
-            "seconds": round(seconds, 3),
-            "earned": earned,
-            "points": points,
-        }
+        about = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "student": student}
+        line = about | {"assignment": self.assignment, "seconds": round(seconds, 3), "earned": earned, "points": points}
         path = self.classroom / FOLDER / HISTORY
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as history:
             history.write(json.dumps(line) + "\n")
 
-    def complain(self, student: str, why: str) -> tuple[str, Path]:
+    def log_failure(self, student: str, why: str) -> tuple[str, Path]:
         """Write an error to the student's log. Return its last line and the log's path."""
         path = self._path(student).with_suffix(".log")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,15 +128,14 @@ class Ledger:
     def add(self, record: Record, paths: Iterable[str | Path]) -> None:
         """Add written files to a record."""
         for path in paths:
-            what = seen(Path(path))
-            if what is not None:
+            if (what := size_and_mtime(Path(path))) is not None:
                 record.files[os.path.relpath(path, self.classroom)] = what
 
     def _path(self, student: str) -> Path:
         return self.folder / (urllib.parse.quote(os.fsencode(student), safe="") + ".json")
 
 
-def seen(path: Path) -> list[int] | None:
+def size_and_mtime(path: Path) -> list[int] | None:
     """Return a file's [size, mtime in ns], which change when it is rewritten; None if it cannot be read."""
     try:
         about = path.stat()

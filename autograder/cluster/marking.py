@@ -1,8 +1,8 @@
-"""Marks a submission as a pure function: a submission and the course go in, marked notebooks come out.
+"""Marks a submission, and writes feedback pages. Marking is pure: a submission goes in, marked notebooks come out.
 
-`Desk.mark` reads no gradebook, writes no classroom and knows no student. It can run in a pool's process or on a machine
-of a cluster, wherever the same version of the course is installed. It does what nbgrader's `Autograde` does up to the
-first preprocessor that writes into the gradebook; `writer.py` does the rest.
+`Marker.mark` reads no gradebook, writes no classroom and knows no student. It can run in a pool's process or on another
+machine, wherever the same version of the course is installed. It does what nbgrader's `Autograde` does up to the first
+preprocessor that writes into the gradebook; `writer.py` does the rest.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nbconvert.writers import FilesWriter
-from nbgrader.converters import Autograde
+from nbconvert.writers.files import FilesWriter
+from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 from nbgrader.utils import find_all_files
@@ -34,17 +34,17 @@ from .tasks import Marked, Submission
 SOMEBODY = "somebody"  # the student's name during marking, which must not depend on it
 
 
-def first_half(preprocessors: Sequence[Any]) -> list[Any]:
+def marking_preprocessors(preprocessors: Sequence[Any]) -> list[Any]:
     """Return the preprocessors before the first that writes into a gradebook."""
-    return list(preprocessors)[: _turning_point(preprocessors)]
+    return list(preprocessors)[: _first_writing(preprocessors)]
 
 
-def second_half(preprocessors: Sequence[Any]) -> list[Any]:
+def writing_preprocessors(preprocessors: Sequence[Any]) -> list[Any]:
     """Return the first preprocessor that writes into a gradebook, and those after it."""
-    return list(preprocessors)[_turning_point(preprocessors) :]
+    return list(preprocessors)[_first_writing(preprocessors) :]
 
 
-def _turning_point(preprocessors: Sequence[Any]) -> int:
+def _first_writing(preprocessors: Sequence[Any]) -> int:
     for number, one in enumerate(preprocessors):
         names = {one.rpartition(".")[2]} if isinstance(one, str) else {base.__name__ for base in one.__mro__}
         if names & {SaveAutoGrades.__name__, AssignLatePenalties.__name__}:
@@ -69,7 +69,7 @@ class _Marking(Autograde):
 _Marking.__name__ = Autograde.__name__  # traitlets finds the settings of a class by its name
 
 
-def make_ready(converter: BaseConverter) -> None:
+def set_up(converter: BaseConverter) -> None:
     """Set up a converter once for all submissions, as its `start` does before it converts."""
     converter.writer = FilesWriter(parent=converter, config=converter.config)
     converter.exporter = converter.exporter_class(parent=converter, config=converter.config)
@@ -107,12 +107,12 @@ def logged(converter: BaseConverter) -> Iterator[io.StringIO]:
         converter.log.removeHandler(handler)
 
 
-class Desk:
+class Marker:
     """Marks submissions one after the other, with a set-up that is made once."""
 
     def __init__(self, released: bytes, caged: bool = True) -> None:
         """Set up marking in a temporary folder. `released` is the assignment's `gradebook.locking.released()`."""
-        self._folder = Path(tempfile.mkdtemp(prefix="desk-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="marker-"))
         database = self._folder / "gradebook.db"
         database.write_bytes(zlib.decompress(released))
         self._app = settings(str(self._folder))
@@ -120,8 +120,8 @@ class Desk:
         if not caged:
             self._app.config.Judge.sandbox = False
         self._converter = _Marking(coursedir=self._app.coursedir, parent=self._app, force=True, create_student=False)
-        self._converter.autograde_preprocessors = first_half(self._converter.autograde_preprocessors)
-        make_ready(self._converter)
+        self._converter.autograde_preprocessors = marking_preprocessors(self._converter.autograde_preprocessors)
+        set_up(self._converter)
 
     def mark(self, submission: Submission) -> Marked:
         """Mark a submission. Raise nothing, whatever it contains: a failure is in the result's `problem`."""
@@ -158,16 +158,38 @@ def _lay_out(place: Path, files: dict[str, bytes]) -> None:
     place.mkdir(parents=True, exist_ok=True)
 
 
-_desks: dict[tuple[bytes, bool], Desk] = {}
-_turn = threading.Lock()  # one at a time: marking changes the working directory and the judge's seeds
+_markers: dict[tuple[bytes, bool], Marker] = {}
+_lock = threading.Lock()  # one at a time: marking changes the working directory and the judge's seeds
 
 
 def mark(released: bytes, submission: Submission, environment: str, caged: bool = True) -> Marked:
-    """Mark a submission with this process's cached desk. Report a problem if the caller's `environment` differs."""
-    with _turn:
+    """Mark a submission with this process's cached marker. Report a problem if the caller's `environment` differs."""
+    with _lock:
         if environment_of(submission.assignment) != environment:
             return Marked(problem="this worker has another version of the course, of the autograder or of a library")
-        desk = _desks.get((released, caged))
-        if desk is None:
-            desk = _desks[released, caged] = Desk(released, caged)
-        return desk.mark(submission)
+        marker = _markers.get((released, caged))
+        if marker is None:
+            marker = _markers[released, caged] = Marker(released, caged)
+        return marker.mark(submission)
+
+
+_writers: dict[tuple[str, str], GenerateFeedback] = {}  # of this process
+
+
+def write_feedback(place: str, assignment: str, student: str) -> list[str]:
+    """Write a student's feedback pages from the gradebook of the classroom at `place`. Return their paths."""
+    writer = feedback_writer(place, assignment)
+    folder = Path(writer._format_source(assignment, student))
+    pages = convert(writer, folder, sorted(path.name for path in folder.glob("*.ipynb")))
+    return [str(page) for page in pages]
+
+
+def feedback_writer(place: str, assignment: str) -> GenerateFeedback:
+    """Return this process's nbgrader converter, cached because it keeps what pages have in common."""
+    found = _writers.get((place, assignment))
+    if found is None:
+        app = settings(place)
+        app.coursedir.assignment_id = assignment
+        found = _writers[place, assignment] = GenerateFeedback(coursedir=app.coursedir, parent=app, force=True)
+        set_up(found)
+    return found

@@ -15,9 +15,10 @@ AHEAD = 2  # submitted tasks per worker: enough that none is idle, few enough to
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Arguments = tuple[Any, ...]
 
 
-class Died(Exception):
+class WorkerDied(Exception):
     """Raised when two processes that worked on a task have died."""
 
 
@@ -40,7 +41,7 @@ def end_with_parent() -> None:
 
 
 class Local:
-    """A pool of processes on this machine. If one dies, `Line` tries the affected tasks again, one at a time."""
+    """A pool of processes on this machine. If one dies, `TaskQueue` tries the affected tasks again, one at a time."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or cores()
@@ -52,14 +53,13 @@ class Local:
             self._executor = ProcessPoolExecutor(self.workers, mp_context=context, initializer=end_with_parent)
         return self._executor
 
-    def broken(self) -> None:
-        """Shut down; the next task starts new processes."""
-        self.close()
-
     def close(self) -> None:
+        """Shut down; the next task starts new processes."""
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._executor = None
+
+    broken = close
 
 
 class Cluster:
@@ -80,7 +80,8 @@ class Cluster:
         return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
 
     def executor(self) -> Executor:
-        return self._client.get_executor(pure=False, retries=3)
+        executor: Executor = self._client.get_executor(pure=False, retries=3)
+        return executor
 
     def broken(self) -> None:
         """Do nothing: Dask restarts its workers."""
@@ -89,13 +90,13 @@ class Cluster:
         self._client.close()
 
 
-class Line(Generic[Task, Result]):
+class TaskQueue(Generic[Task, Result]):
     """A queue of tasks for a pool: `put` submits one, `done` yields finished ones with their results, in any order."""
 
     def __init__(self, pool: Local | Cluster, work: Callable[..., Result]) -> None:
         self.pool, self.work = pool, work
-        self._running: dict[Future, tuple[Task, tuple]] = {}
-        self._alone: list[tuple[Task, tuple]] = []  # running when a process died: any of them may be the cause
+        self._running: dict[Future[Result], tuple[Task, Arguments]] = {}
+        self._alone: list[tuple[Task, Arguments]] = []  # running when a process died: any of them may be the cause
 
     def __len__(self) -> int:
         return len(self._running) + len(self._alone)
@@ -112,7 +113,7 @@ class Line(Generic[Task, Result]):
     def done(self, patience: float | None = None) -> Iterator[tuple[Task, Result | BaseException]]:
         """Wait up to `patience` seconds; yield finished tasks with their results, or the exceptions they raised."""
         finished, _ = wait(self._running, patience, FIRST_COMPLETED)
-        victims: list[tuple[Task, tuple]] = []
+        victims: list[tuple[Task, Arguments]] = []
         for future in finished:
             task, arguments = self._running.pop(future)
             error = future.exception()
@@ -126,29 +127,24 @@ class Line(Generic[Task, Result]):
             task, arguments = self._alone.pop()
             yield task, self._try_alone(arguments)
 
-    def _after_a_death(self, victims: list[tuple[Task, tuple]]) -> None:
+    def _after_a_death(self, victims: list[tuple[Task, Arguments]]) -> None:
         self._alone += victims
         self._alone += self._running.values()  # the pool fails them all
         self._running.clear()
         self.pool.broken()
 
-    def _try_alone(self, arguments: tuple) -> Result | BaseException:
+    def _try_alone(self, arguments: Arguments) -> Result | BaseException:
         try:
             return self.pool.executor().submit(self.work, *arguments).result()
         except BrokenProcessPool:
             self.pool.broken()
-            return Died("the process that marked it ended, twice")
+            return WorkerDied("the process that marked it ended, twice")
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             return error
 
 
-@contextlib.contextmanager
-def pool(scheduler: str = "", workers: int | None = None) -> Iterator[Local | Cluster]:
+def pool(scheduler: str = "", workers: int | None = None) -> contextlib.closing[Local | Cluster]:
     """Open a pool: the cluster with this scheduler's address if given, else `workers` local processes."""
-    found: Local | Cluster = Cluster(scheduler) if scheduler else Local(workers)
-    try:
-        yield found
-    finally:
-        found.close()
+    return contextlib.closing(Cluster(scheduler) if scheduler else Local(workers))

@@ -31,23 +31,23 @@ from rich.console import Console
 from ..nbgrader_plugin.converters import register_assignments, settings
 from ..nbgrader_plugin.gradebook.locking import is_released, released
 from ..nbgrader_plugin.intake import student_folder
-from . import feedback, ledger, marking
+from . import ledger, marking
 from .fair_queue import WINDOW, Queue, Work
-from .inbox import RESTING, Exchange, Folders
+from .inbox import SETTLED_AFTER, Exchange, Folders
 from .ledger import Ledger, Record
 from .marking import NotConverted
-from .pool import Died, cores
+from .pool import WorkerDied, cores
 from .tasks import Marked
-from .workers import Failed, Seat, Stopped, rehearse
+from .workers import Failed, Stopped, Worker, warm_up
 from .writer import Writer
 
-EVERY = 0.3  # seconds between two polls for new submissions
+POLL_INTERVAL = 0.3  # seconds between two polls for new submissions
 SPARE = 2  # processes beyond the number of cores, for slow submissions
 TRIES = 2  # worker deaths after which a submission counts as failed
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that no submission is to blame for
-DEAF = 5.0  # seconds after which a process that does not stop is killed
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that no submission is to blame for
+STOP_TIMEOUT = 5.0  # seconds after which a process that does not stop is killed
 SCRATCH = "watch-"
-STILLBORN = 5  # processes in a row that may end before they are ready
+MAX_FAILED_STARTS = 5  # processes in a row that may end before they are ready
 
 
 @dataclass
@@ -82,13 +82,11 @@ class Watcher:
         spare = min(SPARE, workers - 1)
         self.queue: Queue[Arrival] = Queue(workers - spare, spare, budget)
         self.stopping = False
-        self._seats: dict[Seat, Work[Arrival] | None] = {}
-        self._steps: dict[Seat, Callable[[Seat, Work[Arrival], Any], None]] = {}  # called with its answer
+        self._workers: list[Worker] = []
         self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # last seen submission: key, timestamp
-        self._stopped: dict[Seat, float] = {}  # workers told to stop, and when
-        self._stillborn = 0
+        self._failed_starts = 0
         self._idle = False  # waiting for an answer, so safe to interrupt
-        self._told: set[str] = set()  # students whose used-up budget was already reported
+        self._warned: set[str] = set()  # students whose used-up budget was already reported
 
     # --- start and stop -----------------------------------------------------------------------------------------------
 
@@ -99,20 +97,20 @@ class Watcher:
             self._prepare()
             try:
                 self._warm_up()
-                self._say(f"ready: {', '.join(self.assignments)}; {len(self._seats)} processes; Ctrl-C ends it")
-                with contextlib.suppress(KeyboardInterrupt), self._gentle_stop():
+                self._print(f"ready: {', '.join(self.assignments)}; {len(self._workers)} processes; Ctrl-C ends it")
+                with contextlib.suppress(KeyboardInterrupt), self._graceful_stop():
                     while not self.stopping:
-                        self._turn()
+                        self._step()
             finally:
-                for seat in self._seats:
-                    seat.end()
+                for worker in self._workers:
+                    worker.end()
 
     @contextlib.contextmanager
     def _only_one(self) -> Iterator[None]:
         folder = self.folder / ledger.FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            with filelock.FileLock(folder / "watch.lock").acquire(timeout=0):
+            with filelock.FileLock(folder / "watch.lock", timeout=0):
                 yield
         except filelock.Timeout:
             raise RuntimeError(f"another autograder watch is at work on {self.folder}") from None
@@ -137,7 +135,7 @@ class Watcher:
         course = self.app.coursedir
         unknown = [name for name in self.assignments if not is_released(course.db_url, course.course_id, name)]
         if unknown:
-            self._say(f"the gradebook does not know {', '.join(unknown)} yet: generating")
+            self._print(f"the gradebook does not know {', '.join(unknown)} yet: generating")
             register_assignments(self.app, unknown)
         self.known = {name: released(course.db_url, name) for name in self.assignments}
         self.ledgers = {name: Ledger(self.folder, name) for name in self.assignments}
@@ -145,22 +143,21 @@ class Watcher:
         without = course.student_id_exclude.split(",")
         submitted = Path(course.root, course.submitted_directory)
         self.folders = Folders(submitted, self.assignments, without)
-        self.exchange = Exchange(self.place, self.assignments, self._say, without)
+        self.exchange = Exchange(self.place, self.assignments, self._print, without)
         for seconds_ago, student, seconds in _history(self.folder / ledger.FOLDER / ledger.HISTORY):
             self.queue.charge(student, seconds, seconds_ago)
 
     def _warm_up(self) -> None:
         for _ in range(self.queue.quick + self.queue.spare):
-            self._add_seat()
-        while not all(seat.ready for seat in self._seats):
-            self._hear(None)
+            self._add_worker()
+        while not all(worker.ready for worker in self._workers):
+            self._receive(None)
 
-    def _add_seat(self) -> None:
-        seat = Seat(self.scratch, rehearse, self.place, self.known, self.caged)
-        self._seats[seat] = None
+    def _add_worker(self) -> None:
+        self._workers.append(Worker(self.scratch, warm_up, self.place, self.known, self.caged))
 
     @contextlib.contextmanager
-    def _gentle_stop(self) -> Iterator[None]:
+    def _graceful_stop(self) -> Iterator[None]:
         """Let Ctrl-C finish the current step, a fraction of a second: nbgrader would catch the interrupt itself."""
 
         def stop(number: int, frame: FrameType | None) -> None:
@@ -177,19 +174,19 @@ class Watcher:
 
     # --- one turn -----------------------------------------------------------------------------------------------------
 
-    def _turn(self) -> None:
-        self._look()
-        soon = self.exchange.restless() or self.folders.restless()
-        until = time.monotonic() + (RESTING if soon else EVERY)
+    def _step(self) -> None:
+        self._poll()
+        soon = self.exchange.unsettled() or self.folders.unsettled()
+        until = time.monotonic() + (SETTLED_AFTER if soon else POLL_INTERVAL)
         self._set_aside()
         while True:
             self._start()
             patience = until - time.monotonic()
             if patience <= 0 or self.stopping:
                 return
-            self._hear(patience)
+            self._receive(patience)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         for student, assignment, when in self.exchange.collect():
             if isinstance(when, str):
                 self._fail(student, assignment, when)
@@ -200,13 +197,13 @@ class Watcher:
 
     def _arrived(self, student: str, assignment: str, when: float) -> None:
         """Queue a submission unless it is already marked or queued."""
-        writer, records = self.writers[assignment], self.ledgers[assignment]
+        writer = self.writers[assignment]
         problem = student_folder.invalid_name(student)
         if problem is not None:
             self._fail(student_folder.shown(student), assignment, f"{problem}; rename the folder")
             return
         try:
-            submission = writer.look_again(student)
+            submission = writer.reread(student)
         except OSError as error:
             self._fail(student, assignment, str(error))
             return
@@ -214,20 +211,23 @@ class Watcher:
         if self._latest.get((student, assignment)) == found:
             return
         self._latest[student, assignment] = found
-        record = records.of(student)
-        if record is not None and record.is_of(*found):
+        if self._is_marked(student, assignment, found[0]):
             self._release(student, assignment)
             return
         self.queue.put(student, assignment, Arrival(when, found[0]))
-        self._tell_of_budget(student)
+        self._warn_of_budget(student)
 
-    def _tell_of_budget(self, student: str) -> None:
+    def _is_marked(self, student: str, assignment: str, key: str) -> bool:
+        record = self.ledgers[assignment].of(student)
+        return record is not None and record.matches(key, self.writers[assignment].when(student))
+
+    def _warn_of_budget(self, student: str) -> None:
         used, budget = self.queue.used(student), self.queue.budget
         if used < budget:
-            self._told.discard(student)
-        elif student not in self._told:
-            self._told.add(student)
-            self._say(
+            self._warned.discard(student)
+        elif student not in self._warned:
+            self._warned.add(student)
+            self._print(
                 f"{student} has used {used / 60:.1f} minutes in the last hour, of {budget / 60:.1f}: "
                 "comes when nobody else waits"
             )
@@ -235,99 +235,91 @@ class Watcher:
     def _set_aside(self) -> None:
         """Keep slots free for new submissions: stop slow ones without a spare slot, lower the others' priority."""
         aside = self.queue.set_aside()
-        for seat, work in list(self._seats.items()):
-            if work is not None and work in aside:
-                self._say(f"{work.student}  {work.assignment}  takes long; set aside until there is a place for it")
-                self._seats[seat] = None
-                self._stopped[seat] = time.monotonic()
-                seat.stop()
+        for worker in list(self._workers):
+            work = worker.work
+            if work in aside:
+                self._print(f"{work.student}  {work.assignment}  takes long; set aside until there is a place for it")
+                worker.work, worker.stopped = None, time.monotonic()
+                worker.stop()
             elif work is not None and work.slow:
-                seat.be_polite()
-        for seat, since in list(self._stopped.items()):
-            if time.monotonic() - since > DEAF:
-                self._replace(seat)
+                worker.lower_priority()
+            elif worker.stopped is not None and time.monotonic() - worker.stopped > STOP_TIMEOUT:
+                self._replace(worker)
 
-    def _replace(self, seat: Seat) -> None:
-        seat.end()
-        del self._seats[seat]
-        self._steps.pop(seat, None)
-        self._stopped.pop(seat, None)
-        self._add_seat()
+    def _replace(self, worker: Worker) -> None:
+        worker.end()
+        self._workers.remove(worker)
+        self._add_worker()
 
     def _start(self) -> None:
         """Give the next submissions to free processes."""
-        free = [seat for seat, work in self._seats.items() if seat.ready and work is None and seat not in self._stopped]
+        free = [one for one in self._workers if one.ready and one.work is None and one.stopped is None]
         may_start = functools.cache(self._is_free)
         while free:
             work = self.queue.take(may_start)
             if work is None:
                 return
             try:
-                submission = self.writers[work.assignment].look_again(work.student)
+                submission = self.writers[work.assignment].reread(work.student)
             except OSError:  # removed or changed: the next poll sees it
                 self._latest.pop((work.student, work.assignment), None)
                 self.queue.done(work)
                 continue
             environment = ledger.environment_of(work.assignment)
             key, marked = ledger.key_of(submission, environment), work.what.marked
-            record = self.ledgers[work.assignment].of(work.student)
-            when = self.writers[work.assignment].when(work.student)
-            if record is not None and record.is_of(key, when):  # another process has marked it meanwhile
+            if self._is_marked(work.student, work.assignment, key):  # by another process, meanwhile
                 self.queue.done(work)
                 self._release(work.student, work.assignment)
                 continue
             unchanged = key == work.what.key
             work.what.key, work.what.record, work.what.marked = key, None, None
-            seat = free.pop()
-            self._seats[seat] = work
+            worker = free.pop()
+            worker.work = work
             if marked is not None and unchanged:
-                self._marked(seat, work, marked)
+                self._marked(worker, work, marked)
                 continue
-            self._give(
-                seat, self._marked, marking.mark, self.known[work.assignment], submission, environment, self.caged
+            self._assign(
+                worker, self._marked, marking.mark, self.known[work.assignment], submission, environment, self.caged
             )
 
-    def _give(self, seat: Seat, then: Callable, task: Callable, *arguments: Any) -> None:
-        self._steps[seat] = then
-        with contextlib.suppress(OSError):  # `_hear` notices that the process died
-            seat.give(task, *arguments)
+    def _assign(self, worker: Worker, then: Callable[..., None], task: Callable[..., Any], *arguments: Any) -> None:
+        worker.then = then
+        with contextlib.suppress(OSError):  # `_receive` notices that the process died
+            worker.send(task, *arguments)
 
-    def _hear(self, patience: float | None) -> None:
+    def _receive(self, patience: float | None) -> None:
         """Wait up to `patience` seconds for workers' answers, and handle them."""
-        lines = {seat.line: seat for seat in self._seats}
+        lines = {worker.line: worker for worker in self._workers}
         self._idle = True
         try:
             answered = wait(list(lines), patience)
         finally:
             self._idle = False
         for line in answered:
-            seat = lines[line]  # type: ignore[index]
+            worker = lines[line]  # type: ignore[index]
             try:
-                answer = seat.answer()
+                answer = worker.receive()
             except (EOFError, OSError):
-                self._died(seat)
+                self._died(worker)
                 continue
-            if not seat.ready:
+            if not worker.ready:
                 if isinstance(answer, Failed):
                     raise RuntimeError(str(answer).strip().splitlines()[-1])
-                seat.ready, self._stillborn = True, 0
+                worker.ready, self._failed_starts = True, 0
                 continue
-            then, work = self._steps.pop(seat), self._seats[seat]
-            if self._stopped.pop(seat, None) is not None:
-                continue
-            assert work is not None
-            if isinstance(answer, Stopped):  # the stop was meant for its previous work
-                self._seats[seat] = None
+            work, stopped, worker.stopped = worker.work, worker.stopped, None
+            if stopped is None and isinstance(answer, Stopped):  # the stop was meant for its previous work
+                worker.work = None
                 self.queue.again(work)
-                continue
-            then(seat, work, answer)
+            elif stopped is None and worker.then is not None:
+                worker.then(worker, work, answer)
 
-    def _died(self, seat: Seat) -> None:
-        work = self._seats[seat]
-        self._stillborn += not seat.ready
-        if self._stillborn > STILLBORN:
+    def _died(self, worker: Worker) -> None:
+        work = worker.work
+        self._failed_starts += not worker.ready
+        if self._failed_starts > MAX_FAILED_STARTS:
             raise RuntimeError("the processes that should mark end before they can")
-        self._replace(seat)
+        self._replace(worker)
         if work is None:
             return
         work.what.deaths += 1
@@ -335,58 +327,57 @@ class Watcher:
             self.queue.again(work)
         else:
             self.queue.done(work)
-            self._fail(work.student, work.assignment, str(Died("the process that marked it ended, twice")))
+            self._fail(work.student, work.assignment, str(WorkerDied("the process that marked it ended, twice")))
 
     # --- results of a submission --------------------------------------------------------------------------------------
 
-    def _marked(self, seat: Seat, work: Work[Arrival], marked: Marked | Failed) -> None:
+    def _marked(self, worker: Worker, work: Work[Arrival], marked: Marked | Failed) -> None:
         if isinstance(marked, Failed):
             marked = Marked(problem=str(marked))
         if marked.problem:
-            self._end(seat, work)
+            self._end(worker, work)
             self._fail(work.student, work.assignment, f"{marked.log}\n{marked.problem}")
             return
         try:
-            with self._lock(work.assignment).acquire(timeout=0):
-                self._write(seat, work, marked)
+            with self._lock(work.assignment):
+                self._write(worker, work, marked)
         except filelock.Timeout:
             work.what.marked = marked
-            self._seats[seat] = None
+            worker.work = None
             self.queue.again(work)
 
     def _lock(self, assignment: str) -> filelock.BaseFileLock:
         """Return the lock for writing an assignment's marks. `autograder grade` holds it as long as it runs."""
-        return filelock.FileLock(self.folder / ledger.FOLDER / f"{assignment}.lock")
+        return filelock.FileLock(self.folder / ledger.FOLDER / f"{assignment}.lock", timeout=0)
 
     def _is_free(self, assignment: str) -> bool:
         """Return True if no other process marks the assignment. While one does, its submissions wait."""
         try:
-            with self._lock(assignment).acquire(timeout=0):
+            with self._lock(assignment):
                 return True
         except filelock.Timeout:
             return False
 
-    def _write(self, seat: Seat, work: Work[Arrival], marked: Marked) -> None:
+    def _write(self, worker: Worker, work: Work[Arrival], marked: Marked) -> None:
         student, assignment, arrival = work.student, work.assignment, work.what
         writer, records = self.writers[assignment], self.ledgers[assignment]
-        record = records.of(student)
-        if record is not None and record.is_of(arrival.key, writer.when(student)):
-            self._end(seat, work)  # another process has marked it meanwhile
+        if self._is_marked(student, assignment, arrival.key):  # by another process, meanwhile
+            self._end(worker, work)
             self._release(student, assignment)
             return
         try:
-            writer.admit(student)
+            writer.add_student(student)
             arrival.record = writer.enter(records, student, arrival.key, marked)
         except Exception as error:  # one bad submission must not stop the others
-            if isinstance(error, OSError) and error.errno in FULL:
+            if isinstance(error, OSError) and error.errno in DISK_FULL:
                 raise
-            self._end(seat, work)
+            self._end(worker, work)
             self._fail(student, assignment, str(error) if isinstance(error, NotConverted) else traceback.format_exc())
             return
-        self._give(seat, self._paged, feedback.write, self.place, assignment, student)
+        self._assign(worker, self._paged, marking.write_feedback, self.place, assignment, student)
 
-    def _paged(self, seat: Seat, work: Work[Arrival], pages: list[str] | Failed) -> None:
-        self._end(seat, work)
+    def _paged(self, worker: Worker, work: Work[Arrival], pages: list[str] | Failed) -> None:
+        self._end(worker, work)
         student, assignment, record = work.student, work.assignment, work.what.record
         assert record is not None
         if isinstance(pages, Failed):
@@ -397,27 +388,27 @@ class Watcher:
         self.ledgers[assignment].write(student, record)
         earned, points = self.writers[assignment].score(student)
         mark = f"{earned:g}/{points:g}" if earned is not None and points is not None else "no mark"
-        self._say(f"{student}  {assignment}  {mark}  {time.time() - work.what.came:.1f} s")
+        self._print(f"{student}  {assignment}  {mark}  {time.time() - work.what.came:.1f} s")
 
-    def _end(self, seat: Seat, work: Work[Arrival]) -> None:
-        self._seats[seat] = None
+    def _end(self, worker: Worker, work: Work[Arrival]) -> None:
+        worker.work = None
         self.queue.done(work)
 
     def _release(self, student: str, assignment: str) -> None:
         """Release feedback through the exchange to a student who submitted through it, unless it is released."""
-        if not self.exchange.came_through(student, assignment) or self.exchange.is_released(student, assignment):
+        if not self.exchange.was_submitted_here(student, assignment) or self.exchange.is_released(student, assignment):
             return
         try:
             self.exchange.release(student, assignment)
         except ExchangeError as error:
-            self._say(f"{student}  {assignment}  the feedback could not be released: {error}")
+            self._print(f"{student}  {assignment}  the feedback could not be released: {error}")
 
     def _fail(self, student: str, assignment: str, why: str) -> None:
         """Report a failure once. The submission is tried again when it changes or when the watcher restarts."""
-        last, log = self.ledgers[assignment].complain(student, why)
-        self._say(f"{student}  {assignment}  failed: {last} (all of it in {log})")
+        last, log = self.ledgers[assignment].log_failure(student, why)
+        self._print(f"{student}  {assignment}  failed: {last} (all of it in {log})")
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         """Print a line with the time. Escape control characters: names may contain terminal commands."""
         plain = student_folder.shown(text, most=2_000)
         self.console.print(f"{datetime.now():%H:%M:%S}  {plain}", markup=False, highlight=False, soft_wrap=True)

@@ -10,7 +10,6 @@ import contextlib
 import multiprocessing
 import os
 import re
-import shutil
 import signal
 import tempfile
 import traceback
@@ -30,13 +29,13 @@ from ..nbgrader_plugin.preprocessors import Judge
 from ..sandbox import monitor
 from ..sandbox.session import Template
 from ..spec.course import exercises, questions, release
-from . import feedback, ledger
-from .marking import SOMEBODY, mark
+from . import ledger
+from .marking import SOMEBODY, feedback_writer, mark, write_feedback
 from .pool import end_with_parent
 from .tasks import Marked, Submission
 from .writer import Writer
 
-POLITENESS = 10  # the `nice` value of slow notebooks
+LOW_PRIORITY = 10  # the `nice` value of slow notebooks
 
 
 class Failed(Exception):
@@ -47,7 +46,7 @@ class Stopped(BaseException):
     """Raised when the watcher stops the work. Not an Exception, so that no handler in interrupted code catches it."""
 
 
-class Seat:
+class Worker:
     """A worker process and the pipe to it."""
 
     def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
@@ -55,36 +54,42 @@ class Seat:
         context = multiprocessing.get_context("spawn")
         self.line, theirs = context.Pipe()
         self.process = context.Process(
-            target=_life, args=(theirs, str(scratch), first, arguments), daemon=True, name="autograder watch: marking"
+            target=_work_loop,
+            args=(theirs, str(scratch), first, arguments),
+            daemon=True,
+            name="autograder watch: marking",
         )
         self.process.start()
         theirs.close()
         self.ready = False
-        self._polite = False
+        self.work: Any = None  # what it works on; set by the watcher, as the next two
+        self.then: Callable[..., None] | None = None  # called with its answer
+        self.stopped: float | None = None  # when it was told to stop
+        self._low_priority = False
 
-    def give(self, work: Callable[..., Any], *arguments: Any) -> None:
+    def send(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Send work to the process. Raise OSError if it is gone."""
-        if self._polite:
+        if self._low_priority:
             assert self.process.pid is not None
             for template in _children(self.process.pid):
-                _weigh(template, 0)
-            self._polite = False
+                _set_session_priority(template, 0)
+            self._low_priority = False
         self.line.send((work, arguments))
 
-    def answer(self) -> Any:
+    def receive(self) -> Any:
         """Return the result of the work, or Failed, or Stopped. Raise EOFError or OSError if the process is gone."""
         return self.line.recv()
 
-    def be_polite(self) -> None:
+    def lower_priority(self) -> None:
         """Lower the priority of the notebook that runs here; the judge keeps its own."""
         assert self.process.pid is not None
-        self._polite = True
+        self._low_priority = True
         for template in _children(self.process.pid):
             for each in monitor.tree(template)[1:]:
-                _weigh(each, POLITENESS)
+                _set_session_priority(each, LOW_PRIORITY)
                 with contextlib.suppress(OSError):
                     for thread in os.listdir(f"/proc/{each}/task"):
-                        nice = max(POLITENESS, os.getpriority(os.PRIO_PROCESS, int(thread)))
+                        nice = max(LOW_PRIORITY, os.getpriority(os.PRIO_PROCESS, int(thread)))
                         os.setpriority(os.PRIO_PROCESS, int(thread), nice)
 
     def stop(self) -> None:
@@ -100,7 +105,7 @@ class Seat:
         self.line.close()
 
 
-def _weigh(pid: int, nice: int) -> None:
+def _set_session_priority(pid: int, nice: int) -> None:
     """Set the `nice` value of a process's session.
 
     With autogroup, Linux shares the cores among sessions, and a process's `nice` counts only inside its session. A
@@ -118,7 +123,7 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _life(line: Connection, scratch: str, first: Callable[..., None], arguments: tuple) -> None:
+def _work_loop(line: Connection, scratch: str, first: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the watcher ends this one
     end_with_parent()
     warnings.filterwarnings("ignore", module="nbgrader")
@@ -140,7 +145,7 @@ def _life(line: Connection, scratch: str, first: Callable[..., None], arguments:
         except Stopped as stopped:
             at_work = False
             answer = Stopped()
-            _forget_half_a_talk(stopped)
+            _close_interrupted_template(stopped)
         except Exception:
             at_work = False
             answer = Failed(traceback.format_exc())
@@ -151,14 +156,14 @@ def _life(line: Connection, scratch: str, first: Callable[..., None], arguments:
             return
 
 
-def _forget_half_a_talk(stopped: Stopped) -> None:
+def _close_interrupted_template(stopped: Stopped) -> None:
     """Close the template process if the stop came between request and answer: the next caller would get that answer."""
     talking = (frame.f_code is Template.spawn.__code__ for frame, _ in traceback.walk_tb(stopped.__traceback__))
     if Judge._template is not None and any(talking):
         Judge._template.close()
 
 
-def rehearse(place: str, known: dict[str, bytes], caged: bool) -> None:
+def warm_up(place: str, known: dict[str, bytes], caged: bool) -> None:
     """Mark a made-up submission of each assignment and write its page, so that the first real one is marked fast.
 
     The answers are catalogued mistakes, so that their signatures are loaded too. The files go into a temporary folder.
@@ -170,11 +175,8 @@ def rehearse(place: str, known: dict[str, bytes], caged: bool) -> None:
         if marked.problem:
             reasons = re.findall(r"^[\w.]+Error: .+", f"{marked.log}\n{marked.problem}", re.MULTILINE)
             raise RuntimeError(f"{assignment} cannot be marked: {reasons[-1] if reasons else marked.problem}")
-        folder = Path(tempfile.mkdtemp(prefix="rehearsal-"))
-        try:
-            _write_page(place, folder, assignment, released, submission, marked)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="warm-up-", ignore_cleanup_errors=True) as folder:
+            _write_page(place, Path(folder), assignment, released, submission, marked)
 
 
 def mistaken(assignment: str) -> Submission:
@@ -200,10 +202,10 @@ def _write_page(
     for name, content in submission.files.items():
         (there / name).write_bytes(content)
     Writer(app, assignment).write(SOMEBODY, marked)
-    converter = feedback.converter(place, assignment)
+    converter = feedback_writer(place, assignment)
     classroom = converter.coursedir
     converter.coursedir = app.coursedir
     try:
-        feedback.write(place, assignment, SOMEBODY)
+        write_feedback(place, assignment, SOMEBODY)
     finally:
         converter.coursedir = classroom

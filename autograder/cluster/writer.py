@@ -23,7 +23,7 @@ from nbgrader.coursedir import CourseDirectory
 from ..nbgrader_plugin.gradebook import locking as students
 from ..nbgrader_plugin.intake import student_folder
 from .ledger import Ledger, Record
-from .marking import convert, make_ready, second_half
+from .marking import convert, set_up, writing_preprocessors
 from .tasks import Marked, Submission
 
 
@@ -67,9 +67,9 @@ class Writer:
         self.course, self.assignment = app.coursedir, assignment
         self.course.assignment_id, self.course.student_id = assignment, student
         self._autograde = _Writing(coursedir=self.course, parent=app, force=True)
-        self._autograde.autograde_preprocessors = second_half(self._autograde.autograde_preprocessors)
+        self._autograde.autograde_preprocessors = writing_preprocessors(self._autograde.autograde_preprocessors)
         self._autograde.assignments = {}
-        make_ready(self._autograde)  # its exporter reads every submission
+        set_up(self._autograde)  # its exporter reads every submission
         exporter = self._autograde.exporter
         self.unlisted: list[str] = exporter.unlisted
         left_out = set(self.course.student_id_exclude.split(","))
@@ -79,7 +79,7 @@ class Writer:
             if one.student not in left_out
         }
 
-    def look_again(self, student: str) -> Submission:
+    def reread(self, student: str) -> Submission:
         """Read a student's folder again and return the submission."""
         folder = Path(self.course.root, self.course.submitted_directory, student, self.assignment)
         found = student_folder.inspect_folder(student, folder)
@@ -90,7 +90,7 @@ class Writer:
         self.places[student] = Place(self._autograde.coursedir, shown, found)
         return Submission.of(found)
 
-    def admit(self, student: str) -> None:
+    def add_student(self, student: str) -> None:
         """Add a student to the gradebook who was not there when this writer was created."""
         students.make_ready(self.course.db_url, self.course.course_id, [student])
 
@@ -98,8 +98,8 @@ class Writer:
         """Write marks and history; return the record, which is valid once the caller writes it into the ledger."""
         ledger.forget(student)  # until all is written, the submission counts as not marked
         written = self.write(student, marked)
-        ledger.note(student, marked.seconds, *self.score(student))
-        record = Record(key, self.when(student), self.said_by_people(student).get(student, ""))
+        ledger.log_marking(student, marked.seconds, *self.score(student))
+        record = Record(key, self.when(student), self.manual_digests(student).get(student, ""))
         ledger.add(record, written)
         return record
 
@@ -120,9 +120,8 @@ class Writer:
         if student_folder.STAMP not in found.taken:
             return ""
         with contextlib.suppress(student_folder.NotAFile):
-            return student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP).decode(
-                "utf-8", "replace"
-            )
+            stamp = student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP)
+            return stamp.decode("utf-8", "replace")
         return ""
 
     def score(self, student: str) -> tuple[float | None, float | None]:
@@ -135,17 +134,15 @@ class Writer:
             penalty = sum(notebook.late_submission_penalty or 0 for notebook in found.notebooks)
             return found.score - penalty, found.max_score
 
-    def said_by_people(self, student: str | None = None) -> dict[str, str]:
+    def manual_digests(self, student: str | None = None) -> dict[str, str]:
         """Return a digest of the manual marks and comments, by student with marks in the gradebook."""
         with self._gradebook() as gradebook:
             wanted = [SubmittedAssignment.assignment_id == gradebook.find_assignment(self.assignment).id]
             if student is not None:
                 wanted.append(SubmittedAssignment.student_id == student)
             rows = defaultdict(list)
-            for kind, columns in (
-                (Grade, (Grade.manual_score, Grade.extra_credit)),
-                (Comment, (Comment.manual_comment,)),
-            ):
+            marks, comments = (Grade.manual_score, Grade.extra_credit), (Comment.manual_comment,)
+            for kind, columns in ((Grade, marks), (Comment, comments)):
                 query = (
                     gradebook.db.query(SubmittedAssignment.student_id, BaseCell.name, *columns)
                     .select_from(kind)

@@ -20,7 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LM
 from typer.testing import CliRunner
 
 from transformer_exercises.stories import sample, true_nll
-from tools.training import grow, grown, keeping, machine, scaling, sizes, texts
+from tools.training import checkpoints, device, gpt2, grow, scaling, sizes, texts
 
 STEPS = 40
 TRY = ["--size", "tiny", "--steps", str(STEPS), "--device", "cpu"]
@@ -75,7 +75,7 @@ def test_what_is_grown_loads_as_any_model_of_hugging_face(undisturbed, diary):
     assert model(ids).logits.shape == (*ids.shape, len(tokenizer))
     assert tokenizer.decode(tokenizer(text).input_ids) == text
     assert not list(folder.glob("*.bin")), "the tokens of the text are gone, and so is the state of the run"
-    assert not (folder / keeping.UNFINISHED).exists()
+    assert not (folder / checkpoints.UNFINISHED).exists()
 
 
 @of_growing
@@ -99,11 +99,11 @@ def test_the_loss_falls_and_the_kept_model_has_the_lowest_one(undisturbed, diary
     points = [float(point["validation"]) for point in curve(folder)]
     assert len(points) == 20
     assert points[-1] < points[0] - 0.3
-    material = texts.own_text(diary, tmp_path, 2_000, 96)
+    material = texts.read_file(diary, tmp_path, 2_000, 96)
     model = AutoModelForCausalLM.from_pretrained(folder)
     with torch.no_grad():
-        total = grow.loss_of(model, material.inputs, material.targets, "sum").item()
-    loss = total / int((material.targets != grow.IGNORED).sum())
+        total = gpt2.loss_of(model, material.validation.inputs, material.validation.targets, "sum").item()
+    loss = total / int((material.validation.targets != gpt2.IGNORED).sum())
     assert loss == pytest.approx(min(points), abs=1e-5)
     assert f"{loss:.4f} nats per token" in printed
 
@@ -133,7 +133,7 @@ def test_a_run_killed_without_warning_goes_on_to_the_same_losses_and_weights(dia
     command = [sys.executable, "-m", "tools.training.grow", str(diary), *TRY, "--out", str(folder)]
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
     until = time.monotonic() + 300
-    while not (folder / keeping.UNFINISHED).exists() and time.monotonic() < until:
+    while not (folder / checkpoints.UNFINISHED).exists() and time.monotonic() < until:
         time.sleep(0.01)
     run.send_signal(signal.SIGKILL)
     assert run.wait() == -signal.SIGKILL, "it was still running"
@@ -171,7 +171,7 @@ def test_a_state_kept_between_two_looks_goes_on_as_exactly(diary, undisturbed, t
 @of_growing
 @pytest.mark.slow
 def test_another_text_or_other_settings_do_not_go_on_with_an_unfinished_run(diary, tmp_path):
-    keeping.keep_state(tmp_path, {"run": "another"})
+    torch.save({"run": "another"}, tmp_path / checkpoints.UNFINISHED)
     assert "unfinished training of another text or with other settings" in refused(diary, "--out", tmp_path)
 
 
@@ -189,8 +189,8 @@ def test_the_minutes_are_kept(diary, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def material(diary, tmp_path_factory) -> texts.Material:
-    return texts.own_text(diary, tmp_path_factory.mktemp("material"), 2_000, 64)
+def material(diary, tmp_path_factory) -> texts.TrainingText:
+    return texts.read_file(diary, tmp_path_factory.mktemp("material"), 2_000, 64)
 
 
 def recipe(**said) -> grow.Recipe:
@@ -198,7 +198,7 @@ def recipe(**said) -> grow.Recipe:
     return grow.Recipe(**{"size": sizes.size_named("tiny"), **usual, **said})
 
 
-def trainer(material: texts.Material, **said) -> grow.Trainer:
+def trainer(material: texts.TrainingText, **said) -> grow.Trainer:
     chosen = recipe(**said)
     return grow.Trainer(grow.new_model(chosen.size, material, chosen.seed).train(), chosen)
 
@@ -212,7 +212,7 @@ def test_a_batch_in_parts_has_the_gradients_of_the_whole_batch(material, monkeyp
     parts = trainer(material, size=sizes.size_named("tiny").but(rows=2, accumulate=3))
     batch = [material.windows(2, 64, 9, number) for number in range(3)]
     together = tuple(torch.cat(side) for side in zip(*batch, strict=True))
-    monkeypatch.setattr(texts.Material, "windows", lambda self, rows, *_: together if rows == 6 else batch[_[2]])
+    monkeypatch.setattr(texts.TrainingText, "windows", lambda self, rows, *_: together if rows == 6 else batch[_[2]])
     losses = [one.gradients(material).item() for one in (whole, parts)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
     right, ours = gradients(whole), gradients(parts)
@@ -332,7 +332,7 @@ def test_an_unknown_size_names_those_there_are(diary):
 
 
 def test_the_peak_is_measured_and_a_share_of_it_can_be_used():
-    flops = machine.peak_flops("cpu", "float32", seconds=0.1)
+    flops = device.peak_flops("cpu", "float32", seconds=0.1)
     assert 1e8 < flops < 1e14
 
 
@@ -372,9 +372,9 @@ def test_every_held_back_token_is_predicted_once_and_none_is_learnt_from(materia
     learnt, held = whole[: len(material.tokens)], whole[len(material.tokens) :]
     assert material.tokens.tolist() == learnt
     assert len(held) == len(whole) // 10
-    counts = material.targets != grow.IGNORED
-    assert material.targets[counts].tolist() == held[1:]
-    assert material.inputs[counts].tolist() == held[:-1]
+    counts = material.validation.targets != gpt2.IGNORED
+    assert material.validation.targets[counts].tolist() == held[1:]
+    assert material.validation.inputs[counts].tolist() == held[:-1]
 
 
 def test_windows_depend_on_their_number_and_the_seed_alone(material):
@@ -392,10 +392,10 @@ def test_a_text_longer_than_a_piece_is_read_to_the_letter(tmp_path, monkeypatch)
     path = tmp_path / "long.txt"
     text = "".join(f"Line {n} · наука {'x' * (n % 150)}\n" for n in range(200))
     path.write_bytes(("\ufeff" + text.replace("\n", "\r\n")).encode())
-    assert "".join(texts.pieces(path)) == text
-    material = texts.own_text(path, tmp_path, 400, 16)
-    held = material.targets[material.targets != grow.IGNORED].tolist()
-    assert material.tokenizer.decode([*material.tokens.tolist(), int(material.inputs[0, 0]), *held]) == text
+    assert "".join(texts.chunks(path)) == text
+    material = texts.read_file(path, tmp_path, 400, 16)
+    held = material.validation.targets[material.validation.targets != gpt2.IGNORED].tolist()
+    assert material.tokenizer.decode([*material.tokens.tolist(), int(material.validation.inputs[0, 0]), *held]) == text
 
 
 def test_the_vocabulary_grows_with_the_text():
@@ -405,8 +405,8 @@ def test_the_vocabulary_grows_with_the_text():
 def test_stories_have_a_floor_and_every_window_begins_with_one(tmp_path):
     material = texts.stories(tmp_path, 2_000, 256, characters=50_000)
     held = sample("english", characters=texts.STORIES_VALIDATION, seed=texts.VALIDATION_SEED)
-    count = int((material.targets != grow.IGNORED).sum())
-    assert material.floor == pytest.approx(true_nll(held) / count)
+    count = int((material.validation.targets != gpt2.IGNORED).sum())
+    assert material.validation.floor == pytest.approx(true_nll(held) / count)
     assert count == sum(len(material.tokenizer(line).input_ids) + 1 for line in held.splitlines())
     inputs, _ = material.windows(50, 256, 0, 0)
     assert (inputs[:, 0] == material.tokenizer.eos_token_id).all()
@@ -416,10 +416,10 @@ def test_stories_have_a_floor_and_every_window_begins_with_one(tmp_path):
 
 def test_the_curve_shows_the_floor_where_it_is_known(tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr(grown.Figure, "savefig", lambda figure, path, **_: (drawn.append(figure), path.touch()))
-    points = [grown.Point(step, 100 * step, 5 / step, 5.5 / step, step, 10.0, 0.5) for step in (1, 2, 3)]
-    for floor in (0.9, None):
-        grown.keep_curve(tmp_path, points, "a title", floor)
+    monkeypatch.setattr(grow.Figure, "savefig", lambda figure, path, **_: (drawn.append(figure), path.touch()))
+    points = [{"tokens": 100 * step, "training": 5 / step, "validation": 5.5 / step} for step in (1, 2, 3)]
+    for floor in (0.9, math.nan):
+        grow.keep_curve(tmp_path, points, "a title", floor)
     labels = [figure.axes[0].get_legend_handles_labels()[1] for figure in drawn]
     assert labels == [["training", "validation", "the floor of this text, 0.900"], ["training", "validation"]]
 
@@ -458,8 +458,8 @@ def test_no_token_of_the_experiment_is_learnt_from_twice(monkeypatch):
             place += 1
         place += scaling.CONTEXT
     held = sample("english", characters=5_000, seed=scaling.VALIDATION_SEED)
-    count = int((stories.targets != grow.IGNORED).sum())
-    assert stories.floor == pytest.approx(true_nll(held) / count)
+    count = int((stories.validation.targets != gpt2.IGNORED).sum())
+    assert stories.validation.floor == pytest.approx(true_nll(held) / count)
 
 
 def test_the_kept_experiment_is_whole_and_above_its_floor():

@@ -10,7 +10,7 @@ from nbgrader.utils import compute_checksum
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from autograder.cluster.marking import second_half
+from autograder.cluster.marking import writing_preprocessors
 from autograder.nbgrader_plugin.gradebook.manual_grades import SaveMarks
 from autograder.nbgrader_plugin.preprocessors import RestoreCells
 
@@ -184,4 +184,4 @@ def test_thirty_exercises_take_as_many_statements_as_three(tmp_path):
 
 
 def test_marking_on_all_cores_saves_by_it_too():
-    assert second_half([object, SaveMarks, "nbgrader.preprocessors.AssignLatePenalties"])[0] is SaveMarks
+    assert writing_preprocessors([object, SaveMarks, "nbgrader.preprocessors.AssignLatePenalties"])[0] is SaveMarks

@@ -200,7 +200,7 @@ classroom = root() / demo.CLASSROOM
 try:
     demo.prepare(classroom, [{NAME!r}])
     demo.hand_in(classroom, {NAME!r}, [Submission("perfect", {{"softmax": "def softmax(x): ..."}}, {{}})])
-except demo.Written as reason:
+except demo.WouldOverwrite as reason:
     sys.exit(str(reason))
 """
 
@@ -254,7 +254,7 @@ def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrot
     mine = root / "course" / ".jupyter" / "my_config.json"
     for path, text in ((root / "course" / "START.md", "Done: 1, 2"), (mine, "{}")):
         path.write_text(text)
-    with pytest.raises(files.Written, match=r"START\.md, .*my_config\.json since the last release"):
+    with pytest.raises(files.WouldOverwrite, match=r"START\.md, .*my_config\.json since the last release"):
         write_start(root)
     assert (mine.read_text(), (root / "course" / "START.md").read_text()) == ("{}", "Done: 1, 2")
     write_start(root, tmp_path / "replaced")
@@ -326,7 +326,7 @@ def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeyp
     build = importlib.import_module("tools.website.build").build
     (tmp_path / "html").mkdir()
     (tmp_path / "html" / "thesis.html").write_text("years of work")
-    with pytest.raises(files.Written, match="name another folder"):
+    with pytest.raises(files.WouldOverwrite, match="name another folder"):
         build(tmp_path, None)
     assert (tmp_path / "html" / "thesis.html").read_text() == "years of work"
     own = tmp_path / "site"
@@ -343,7 +343,7 @@ def test_what_a_native_reader_wrote_stays_in_the_table(tmp_path, monkeypatch):
     [table] = native_readers.write(tmp_path)
     native_readers.write(tmp_path)
     table.write_text(f"{top}\n1\tigbo\tA\tB\tno\tI would say C\n")
-    with pytest.raises(files.Written, match=r"igbo\.tsv, in row 1"):
+    with pytest.raises(files.WouldOverwrite, match=r"igbo\.tsv, in row 1"):
         native_readers.write(tmp_path)
     assert "I would say C" in table.read_text()
 

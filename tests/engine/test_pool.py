@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cluster.pool import Died, Line, Local, cores, pool
+from autograder.cluster.pool import Local, TaskQueue, WorkerDied, cores, pool
 
 
 def square(number: int, folder: str = "") -> int:
@@ -44,7 +44,7 @@ def all_done(line, count):
 
 def test_everything_comes_out_once(tmp_path):
     with pool(workers=2) as processes:
-        line, found = Line(processes, square), []
+        line, found = TaskQueue(processes, square), []
         numbers = list(range(40))
         while numbers or len(line):
             while numbers and not line.full():
@@ -58,7 +58,7 @@ def test_everything_comes_out_once(tmp_path):
 
 def test_what_a_task_raises_is_its_result():
     with pool(workers=1) as processes:
-        line = Line(processes, refuse)
+        line = TaskQueue(processes, refuse)
         line.put("seven", 7)
         [(task, error)] = line.done()
     assert task == "seven"
@@ -66,10 +66,10 @@ def test_what_a_task_raises_is_its_result():
     assert "7 is not for me" in str(error)
 
 
-@pytest.mark.parametrize(("times", "outcome"), [(1, 9), (5, Died)])
+@pytest.mark.parametrize(("times", "outcome"), [(1, 9), (5, WorkerDied)])
 def test_a_task_that_ends_its_process_costs_nobody_else_a_result(tmp_path, times, outcome):
     with pool(workers=2) as processes:
-        line = Line(processes, fall_over)
+        line = TaskQueue(processes, fall_over)
         for number in range(8):
             line.put(number, number, str(tmp_path), times)
         found = all_done(line, 8)
@@ -81,10 +81,10 @@ def test_workers_end_with_their_parent(tmp_path):
     program = f"""
 import sys, time
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from autograder.cluster.pool import Local, Line
+from autograder.cluster.pool import Local, TaskQueue
 from test_pool import square
 if __name__ == "__main__":
-    line = Line(Local(2), square)
+    line = TaskQueue(Local(2), square)
     for n in range(2):
         line.put(n, n)
     list(line.done())

@@ -61,11 +61,11 @@ def clocked(monkeypatch, tmp_path):
     """The folders of a class, and a clock."""
     now = [0.0]
     folders = Folders(tmp_path / "submitted", [NAME], without=["left-out"])
-    folders._resting.clock = lambda: now[0]
+    folders._settling.clock = lambda: now[0]
     return folders, tmp_path, now
 
 
-def seen(folders, now, seconds=inbox.RESTING + 0.01):
+def seen(folders, now, seconds=inbox.SETTLED_AFTER + 0.01):
     now[0] += seconds
     return [(student, assignment) for student, assignment, _ in folders.arrivals()]
 
@@ -92,7 +92,7 @@ def test_a_submission_that_is_being_copied_is_left_alone(clocked):
 def test_what_never_becomes_a_notebook_is_told_of_all_the_same(clocked):
     folders, classroom, now = clocked
     put(classroom, "ada", b"this is my homework")
-    assert [seen(folders, now, inbox.STALLED / 2) for _ in range(4)] == [[], [], [("ada", NAME)], []]
+    assert [seen(folders, now, inbox.STALLED_AFTER / 2) for _ in range(4)] == [[], [], [("ada", NAME)], []]
 
 
 def test_hidden_excluded_and_linked_folders_are_no_submissions(clocked):
@@ -110,10 +110,10 @@ def test_each_look_takes_little_and_all_have_their_turn(clocked, monkeypatch):
         put(classroom, f"student-{number:02}", b"{}")
     seen(folders, now)
     assert len(seen(folders, now)) == 20
-    monkeypatch.setattr(inbox, "AT_ONCE", 0.0)
+    monkeypatch.setattr(inbox, "SCAN_SECONDS", 0.0)
     looks = []
-    look = inbox.look_at
-    monkeypatch.setattr(inbox, "look_at", lambda folder: looks.append(folder) or look(folder))
+    look = inbox.snapshot
+    monkeypatch.setattr(inbox, "snapshot", lambda folder: looks.append(folder) or look(folder))
     path = classroom / "submitted" / "student-13" / NAME / f"{NAME}.ipynb"
     path.write_bytes(b'{"changed": 1}')  # in place: its folder's time stays
     found = []
@@ -132,7 +132,7 @@ def inbound(monkeypatch, tmp_path):
     place = tmp_path / "exchange" / "transformers" / "inbound"
     place.mkdir(parents=True)
     place.parents[1].chmod(0o777)
-    monkeypatch.setattr(inbox, "RESTING", 0.0)
+    monkeypatch.setattr(inbox, "SETTLED_AFTER", 0.0)
     said = []
 
     def collect(exchange=None, times=2):

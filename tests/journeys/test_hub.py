@@ -220,8 +220,8 @@ def test_the_hubs_pins_are_what_it_brings_beyond_the_courses_lock():
 def test_without_root_it_says_what_it_needs(monkeypatch):
     monkeypatch.setattr(classroom.sys, "platform", "linux")
     monkeypatch.setattr(classroom.os, "geteuid", lambda: 1000)
-    with pytest.raises(classroom.Unfit, match="sudo make hub"):
-        classroom.look_around()
+    with pytest.raises(classroom.CannotRun, match="sudo make hub"):
+        classroom.check_machine()
 
 
 def test_nothing_of_somebody_elses_is_taken_or_removed(monkeypatch, tmp_path):
@@ -229,12 +229,12 @@ def test_nothing_of_somebody_elses_is_taken_or_removed(monkeypatch, tmp_path):
         pw_gecos, pw_dir = "Amina Bello", "/home/amina"
 
     monkeypatch.setattr(classroom.pwd, "getpwnam", lambda name: Other)
-    with pytest.raises(classroom.Unfit, match="none of ours"):
+    with pytest.raises(classroom.CannotRun, match="none of ours"):
         classroom.account(AMINA)
     monkeypatch.setattr(classroom, "look_around", lambda: None)
     (tmp_path / "thesis.tex").write_text("years of work")
     for what in (classroom.make_folders, lambda folder: classroom.clean(folder, sure=True)):
-        with pytest.raises(classroom.Unfit):
+        with pytest.raises(classroom.CannotRun):
             what(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -246,7 +246,7 @@ def test_a_hub_is_not_removed_without_a_word_of_consent(monkeypatch, tmp_path):
     work.write_text("years of work")
     for said in ("", "yes\n", "n\n"):
         monkeypatch.setattr(classroom.sys, "stdin", io.StringIO(said))
-        with pytest.raises(classroom.Unfit, match="Nothing was removed"):
+        with pytest.raises(classroom.CannotRun, match="Nothing was removed"):
             classroom.clean(tmp_path / "hub", sure=False)
     assert work.read_text() == "years of work"
 

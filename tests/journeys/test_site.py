@@ -32,11 +32,11 @@ from autograder.nbgrader_plugin.release import student_version
 from autograder.spec.course import questions
 
 sys.path.insert(0, str(ROOT))  # the website is no part of the package
-from tools.website import elsewhere, sources
+from tools.website import colab_binder, sources
 
 ENVIRONMENT = ".venv-site"
 PYTHON = ROOT / ENVIRONMENT / "bin" / "python"
-ADDRESS = elsewhere.Address("somebody/course")
+ADDRESS = colab_binder.Address("somebody/course")
 EXPLORERS = {"05-attention", "07-multi-head", "10-hugging-face-gpt2", "11-translation"}
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
@@ -171,7 +171,7 @@ def test_without_an_address_no_page_links_to_one(written):
 @pytest.mark.parametrize("wrong", ["course", "https://github.com/a/b", "a/b/c", "a/b?x", ""])
 def test_what_is_no_repository_is_refused_with_a_sentence(wrong):
     with pytest.raises(ValueError, match="write owner/name"):
-        elsewhere.Address(wrong)
+        colab_binder.Address(wrong)
 
 
 def test_the_locks_agree_where_they_name_the_same():
@@ -191,7 +191,7 @@ def test_the_locks_agree_where_they_name_the_same():
 def published(tmp_path_factory):
     """What stands beside the pages on the branch that Colab and Binder are sent to."""
     place = tmp_path_factory.mktemp("published")
-    elsewhere.write(ROOT, place, ADDRESS)
+    colab_binder.write(ROOT, place, ADDRESS)
     return place
 
 
@@ -251,7 +251,7 @@ def raw():
 @pytest.mark.parametrize("name", ["05-attention", "10-hugging-face-gpt2"])
 def test_on_colab_the_first_cell_fetches_what_lies_beside(raw, name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    notebook = elsewhere.for_colab(ROOT / "course" / name, f"{raw}/{name}/", elsewhere.pins(ROOT))
+    notebook = colab_binder.for_colab(ROOT / "course" / name, f"{raw}/{name}/", colab_binder.pins(ROOT))
     assert notebook.cells[1].id == "fetch"
     assert notebook.cells[2].id == student_version.NAME
     names: dict = {}
@@ -268,8 +268,8 @@ def test_on_colab_the_first_cell_fetches_what_lies_beside(raw, name, tmp_path, m
 
 def test_on_colab_a_file_that_is_not_the_notebooks_own_is_told(raw, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    [cell] = [cell for cell in elsewhere.for_colab(ROOT / "course" / "05-attention", f"{raw}/07-multi-head/", {}).cells
-              if cell.id == "fetch"]  # fmt: skip
+    made = colab_binder.for_colab(ROOT / "course" / "05-attention", f"{raw}/07-multi-head/", {})
+    [cell] = [cell for cell in made.cells if cell.id == "fetch"]
     exec(cell.source, {})  # the same explorer lies beside notebook 07
     source = cell.source.replace(hashlib.sha256(Path("attention_explorer.py").read_bytes()).hexdigest(), "0" * 64)
     with pytest.raises(RuntimeError, match=r"attention_explorer\.py is not the file"):
@@ -280,9 +280,11 @@ def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(raw, 
     monkeypatch.chdir(tmp_path)
     asked: list[list[str]] = []
     monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command[5:]))
-    versions = elsewhere.pins(ROOT) | {"torch": "9.9.9", "transformers": "9.9.9"}
+    versions = colab_binder.pins(ROOT) | {"torch": "9.9.9", "transformers": "9.9.9"}
     assert {"torch", "numpy", "pooch", "tokenizers"} <= set(versions)
-    notebook = elsewhere.for_colab(ROOT / "course" / "10-hugging-face-gpt2", f"{raw}/10-hugging-face-gpt2/", versions)
+    notebook = colab_binder.for_colab(
+        ROOT / "course" / "10-hugging-face-gpt2", f"{raw}/10-hugging-face-gpt2/", versions
+    )
     exec(notebook.cells[1].source, {})
     assert asked == [["transformers==9.9.9"]], "torch stays as Colab has it"
 

@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import statistics
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+from timing import ROOT, console, in_turns, seconds, table
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from rich import box  # noqa: E402
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers  # noqa: E402
-
-from autograder.spec.course import reference  # noqa: E402
+from autograder.spec.course import reference
 
 count_pairs, merge_pair, train_bpe = map(reference, ("count_pairs", "merge_pair", "train_bpe"))
 
@@ -57,12 +52,6 @@ def words_of(text: str) -> dict:
     return Counter(map(tuple, text.split()))
 
 
-def seconds(run: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    run()
-    return time.perf_counter() - started
-
-
 def main(corpus: str = "", characters: int = 500_000, repeats: int = 5) -> None:
     path = Path(corpus) if corpus else next(ROOT.glob("solutions/*/stories.txt"))
     text = path.read_text(encoding="utf-8")[:characters]
@@ -75,19 +64,15 @@ def main(corpus: str = "", characters: int = 500_000, repeats: int = 5) -> None:
     }
     assert train_bpe(words_of(short), 20) == simple(words_of(short), 20)
     of_the_library(short)  # warm-up: the first use of a library is slow
-    times: dict[str, list[float]] = {name: [] for name in rows}
-    for turn in range(repeats):  # in turns, so that other load affects all alike
-        for name, (_, run, count) in rows.items():
-            if turn < count:
-                times[name].append(seconds(run))
+    timed = {name: partial(seconds, run) for name, (_, run, _) in rows.items()}
+    times = in_turns(timed, {name: count for name, (*_, count) in rows.items()})
     median = {name: statistics.median(measured) for name, measured in times.items()}
-    table = Table(title=f"{MERGES} merges from {path.name}", title_justify="left", box=box.SIMPLE)
-    for column in ("", "characters", "distinct words", "runs", "seconds", "/ library"):
-        table.add_column(column, justify="left" if not column else "right")
+    columns = ("characters", "distinct words", "runs", "seconds", "/ library")
+    shown = table(f"{MERGES} merges from {path.name}", "", *columns)
     for name, (given, _, count) in rows.items():
         ratio = f"{median[name] / median['library']:.1f}" if given is text else ""
-        table.add_row(name, f"{len(given):,}", f"{len(words_of(given)):,}", str(count), f"{median[name]:.3f}", ratio)
-    Console().print(table)
+        shown.add_row(name, f"{len(given):,}", f"{len(words_of(given)):,}", str(count), f"{median[name]:.3f}", ratio)
+    console.print(shown)
     ratio = median["indexed"] / median["library"]
     print(f"goal: at most {LIMIT:.0f} times the library's time; it took {ratio:.1f} times")
 

@@ -17,28 +17,21 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import nbformat
+import torch
+import torch.nn.functional as F
+from timing import ROOT, console, medians, table
+from torch import nn
+from transformers import GPT2Config, GPT2LMHeadModel
 
-import nbformat  # noqa: E402
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from rich import box  # noqa: E402
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
-from torch import nn  # noqa: E402
-from transformers import GPT2Config, GPT2LMHeadModel  # noqa: E402
-
-from autograder.spec.course import given, reference  # noqa: E402
+from autograder.spec.course import given, reference
 
 GPT, get_batch, train_step = map(reference, ("GPT", "get_batch", "train_step"))
 GPTConfig = given("GPTConfig", "09-gpt")
@@ -51,7 +44,6 @@ CELLS = (
 )
 SIZES = {"n_layer": 4, "n_head": 4, "n_embd": 128}
 T, B = 64, 12
-console = Console(width=None if sys.stdout.isatty() else 120)
 
 
 def of_the_notebook(corpus: Path | None, steps: int) -> dict[str, Any]:
@@ -68,26 +60,6 @@ def of_the_notebook(corpus: Path | None, steps: int) -> dict[str, Any]:
             exec(compile(sources[name], f"<{name}>", "exec"), namespace)
     namespace["RACE_STEPS"] = steps
     return namespace
-
-
-def table(title: str, *columns: str) -> Table:
-    made = Table(title=title, title_justify="left", box=box.SIMPLE, min_width=len(title))
-    for column in columns:
-        made.add_column(column, justify="right" if made.columns else "left")
-    return made
-
-
-def in_turns(runs: dict[str, Callable[[], object]], turns: int, each: int) -> dict[str, float]:
-    """Return the median milliseconds of one call. The calls take turns, so that other load affects all alike."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for turn in range(turns + 1):
-        for name, run in runs.items():
-            started = time.perf_counter()
-            for _ in range(each):
-                run()
-            if turn:  # the first is a warm-up
-                times[name].append(1000 * (time.perf_counter() - started) / each)
-    return {name: statistics.median(measured) for name, measured in times.items()}
 
 
 def steps_compared(notebook: dict[str, Any], turns: int = 20) -> float:
@@ -116,7 +88,7 @@ def steps_compared(notebook: dict[str, Any], turns: int = 20) -> float:
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, fused=True)
         return lambda: train_step(model, optimizer, *get_batch(data, T, B, generator))
 
-    median = in_turns({"plain loop": plain(), "reference solution": reference()}, turns, 5)
+    median = medians({"plain loop": plain(), "reference solution": reference()}, turns, 5)
     shown = table(f"One training step: 4 layers, 4 heads, 128 wide, {B} windows of {T}", "", "ms per step", "/ plain")
     for name, milliseconds in median.items():
         shown.add_row(name, f"{milliseconds:.1f}", f"{milliseconds / median['plain loop']:.2f}")
@@ -135,10 +107,8 @@ def race_compared(notebook: dict[str, Any], corpus: str) -> float:
     title = f"Training to the plain loop's validation loss on {corpus}"
     shown = table(title, "", "steps", "ms each", "seconds", "loss", "times as fast")
     for name, steps in taken.items():
-        times = f"{seconds[first] / seconds[name]:.1f}"
-        shown.add_row(
-            name, f"{steps:,}", f"{1000 * fastest[name]:.1f}", f"{seconds[name]:.1f}", f"{ends[name]:.3f}", times
-        )
+        figures = (f"{1000 * fastest[name]:.1f}", f"{seconds[name]:.1f}", f"{ends[name]:.3f}")
+        shown.add_row(name, f"{steps:,}", *figures, f"{seconds[first] / seconds[name]:.1f}")
     console.print(shown)
     return seconds[first] / seconds[last] if ends[last] <= ends[first] else 0.0
 
@@ -149,14 +119,8 @@ def generation_compared(notebook: dict[str, Any], new: int = 200, turns: int = 7
     config.block_size = config.n_positions  # notebook 09's name for it
     theirs, ours = GPT2LMHeadModel(config).eval(), ReadingGPT(config).eval()
     reference("load_gpt2_weights")(ours, theirs)
-    shown = table(
-        f"Writing {new} tokens after one, context 256, same weights",
-        "rows",
-        "Hugging Face",
-        "with cache",
-        "/",
-        "without",
-    )
+    title = f"Writing {new} tokens after one, context 256, same weights"
+    shown = table(title, "rows", "Hugging Face", "with cache", "/", "without")
     ratios = []
     for rows in (1, 8):
         prompt = torch.ones(rows, 1, dtype=torch.long)
@@ -166,15 +130,11 @@ def generation_compared(notebook: dict[str, Any], new: int = 200, turns: int = 7
             "ours": partial(notebook["generate_cached"], ours, prompt, new),
             "without": partial(reference("generate"), ours, prompt, new),
         }
-        median = in_turns(runs, turns, 1)
+        median = medians(runs, turns)
         speed = {name: 1000 * rows * new / milliseconds for name, milliseconds in median.items()}
         ratios.append(speed["ours"] / speed["theirs"])
-        shown.add_row(
-            str(rows),
-            *(f"{speed[n]:,.0f}" for n in ("theirs", "ours")),
-            f"{ratios[-1]:.2f}",
-            f"{speed['without']:,.0f}",
-        )
+        figures = [f"{speed[name]:,.0f}" for name in ("theirs", "ours", "without")]
+        shown.add_row(str(rows), *figures[:2], f"{ratios[-1]:.2f}", figures[2])
     console.print(shown)
     return min(ratios)
 

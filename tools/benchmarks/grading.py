@@ -24,9 +24,8 @@ from pathlib import Path
 import nbformat
 import psutil
 from marking import counted, course, nbgrader
-from rich import box
 from rich.console import Console
-from rich.table import Table
+from timing import console, print_load, table
 
 from autograder.sample_class import sample_class, submitted_notebook
 
@@ -106,26 +105,17 @@ def main() -> None:
     parser.add_argument("--stock", type=int, default=40)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     chosen = parser.parse_args()
-    table = Table(title=f"{chosen.notebook}, with feedback pages", box=box.SIMPLE_HEAD)
-    for heading in ("", "students", "wall s", "CPU s", "students/s", "against stock", "GiB at most", "GiB at a half"):
-        table.add_column(heading, justify="right" if heading else "left")
+    columns = ("students", "wall s", "CPU s", "students/s", "against stock", "GiB at most", "GiB at a half")
+    shown = table(f"{chosen.notebook}, with feedback pages", "", *columns)
     base: float | None = None
 
     def show(name: str, found: Measured) -> None:
-        memory = (
-            [f"{max(found.memory):.1f}", f"{found.memory[len(found.memory) // 2]:.1f}"] if found.memory else ["", ""]
-        )
+        halfway = found.memory[len(found.memory) // 2 :][:1]
+        memory = [f"{max(found.memory):.1f}", *(f"{one:.1f}" for one in halfway)] if found.memory else []
         against = f"{found.rate / base:.0f} x" if base else ""
-        figures = (
-            str(found.students),
-            f"{found.seconds:.1f}",
-            f"{found.cpu:.1f}",
-            f"{found.rate:.2f}",
-            against,
-            *memory,
-        )
-        table.add_row(name, *figures)
-        Console(stderr=True).print(name, *figures, highlight=False)
+        rates = (f"{found.seconds:.1f}", f"{found.cpu:.1f}", f"{found.rate:.2f}", against)
+        shown.add_row(name, str(found.students), *rates, *memory)
+        Console(stderr=True).print(name, str(found.students), *rates, *memory, highlight=False)
 
     with tempfile.TemporaryDirectory(prefix="bench-") as temporary:
         if chosen.stock:
@@ -143,8 +133,8 @@ def main() -> None:
             show(name, ours(folder, chosen.notebook, chosen.students, "--workers", str(workers)))
             show("   the second run, unchanged", ours(folder, chosen.notebook, chosen.students))
             shutil.rmtree(folder)
-    Console().print(table)
-    Console().print(f"load of the machine at the end: {os.getloadavg()[0]:.1f}", highlight=False)
+    console.print(shown)
+    print_load()
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ from pathlib import Path
 import nbformat
 
 os.environ["OMP_NUM_THREADS"] = "1"
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 
-from autograder.sample_class import filled_in  # noqa: E402
-from autograder.spec.course import exercises, questions  # noqa: E402
+from timing import ROOT, print_load
+
+from autograder.sample_class import filled_in
+from autograder.spec.course import exercises, questions
 
 STOCK = """
 c = get_config()
@@ -115,7 +115,7 @@ def main() -> None:
             one = cost(folder, notebook, ["one"])
             many = cost(folder, notebook, [f"student-{n}" for n in range(several)])
         print(f"  {title:35} start-up and one {one:6.2f}   each further one {(many - one) / (several - 1):6.2f}")
-    print(f"load of the machine at the end: {os.getloadavg()[0]:.1f}")
+    print_load()
 
 
 if __name__ == "__main__":

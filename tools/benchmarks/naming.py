@@ -16,17 +16,13 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import torch
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from timing import console, print_load, seconds, table
 from tqdm.auto import tqdm
 
 from autograder.judge.diagnosis import signatures
@@ -40,9 +36,7 @@ SLOWEST = 10
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return 1000 * (time.process_time() - started)
+    return 1000 * seconds(work, clock=time.process_time)
 
 
 def asked(declared: Exercise, source: str) -> tuple[list[Line], dict[str, list]]:
@@ -113,22 +107,19 @@ def main() -> None:
     torch.set_num_threads(1)
     names = [name for name in sys.argv[1:] if name != "--all"]
     chosen = [exercise(name) for name in names] or exercises()
-    table = Table(title="CPU ms to name a mistake, above the checks", box=box.SIMPLE_HEAD)
-    for heading in ("exercise", "versions", "tried", "cold", "warm"):
-        table.add_column(heading, justify="left" if heading == "exercise" else "right")
+    shown = table("CPU ms to name a mistake, above the checks", "exercise", "versions", "tried", "cold", "warm")
     rows = [
         (one.name, in_a_fork(partial(measured, one))) for one in tqdm(chosen, desc="naming", disable=None, leave=False)
     ]
     for name, row in rows:
-        table.add_row(name, f"{row['versions']}", *(f"{row[column]:.1f}" for column in ("tried", "cold", "warm")))
+        shown.add_row(name, f"{row['versions']}", *(f"{row[column]:.1f}" for column in ("tried", "cold", "warm")))
     worst = {column: max(row[column] for _, row in rows) for column in ("tried", "cold", "warm")}
-    table.add_section()
-    table.add_row("the most", "", *(f"{value:.1f}" for value in worst.values()))
-    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    shown.add_section()
+    shown.add_row("the most", "", *(f"{value:.1f}" for value in worst.values()))
+    console.print(shown)
     if "--all" in sys.argv:
         every_mistake(chosen)
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(f"load of the machine at the end: {load:.1f}")
+    print_load()
 
 
 if __name__ == "__main__":

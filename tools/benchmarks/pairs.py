@@ -18,13 +18,10 @@ from collections import Counter
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 import torch
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from timing import console, table
 from tqdm.auto import tqdm
 from two_mistakes import drawn, marked, outcome
 
@@ -67,9 +64,8 @@ def main() -> None:
     if said.singly:
         pairs.EFFORT = 0
     chosen = [exercise(name) for name in said.names] or exercises()
-    table = Table(title="Answers with two mistakes: how many of both are named", box=box.SIMPLE_HEAD)
-    for heading in ("exercise", *OUTCOMES, "CPU ms"):
-        table.add_column(heading, justify="left" if heading == "exercise" else "right")
+    title = "Answers with two mistakes: how many of both are named"
+    shown = table(title, "exercise", *OUTCOMES, "CPU ms")
     total: Counter[str] = Counter()
     seconds = 0.0
     for declared in tqdm(chosen, desc="two mistakes", disable=None, leave=False):
@@ -77,10 +73,10 @@ def main() -> None:
         total += found
         seconds += took
         numbers = (str(found[one] or "") for one in OUTCOMES)
-        table.add_row(declared.name, *numbers, f"{1000 * took / max(1, found.total()):.0f}")
-    table.add_section()
-    table.add_row("all", *(str(total[one]) for one in OUTCOMES), f"{1000 * seconds / max(1, total.total()):.0f}")
-    Console(width=None if sys.stdout.isatty() else 100).print(table)
+        shown.add_row(declared.name, *numbers, f"{1000 * took / max(1, found.total()):.0f}")
+    shown.add_section()
+    shown.add_row("all", *(str(total[one]) for one in OUTCOMES), f"{1000 * seconds / max(1, total.total()):.0f}")
+    console.print(shown)
 
 
 if __name__ == "__main__":

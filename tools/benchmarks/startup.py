@@ -14,26 +14,23 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from functools import partial
 from importlib.metadata import EntryPoint
-from pathlib import Path
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ.setdefault("MPLBACKEND", "agg")
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["MPLBACKEND"] = "agg"
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.provisioning import KernelProvisionerFactory
+from nbclient import NotebookClient
+from timing import ROOT, console, in_turns, table
+
+from autograder.sandbox.provisioner import CagedProvisioner
+from autograder.sandbox.session import Session, Template
+from autograder.spec.course import course
+
 os.environ["PYTHONPATH"] = str(ROOT)
-
-import nbformat  # noqa: E402
-from jupyter_client.kernelspec import KernelSpec, KernelSpecManager  # noqa: E402
-from jupyter_client.provisioning import KernelProvisionerFactory  # noqa: E402
-from nbclient import NotebookClient  # noqa: E402
-
-from autograder.sandbox.provisioner import CagedProvisioner  # noqa: E402
-from autograder.sandbox.session import Session, Template  # noqa: E402
-from autograder.spec.course import course  # noqa: E402
-
 CELLS = [
     "import math\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F\nimport matplotlib.pyplot as plt",
     "torch.manual_seed(0)\nx = torch.randn(8, 6, 16)\nx.shape",
@@ -63,15 +60,7 @@ CELLS = [
 ]
 
 
-def cold() -> tuple[float, float]:
-    return _by_nbclient("python3")
-
-
-def warm_kernel() -> tuple[float, float]:
-    return _by_nbclient("caged-python3")
-
-
-def _by_nbclient(kernel: str) -> tuple[float, float]:
+def by_nbclient(kernel: str) -> tuple[float, float]:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
     ready: list[float] = []
     client = NotebookClient(
@@ -129,29 +118,24 @@ def main(repeats: int = 10) -> None:
     template = CagedProvisioner.template = Template(preload=("autograder.untrusted.kernel", *course().preload))
     print(template.prove())
     print(f"template ready and cage tried out: {time.perf_counter() - started:.1f} s, once for a whole batch")
-    rows: dict[str, tuple[Callable[[], tuple[float, float]], int]] = {
-        "cold kernel, nbclient": (cold, max(repeats // 3, 2)),
-        "warm caged kernel, nbclient": (warm_kernel, repeats),
-        "warm caged shell": (lambda: warm_shell(template), repeats),
-        "limit: the cells alone": (limit, repeats),
+    runs = {
+        "cold kernel, nbclient": partial(by_nbclient, "python3"),
+        "warm caged kernel, nbclient": partial(by_nbclient, "caged-python3"),
+        "warm caged shell": partial(warm_shell, template),
+        "limit: the cells alone": limit,
     }
-    for run, _ in list(rows.values())[1:]:
+    for run in list(runs.values())[1:]:
         run()  # warm-up: the first use of a library is slow
-    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
-    for turn in range(repeats):  # in turns, so that other load affects all alike
-        for name, (run, count) in rows.items():
-            if turn < count:
-                measured[name].append(run())
+    measured = in_turns(runs, dict.fromkeys(runs, repeats) | {"cold kernel, nbclient": max(repeats // 3, 2)})
     template.close()
     whole = {name: statistics.median(total for _, total in times) for name, times in measured.items()}
-    least = whole["limit: the cells alone"]
-    slowest = whole["cold kernel, nbclient"]
-    print(f"\n{len(CELLS)} small torch cells, medians in ms")
-    print(f"{'':30}{'n':>4}{'ready':>9}{'whole':>9}{'/ limit':>9}{'cold /':>9}")
+    least, slowest = whole["limit: the cells alone"], whole["cold kernel, nbclient"]
+    shown = table(f"{len(CELLS)} small torch cells, medians in ms", "", "n", "ready", "whole", "/ limit", "cold /")
     for name, times in measured.items():
         ready = statistics.median(first for first, _ in times)
-        row = f"{name:30}{len(times):>4}{ready * 1000:>9.0f}{whole[name] * 1000:>9.0f}"
-        print(f"{row}{whole[name] / least:>9.2f}{slowest / whole[name]:>9.1f}")
+        figures = (f"{1000 * ready:.0f}", f"{1000 * whole[name]:.0f}", f"{whole[name] / least:.2f}")
+        shown.add_row(name, str(len(times)), *figures, f"{slowest / whole[name]:.1f}")
+    console.print(shown)
     goal = 1.3 * least + 0.08
     shell = whole["warm caged shell"]
     print(f"\ngoal for the shell runner: {goal * 1000:.0f} ms (1.3 limits + 80 ms); it took {shell * 1000:.0f} ms")

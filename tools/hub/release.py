@@ -19,9 +19,8 @@ register_assignments(app, [name for name in sys.argv[1:] if name not in known])
 for name in sys.argv[1:]:
     course.assignment_id = name
     try:  # by force, to update what an earlier start released
-        api.exchange.ReleaseAssignment(
-            coursedir=course, authenticator=app.authenticator, parent=api, force=True
-        ).start()
+        release = api.exchange.ReleaseAssignment
+        release(coursedir=course, authenticator=app.authenticator, parent=api, force=True).start()
     except ExchangeError as error:
         sys.exit(f"{name} could not be released: {error}")
 

@@ -17,7 +17,6 @@ import itertools
 import json
 import math
 import unicodedata
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,12 +26,12 @@ from tokenizers import pre_tokenizers
 from transformers import AutoTokenizer, GPT2LMHeadModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from autograder.files import whole
 from transformer_exercises.stories import bangla
 
+from .checkpoints import write_text
+from .gpt2 import TRAIN_SEED, VALIDATION_SEED
 from .grow import Recipe, Run, grow
 from .sizes import Size, size_named
-from .stories_gpt2 import TRAIN_SEED, VALIDATION_SEED
 from .texts import stories
 
 KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "bangla.json"
@@ -60,6 +59,8 @@ PLACES = (
 
 app = typer.Typer(add_completion=False)
 
+
+COLUMNS = ("step", "tokens", "training", "validation", "minutes")  # of the curve
 
 # --- costs ----------------------------------------------------------------------------------------------------------
 
@@ -96,7 +97,7 @@ def train(name: str, minutes: float, folder: Path) -> None:
     recipe = Recipe(size=size, minutes=minutes, steps=0, seed=SEED, device="cpu", precision=PRECISION, compiled=False)
     run = grow(material, recipe, folder)
     facts = json.dumps(remembered(run), ensure_ascii=False, indent=2) + "\n"
-    whole(folder / "facts.json", lambda path: path.write_text(facts, encoding="utf-8", newline="\n"))
+    write_text(folder / "facts.json", facts)
 
 
 def remembered(run: Run) -> dict[str, Any]:
@@ -104,14 +105,9 @@ def remembered(run: Run) -> dict[str, Any]:
     different = len(material.tokenizer)
     tokens = run.trainer.taken * size.tokens_per_step
     return {
-        "layers": size.layers,
-        "heads": size.heads,
-        "width": size.width,
-        "context": size.context,
+        **{name: getattr(size, name) for name in ("layers", "heads", "width", "context")},
         "rows_of_table": size.rows_of_table(different),
-        "dropout": size.dropout,
-        "peak": size.peak,
-        "tokens_per_step": size.tokens_per_step,
+        **{name: getattr(size, name) for name in ("dropout", "peak", "tokens_per_step")},
         "precision": run.recipe.precision,
         "parts": parts(size, different),
         "flops_per_token": flops(size, different),
@@ -122,17 +118,14 @@ def remembered(run: Run) -> dict[str, Any]:
         "tokens_per_second": tokens / now.seconds,
         "tokens_per_processor_second": tokens / now.processor,
         "best": now.best,
-        "points": [
-            {name: asdict(point)[name] for name in ("step", "tokens", "training", "validation", "minutes")}
-            for point in now.points
-        ],
-        "samples": {str(point.tokens): text for point, text in zip(now.points, now.samples, strict=True)},
+        "points": [{name: point[name] for name in COLUMNS} for point in now.points],
+        "samples": {str(point["tokens"]): text for point, text in zip(now.points, now.samples, strict=True)},
         "text": {
             "tokens": len(material.tokens),
             "different": different,
-            "validation_tokens": int((material.targets >= 0).sum()),
+            "validation_tokens": material.validation.count,
             "characters_per_token": material.characters,
-            "floor": material.floor,
+            "floor": material.validation.floor,
         },
     }
 
@@ -165,11 +158,8 @@ class Grown:
             top_k=0,
             pad_token_id=self.end,
         )
-        texts = []
-        for row in made[:, 1:].tolist():
-            row = row[: row.index(self.end)] if self.end in row else row
-            texts.append(str(self.tokenizer.decode(row)))
-        return texts
+        rows = ([*itertools.takewhile(self.end.__ne__, row)] for row in made[:, 1:].tolist())
+        return [str(self.tokenizer.decode(row)) for row in rows]
 
     @torch.no_grad()
     def next_words(self, prefix: str) -> torch.Tensor:
@@ -245,9 +235,8 @@ def merged(tokenizer: PreTrainedTokenizerFast, word: str) -> list[list[str]]:
     """Return the pieces of a word as hexadecimal bytes, before the first merge and after each one."""
     [(letters, _)] = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(word)
     back = dict(zip(letters, word.encode(), strict=True))
-    rank = {
-        tuple(pair): i for i, pair in enumerate(json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"])
-    }
+    merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
+    rank = {tuple(pair): i for i, pair in enumerate(merges)}
     pieces = list(letters)
     steps = [pieces]
     while any(pair in rank for pair in itertools.pairwise(pieces)):
@@ -309,7 +298,7 @@ def main(
     if missing:
         raise typer.BadParameter(f"{' and '.join(missing)} hold no trained model", param_hint="--folder")
     text = json.dumps(measured(folders), ensure_ascii=False, indent=1) + "\n"
-    whole(out, lambda path: path.write_text(text, encoding="utf-8", newline="\n"))
+    write_text(out, text)
     typer.echo(f"Kept in {out}.")
 
 

@@ -16,49 +16,46 @@ CUDA GPU is used if there is one, or Apple's (MPS).
 from __future__ import annotations
 
 import contextlib
-import copy
 import hashlib
 import math
 import shlex
-import sys
-import time
+import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
-import torch.nn.functional as F
 import typer
-from rich.console import Console
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, NullFormatter
 from rich.table import Table
 from torch import Tensor, nn
 from tqdm import tqdm
-from transformers import GenerationConfig, GPT2LMHeadModel
+from transformers import GPT2LMHeadModel
 from transformers.utils import logging
+from typer import Option
 
-from autograder.files import Written, refuse_foreign
+from autograder.files import WouldOverwrite, refuse_foreign
 from autograder.spec.course import reference
 
-from . import grown, keeping
-from .machine import compiles, device_here, peak_flops, precision_for, wait_for
+from . import checkpoints
+from .checkpoints import OtherRun, console
+from .device import autocast, best_device, can_compile, default_precision, peak_flops, synchronize
+from .gpt2 import loss_of, new_gpt2
 from .sizes import SIZES, Size, size_named
-from .stories_gpt2 import IGNORED
-from .texts import CORPORA, TOKENS, BadText, Material, own_text, stories
+from .texts import TOKENS, BadText, TrainingText, read_file, stories
 
 WARMUP = 0.05  # share of the run
-EVERY = 60.0  # seconds after which the state is saved again
-LOOKS = 20  # measurements in a run
 SAMPLE = 60  # tokens
-PRECISIONS = ("float32", "bfloat16", "float16")
+Precision = Literal["float32", "bfloat16", "float16"]
 
 app = typer.Typer(add_completion=False)
-console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 class Unusable(RuntimeError):
-    """Raised when the run cannot start or continue. The message says why and what to do."""
+    """Raised when the loss is no number. The message says why and what to do."""
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
@@ -77,30 +74,19 @@ class Recipe:
     compiled: bool
 
     def autocast(self) -> contextlib.AbstractContextManager:
-        if self.precision == "float32":
-            return contextlib.nullcontext()
-        return torch.autocast(self.device, getattr(torch, self.precision))
+        return autocast(self.device, self.precision)
 
-    def name(self, material: Material) -> str:
+    def name(self, material: TrainingText) -> str:
         """Return a hash that identifies the run: the same for the same text and settings, on any device."""
         settings = (self.size, self.minutes, self.steps, self.seed, self.precision)
         return hashlib.sha256(repr((settings, material.name, len(material.tokenizer))).encode()).hexdigest()
 
 
-def new_model(size: Size, material: Material, seed: int) -> GPT2LMHeadModel:
+def new_model(size: Size, material: TrainingText, seed: int) -> GPT2LMHeadModel:
     """Return an untrained GPT-2 of this size."""
     torch.manual_seed(seed)
-    end = material.tokenizer.eos_token_id
-    model = GPT2LMHeadModel(size.config(size.rows_of_table(len(material.tokenizer)), end))
-    # Set the padding token here: in the configuration it makes calls warn about a missing attention mask
-    model.generation_config = GenerationConfig(bos_token_id=end, eos_token_id=end, pad_token_id=end)
-    return model
-
-
-def loss_of(model: Callable, inputs: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
-    """Return the cross-entropy in nats, computed in float32."""
-    logits = model(inputs, use_cache=False).logits  # (B, T, V)
-    return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED, reduction=reduction)
+    rows = size.rows_of_table(len(material.tokenizer))
+    return new_gpt2(size.config(rows, material.tokenizer.eos_token_id))
 
 
 class Trainer:
@@ -120,7 +106,7 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(recipe.device, enabled=recipe.precision == "float16")
         self.taken = 0
 
-    def gradients(self, material: Material) -> Tensor:
+    def gradients(self, material: TrainingText) -> Tensor:
         """Accumulate the gradients of all parts of this step's batch; return its mean loss in nats per token."""
         size, recipe = self.recipe.size, self.recipe
         total = torch.zeros((), device=recipe.device)
@@ -135,7 +121,7 @@ class Trainer:
             total += loss.detach()
         return total
 
-    def step(self, material: Material, share: float) -> float:
+    def step(self, material: TrainingText, share: float) -> float:
         """Make one update at the learning rate for this `share` of the run; return the loss in nats per token.
 
         Raise Unusable if the loss is not finite.
@@ -156,29 +142,15 @@ class Trainer:
             )
         return loss
 
-    def warm_up(self, material: Material) -> None:
+    def warm_up(self, material: TrainingText) -> None:
         """Compile the model before the time of the training is measured."""
         self.gradients(material)
         self.optimizer.zero_grad()
-        wait_for(self.recipe.device)
+        synchronize(self.recipe.device)
 
 
 @torch.no_grad()
-def validation_loss(trainer: Trainer, material: Material) -> float:
-    """Return the mean loss on the held-back text, in nats per token."""
-    recipe, model = trainer.recipe, trainer.model
-    model.eval()
-    total = 0.0
-    rows = recipe.size.rows
-    for inputs, targets in zip(material.inputs.split(rows), material.targets.split(rows), strict=True):
-        with recipe.autocast():
-            total += loss_of(model, inputs.to(recipe.device), targets.to(recipe.device), "sum").item()
-    model.train()
-    return total / int((material.targets != IGNORED).sum())
-
-
-@torch.no_grad()
-def written(trainer: Trainer, material: Material) -> str:
+def sample_of(trainer: Trainer, material: TrainingText) -> str:
     """Return a sample: a new story, or the prompt, a bar and the continuation."""
     model: Any = trainer.model  # types cannot follow how its methods are wrapped
     recipe = trainer.recipe
@@ -199,134 +171,67 @@ def written(trainer: Trainer, material: Material) -> str:
 
 
 @dataclass
-class Progress:
-    """The progress of a training run: all that is needed to resume it exactly."""
-
-    best: float = math.inf
-    best_step: int = 0
-    weights: dict[str, Tensor] = field(default_factory=dict)  # those with the lowest validation loss
-    seconds: float = 0.0  # of training
-    processor: float = 0.0  # CPU seconds of training
-    share: float = 0.0  # share of the run that is done
-    looked: float = 0.0  # the share at the last measurement
-    looked_at: tuple[int, float] = (0, 0.0)  # step and seconds at the last measurement
-    recent: list[float] = field(default_factory=list)  # losses since the last measurement
-    points: list[grown.Point] = field(default_factory=list)
+class Progress(checkpoints.Progress):
     samples: list[str] = field(default_factory=list)
 
 
-class Run:
-    """A training run and its folder."""
+class Run(checkpoints.Run):
+    """A run on a text. Each measurement also writes a sample."""
 
-    def __init__(self, material: Material, recipe: Recipe, folder: Path):
-        self.material, self.recipe, self.folder = material, recipe, folder
-        self.name = recipe.name(material)
+    other = "another text"
+    now: Progress
+
+    def __init__(self, material: TrainingText, recipe: Recipe, folder: Path):
+        self.material, self.recipe = material, recipe
+        self.rows_of_table = recipe.size.rows_of_table(len(material.tokenizer))
         model: Any = new_model(recipe.size, material, recipe.seed)
-        self.trainer = Trainer(model.to(recipe.device).train(), recipe)
-        self.now = Progress()
+        trainer = Trainer(model.to(recipe.device).train(), recipe)
+        super().__init__(folder, recipe.name(material), trainer, Progress())
         self.peak = peak_flops(recipe.device, recipe.precision)
-        self.kept_at = time.perf_counter()
 
-    @property
-    def rows_of_table(self) -> int:
-        return self.recipe.size.rows_of_table(len(self.material.tokenizer))
-
-    def train(self) -> None:
-        """Train to the end of the minutes or steps; keep the weights with the lowest validation loss."""
-        self.take_up()
-        now, recipe = self.now, self.recipe
-        if recipe.compiled and now.share < 1:
+    def train(self, title: str) -> None:
+        self.resume()
+        if self.recipe.compiled and self.now.share < 1:
             console.print("Compiling …")
             self.trainer.warm_up(self.material)
-        with tqdm(total=100, desc=self.folder.name, bar_format="{desc}: {n:.0f} %|{bar}| {elapsed}{postfix}") as bar:
-            while now.share < 1:
-                started, processor = time.perf_counter(), time.process_time()
-                now.recent.append(self.trainer.step(self.material, now.share))
-                now.seconds += time.perf_counter() - started
-                now.processor += time.process_time() - processor
-                elapsed = now.seconds / (60 * recipe.minutes)
-                now.share = min(1.0, self.trainer.taken / recipe.steps if recipe.steps else elapsed)
-                bar.update(100 * now.share - bar.n)
-                if looks(now.share) > looks(now.looked):
-                    point = self.look()
-                    bar.set_postfix_str(
-                        f"loss {point.training:.3f}, validation {point.validation:.3f}, "
-                        f"{point.tokens_per_second:,.0f} tokens/s, {point.utilisation:.0%} used"
-                    )
-                    tqdm.write(
-                        f"{point.tokens:,} tokens, validation {point.validation:.3f}: {one_line(now.samples[-1])}"
-                    )
-                    self.keep()
-                elif time.perf_counter() - self.kept_at > EVERY:
-                    self.keep()
+        super().train(title)
 
-    def look(self) -> grown.Point:
-        """Measure, write a sample, add a point to the curve, and keep the weights if they are the best so far."""
-        now, size = self.now, self.recipe.size
-        step, seconds = now.looked_at
-        read = (self.trainer.taken - step) * size.tokens_per_step
-        speed = read / max(now.seconds - seconds, 1e-9)
-        point = grown.Point(
-            step=self.trainer.taken,
-            tokens=self.trainer.taken * size.tokens_per_step,
-            training=sum(now.recent) / len(now.recent),
-            validation=validation_loss(self.trainer, self.material),
-            minutes=now.seconds / 60,
-            tokens_per_second=speed,
-            utilisation=speed * size.flops_per_token(self.rows_of_table) / self.peak,
-        )
-        now.points.append(point)
-        now.samples.append(written(self.trainer, self.material))
-        now.looked, now.looked_at, now.recent = now.share, (self.trainer.taken, now.seconds), []
-        if point.validation < now.best:
-            now.best, now.best_step = point.validation, point.step
-            now.weights = copy.deepcopy({name: one.cpu() for name, one in self.trainer.model.state_dict().items()})
-        title = f"{size.name} on {self.material.title}: validation {now.best:.3f}"
-        grown.keep_curve(self.folder, now.points, title, self.material.floor)
-        grown.keep_samples(
-            self.folder, [f"--- {p.tokens:,} tokens\n{s}" for p, s in zip(now.points, now.samples, strict=True)]
-        )
-        return point
+    def step(self) -> float:
+        return self.trainer.step(self.material, self.now.share)
 
-    # Resuming after a kill
+    def more_state(self) -> dict[str, Any]:
+        return {"scaler": self.trainer.scaler.state_dict()}
 
-    def keep(self) -> None:
-        """Save the state of the training: numbers, texts and tensors."""
-        progress = {name: value for name, value in vars(self.now).items() if name != "points"}
-        keeping.keep_state(
-            self.folder,
+    def restore(self, state: dict[str, Any]) -> None:
+        self.trainer.scaler.load_state_dict(state["scaler"])
+
+    def measure(self) -> str:
+        now, size, model = self.now, self.recipe.size, self.trainer.model
+        before = now.points[-1] if now.points else {"tokens": 0, "minutes": 0.0}
+        tokens = self.trainer.taken * size.tokens_per_step
+        speed = (tokens - before["tokens"]) / max(now.seconds - 60 * before["minutes"], 1e-9)
+        used = speed * size.flops_per_token(self.rows_of_table) / self.peak
+        training = checkpoints.mean(now.recent)
+        validation = self.material.validation.loss(model, size.rows, self.recipe.autocast)
+        now.points.append(
             {
-                "run": self.name,
-                "model": self.trainer.model.state_dict(),
-                "optimizer": self.trainer.optimizer.state_dict(),
-                "scaler": self.trainer.scaler.state_dict(),
-                "taken": self.trainer.taken,
-                "progress": progress,
-                "points": [asdict(point) for point in self.now.points],
-            },
+                "step": self.trainer.taken,
+                "tokens": tokens,
+                "training": training,  # mean loss since the last measurement, nats per token
+                "validation": validation,
+                "minutes": now.seconds / 60,  # of training, without measurements
+                "tokens_per_second": speed,  # since the last measurement
+                "utilisation": used,  # share of the speed that the device reaches in one large matrix product
+            }
         )
-        self.kept_at = time.perf_counter()
-
-    def take_up(self) -> None:
-        """Resume an earlier run if the folder has its state. Raise Unusable if that has other text or settings."""
-        kept = keeping.kept_state(self.folder, self.recipe.device)
-        if kept is None:
-            return
-        if kept["run"] != self.name:
-            raise Unusable(
-                f"{self.folder} holds the unfinished training of another text or with other settings. "
-                "Name another folder with --out (make grow OUT=…), or delete that one."
-            )
-        self.trainer.model.load_state_dict(kept["model"])
-        self.trainer.optimizer.load_state_dict(kept["optimizer"])
-        self.trainer.scaler.load_state_dict(kept["scaler"])
-        self.trainer.taken = kept["taken"]
-        progress = kept["progress"]
-        progress["weights"] = {name: one.cpu() for name, one in progress["weights"].items()}
-        self.now = Progress(**progress, points=[grown.Point(**point) for point in kept["points"]])
-        console.print(f"Going on after step {self.trainer.taken:,}, where an earlier run ended.")
-
-    # Results
+        now.samples.append(sample_of(self.trainer, self.material))
+        self.compare(validation, checkpoints.weights_of(model))
+        title = f"{size.name} on {self.material.title}: validation {now.best:.3f}"
+        keep_curve(self.folder, now.points, title, self.material.validation.floor)
+        samples = (f"--- {p['tokens']:,} tokens\n{s}" for p, s in zip(now.points, now.samples, strict=True))
+        checkpoints.write_text(self.folder / "samples.txt", "\n\n".join(samples) + "\n")
+        tqdm.write(f"{tokens:,} tokens, validation {validation:.3f}: {' '.join(now.samples[-1].split())[:160]}")
+        return f"loss {training:.3f}, validation {validation:.3f}, {speed:,.0f} tokens/s, {used:.0%} used"
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the report and of the model card."""
@@ -355,27 +260,58 @@ class Run:
             used_most = torch.cuda.max_memory_allocated()
             estimated = size.memory(V, half=self.recipe.precision != "float32")
             rows.append(("memory", f"{used_most / 1e9:.2f} GB at most; estimated {estimated / 1e9:.2f} GB"))
-        if material.floor is not None and now.points:
-            above = 100 * (now.best / material.floor - 1)
-            rows.append(("floor", f"{material.floor:.4f} nats per token; the model is {above:.1f} % above it"))
+        if now.points and not math.isnan(material.validation.floor):
+            above = 100 * (now.best / material.validation.floor - 1)
+            rows.append(
+                ("floor", f"{material.validation.floor:.4f} nats per token; the model is {above:.1f} % above it")
+            )
         return rows
 
-    def finish(self) -> None:
-        """Write the model with the lowest validation loss into its folder."""
+    def keep_model(self) -> None:
+        """Write the model with the lowest validation loss: the files that from_pretrained reads, and a model card."""
         if self.now.weights:
             self.trainer.model.load_state_dict(self.now.weights)
-        grown.keep_model(self.folder, self.trainer.model.eval(), self.material, self.facts())
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".new-") as fresh:
+            self.trainer.model.eval().save_pretrained(fresh)
+            self.material.tokenizer.save_pretrained(fresh)
+            for file in Path(fresh).iterdir():
+                file.chmod(0o644)  # safetensors makes it readable by the owner only
+                file.replace(self.folder / file.name)
+        rows = "\n".join(f"| {what} | {value} |" for what, value in self.facts())
+        checkpoints.write_text(self.folder / "README.md", CARD.format(name=self.folder.name, rows=rows))
 
 
-def one_line(sample: str, most: int = 160) -> str:
-    """Return the sample on one line, cut after `most` characters."""
-    text = " ".join(sample.split())
-    return text if len(text) <= most else f"{text[:most]} …"
+CARD = """---
+library_name: transformers
+pipeline_tag: text-generation
+---
+# {name}
+
+A language model in GPT-2's format, grown by `make grow`.
+
+| | |
+| --- | --- |
+{rows}
+
+It has read this one text and knows nothing else. Not for use beyond teaching.
+"""
 
 
-def looks(share: float) -> int:
-    """Return how many measurements are due at this share of the run. The summand makes 3 / 60 count as one."""
-    return math.floor(LOOKS * share + 1e-9)
+def keep_curve(folder: Path, points: list[checkpoints.Point], title: str, floor: float) -> None:
+    """Write curve.csv and curve.png. Draw the floor if it is known."""
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        checkpoints.draw_losses(axes, points, "tokens")
+        if not math.isnan(floor):
+            axes.axhline(floor, color="#000000", ls="--", lw=1, label=f"the floor of this text, {floor:.3f}")
+        axes.set(title=title, xlabel="tokens read", ylabel="loss (nats per token)", xscale="log")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 300k, 1M
+        axes.xaxis.set_minor_formatter(NullFormatter())
+
+    checkpoints.keep_curve(folder, points, (7.5, 4.2), draw)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -384,9 +320,8 @@ def looks(share: float) -> int:
 def sizes_listed() -> Table:
     """Return a table of the sizes, with costs computed by arithmetic."""
     table = Table(title="Sizes, with their largest vocabulary (a short text gets a smaller one)", show_lines=True)
-    for column in ("", "made for", "layers × heads × width", "context", "parameters N", "tokens a step"):
-        table.add_column(column)
-    for column in ("FLOP a step, 6N each", "FLOP for D = 20 N", "memory, float32 | 16 bits"):
+    columns = ("", "made for", "layers × heads × width", "context", "parameters N", "tokens a step")
+    for column in (*columns, "FLOP a step, 6N each", "FLOP for D = 20 N", "memory, float32 | 16 bits"):
         table.add_column(column)
     for size in SIZES:
         N = size.parameters()
@@ -404,14 +339,7 @@ def sizes_listed() -> Table:
     return table
 
 
-def shown(rows: list[tuple[str, str]]) -> Table:
-    table = Table(show_header=False, box=None)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def announce(material: Material, recipe: Recipe) -> None:
+def announce(material: TrainingText, recipe: Recipe) -> None:
     size, different = recipe.size, len(material.tokenizer)
     V = size.rows_of_table(different)
     asked = f"{recipe.steps:,} steps" if recipe.steps else f"{recipe.minutes:g} minutes of training"
@@ -423,21 +351,24 @@ def announce(material: Material, recipe: Recipe) -> None:
     )
 
 
-def grow(material: Material, recipe: Recipe, folder: Path) -> Run:
+def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
     """Train or resume, save the model, and print the results. Return the run."""
     announce(material, recipe)
     run = Run(material, recipe, folder)
     try:
-        run.train()
+        run.train(folder.name)
     except KeyboardInterrupt:
         run.keep()
-        run.finish()
+        run.keep_model()
         raise
+    run.keep_model()
     run.finish()
-    keeping.finished(folder)
     with contextlib.suppress(PermissionError):  # Windows deletes no file that is still mapped
         (folder / TOKENS).unlink(missing_ok=True)
-    console.print(shown(run.facts()))
+    table = Table(show_header=False, box=None)
+    for row in run.facts():
+        table.add_row(*row)
+    console.print(table)
     if run.now.best_step < run.trainer.taken:
         console.print(
             f"The validation loss was lowest after {run.now.best_step:,} steps, and those weights are kept: from there "
@@ -452,63 +383,51 @@ def grow(material: Material, recipe: Recipe, folder: Path) -> Run:
 @app.command()
 def main(
     text: Annotated[Path | None, typer.Argument(help="A UTF-8 text file.", show_default="the course's stories")] = None,
-    minutes: Annotated[float, typer.Option(min=0.001, help="How long to train; looks at the loss not counted.")] = 10.0,
-    size: Annotated[str | None, typer.Option(help="A name from --list.", show_default="laptop, on a GPU gpu")] = None,
-    told_in: Annotated[
-        str | None,
-        typer.Option("--stories", help="english or bangla.", show_default="the size's; nearly always english"),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder to keep.", show_default="grown-NAME")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Print the sizes and what they cost, and stop.")] = False,
-    context: Annotated[int | None, typer.Option(min=8, help="Tokens that the model sees at once.")] = None,
-    rows: Annotated[int | None, typer.Option(min=1, help="Windows computed at once: less memory with fewer.")] = None,
-    accumulate: Annotated[int | None, typer.Option(min=1, help="Times so many, before the weights change.")] = None,
-    peak: Annotated[float | None, typer.Option(min=1e-8, help="The highest learning rate.")] = None,
-    dropout: Annotated[float | None, typer.Option(min=0.0, max=0.9)] = None,
-    device: Annotated[str | None, typer.Option(help="cuda, mps or cpu.", show_default="the best there is")] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="float32, bfloat16 or float16.", show_default="bfloat16 where a GPU has it")
-    ] = None,
-    compiled: Annotated[
-        bool | None, typer.Option("--compile/--no-compile", show_default="on a CUDA GPU with Triton")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the weights and the windows.")] = 9,
-    steps: Annotated[int, typer.Option(min=0, hidden=True, help="So many steps, however long they take.")] = 0,
+    minutes: Annotated[float, Option(min=0.001, help="How long to train; looks at the loss not counted.")] = 10.0,
+    size: Annotated[str | None, Option(help="A name from --list.", show_default="laptop, on a GPU gpu")] = None,
+    told_in: Annotated[Literal["english", "bangla"] | None, Option("--stories", show_default="the size's")] = None,
+    out: Annotated[Path | None, Option(help="The folder to keep.", show_default="grown-NAME")] = None,
+    listed: Annotated[bool, Option("--list", help="Print the sizes and what they cost, and stop.")] = False,
+    context: Annotated[int | None, Option(min=8, help="Tokens that the model sees at once.")] = None,
+    rows: Annotated[int | None, Option(min=1, help="Windows computed at once: less memory with fewer.")] = None,
+    accumulate: Annotated[int | None, Option(min=1, help="Times so many, before the weights change.")] = None,
+    peak: Annotated[float | None, Option(min=1e-8, help="The highest learning rate.")] = None,
+    dropout: Annotated[float | None, Option(min=0.0, max=0.9)] = None,
+    device: Annotated[str | None, Option(help="cuda, mps or cpu.", show_default="the best there is")] = None,
+    precision: Annotated[Precision | None, Option(show_default="bfloat16 where a GPU has it")] = None,
+    compiled: Annotated[bool | None, Option("--compile/--no-compile", show_default="on a GPU with Triton")] = None,
+    seed: Annotated[int, Option(min=0, help="Of the weights and the windows.")] = 9,
+    steps: Annotated[int, Option(min=0, hidden=True, help="So many steps, however long they take.")] = 0,
 ) -> None:
     """Train a GPT on a text, show its loss and samples, and save it in a form that transformers can read."""
     if listed:
         console.print(sizes_listed())
         return
     logging.disable_progress_bar()
-    device = device or device_here()
-    precision = precision or precision_for(device)
-    if precision not in PRECISIONS:
-        raise typer.BadParameter(f"{', '.join(PRECISIONS)}, not {precision}", param_hint="--precision")
+    device = device or best_device()
     try:
         chosen = size_named(size or ("gpu" if device == "cuda" else "laptop"))
     except KeyError as error:
         raise typer.BadParameter(error.args[0], param_hint="--size") from None
-    if told_in not in (None, *CORPORA):
-        raise typer.BadParameter(f"{' or '.join(CORPORA)}, not {told_in}", param_hint="--stories")
     recipe = Recipe(
         size=chosen.but(context=context, rows=rows, accumulate=accumulate, peak=peak, dropout=dropout, stories=told_in),
         minutes=minutes,
         steps=steps,
         seed=seed,
         device=device,
-        precision=precision,
-        compiled=compiles(device) if compiled is None else compiled,
+        precision=precision or default_precision(device),
+        compiled=can_compile(device) if compiled is None else compiled,
     )
     told = recipe.size.stories
     folder = out or Path(f"grown-{text.stem if text else 'stories' if told == 'english' else told}")
     try:
-        refuse_foreign(folder, (keeping.UNFINISHED, TOKENS, "samples.txt"), "model that was grown here")
+        refuse_foreign(folder, (checkpoints.UNFINISHED, TOKENS, "samples.txt"), "model that was grown here")
         if text is not None:
-            material = own_text(text, folder, recipe.size.vocabulary, recipe.size.context)
+            material = read_file(text, folder, recipe.size.vocabulary, recipe.size.context)
         else:
             material = stories(folder, recipe.size.vocabulary, recipe.size.context, language=told)
         grow(material, recipe, folder)
-    except (BadText, Unusable, Written) as error:
+    except (BadText, Unusable, OtherRun, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     except torch.OutOfMemoryError:

@@ -28,7 +28,7 @@ from tokenizers import Tokenizer
 PAD, BOS, EOS = 0, 1, 2
 
 
-class Speaker:
+class SavedTranslator:
     """A saved model with its tokenizers."""
 
     def __init__(self, folder: Path):
@@ -75,11 +75,11 @@ def main() -> None:
     parser.add_argument("--beam", type=int, default=4, help="sentences looked at side by side; 1: greedy")
     chosen = parser.parse_args()
     try:
-        speaker = Speaker(chosen.model)
+        translator = SavedTranslator(chosen.model)
     except FileNotFoundError as error:
         sys.exit(str(error))
     for sentence in chosen.text or map(str.strip, sys.stdin):
-        print(speaker.say(sentence, chosen.beam), flush=True)
+        print(translator.say(sentence, chosen.beam), flush=True)
 
 
 if __name__ == "__main__":

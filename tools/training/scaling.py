@@ -19,19 +19,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import torch
-import torch.nn.functional as F
 import typer
 from rich.console import Console
 from rich.table import Table
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from torch import Tensor, nn
+from tokenizers import Tokenizer
+from torch import Tensor
 from tqdm import tqdm
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from autograder.files import whole
 from transformer_exercises.stories import sample, true_nll
 
-from .stories_gpt2 import IGNORED, TRAIN_SEED, VALIDATION_SEED, learning_rate, start_as_copier
+from .checkpoints import write_text
+from .gpt2 import TRAIN_SEED, VALIDATION_SEED, Validation, byte_level_bpe, fit, gpt2_config, start_as_copier
 
 KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "scaling.json"
 WIDTHS = (16, 28, 48, 80, 128)
@@ -71,13 +70,7 @@ class Stories:
             text = sample("english", characters=characters, seed=TRAIN_SEED)
         self.windows = windows  # [N, CONTEXT + 1]
         held = sample("english", characters=VALIDATION, seed=VALIDATION_SEED)
-        rows = self._encoded(held)
-        self.inputs = torch.full((len(rows), CONTEXT), self.newline)
-        self.targets = torch.full((len(rows), CONTEXT), IGNORED)
-        for i, ids in enumerate(rows):
-            self.inputs[i, : len(ids)] = torch.tensor([self.newline, *ids[:-1]])
-            self.targets[i, : len(ids)] = torch.tensor(ids)
-        self.floor = true_nll(held) / sum(map(len, rows))
+        self.validation = Validation.of(self._encoded(held), self.newline, true_nll(held))
 
     def _encoded(self, text: str) -> list[list[int]]:
         return [code.ids for code in self.tokenizer.encode_batch(text.splitlines(keepends=True))]
@@ -94,65 +87,25 @@ class Stories:
 
 
 def learn_tokenizer(text: str) -> Tokenizer:
-    """Train notebook 09's tokenizer for English: byte-level BPE whose alphabet is the bytes that occur."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.train_from_iterator([text], trainers.BpeTrainer(vocab_size=1_000, show_progress=False))
-    return tokenizer
+    """Train notebook 09's tokenizer for English, whose alphabet is the bytes that occur."""
+    return byte_level_bpe([text], 1_000, all_bytes=False)
 
 
 def config(vocabulary: int, width: int) -> GPT2Config:
-    return GPT2Config(
-        vocab_size=vocabulary,
-        n_positions=CONTEXT,
-        n_layer=LAYERS,
-        n_head=HEADS,
-        n_embd=width,
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
-        bos_token_id=None,
-        eos_token_id=None,
-    )
-
-
-def new_model(vocabulary: int, width: int) -> GPT2LMHeadModel:
-    """Return an untrained GPT-2, initialized as in notebook 09."""
-    torch.manual_seed(SEED)
-    model = GPT2LMHeadModel(config(vocabulary, width))
-    start_as_copier(model)
-    return model
-
-
-@torch.no_grad()
-def validation_loss(model: GPT2LMHeadModel, stories: Stories) -> float:
-    """Return the loss in nats per token over whole stories, each with its full context."""
-    model.eval()
-    total = 0.0
-    for inputs, targets in zip(stories.inputs.split(64), stories.targets.split(64), strict=True):
-        logits = model(inputs, use_cache=False).logits  # (B, T, V)
-        total += F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=IGNORED, reduction="sum").item()
-    return total / int((stories.targets != IGNORED).sum())
+    return gpt2_config(vocabulary, CONTEXT, LAYERS, HEADS, width, end=None)
 
 
 def train(stories: Stories, width: int, tokens: int, rate: float) -> Run:
     """Train a new model on `tokens`, or up to a batch fewer. Return the result."""
-    model = new_model(stories.tokenizer.get_vocab_size(), width)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+    torch.manual_seed(SEED)
+    model = GPT2LMHeadModel(config(stories.tokenizer.get_vocab_size(), width))
+    start_as_copier(model)  # as in notebook 09
     steps = tokens // (ROWS * CONTEXT)
-    for step, rows in enumerate(
-        tqdm(stories.windows.split(ROWS)[:steps], desc=f"{width} {tokens:,} {rate}", leave=False)
-    ):
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, steps, rate, warmup=steps // 20)
-        logits = model(rows[:, :-1], use_cache=False).logits  # (B, T, V)
-        loss = F.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-    return Run(width, model.num_parameters(), steps * ROWS * CONTEXT, rate, validation_loss(model, stories))
+    batches = ((rows[:, :-1], rows[:, 1:]) for rows in stories.windows.split(ROWS)[:steps])
+    losses = fit(model, batches, steps, rate, warmup=steps // 20)
+    for _ in tqdm(losses, total=steps, desc=f"{width} {tokens:,} {rate}", leave=False):
+        pass
+    return Run(width, model.num_parameters(), steps * ROWS * CONTEXT, rate, stories.validation.loss(model, 64))
 
 
 # --- saved results ----------------------------------------------------------------------------------------------------
@@ -160,15 +113,8 @@ def train(stories: Stories, width: int, tokens: int, rate: float) -> Run:
 
 def settings(stories: Stories) -> dict[str, Any]:
     """Return the settings that all runs share. Runs with different settings cannot be compared."""
-    return {
-        "floor": stories.floor,
-        "vocabulary": stories.tokenizer.get_vocab_size(),
-        "layers": LAYERS,
-        "heads": HEADS,
-        "context": CONTEXT,
-        "rows": ROWS,
-        "seed": SEED,
-    }
+    shape = {"layers": LAYERS, "heads": HEADS, "context": CONTEXT, "rows": ROWS, "seed": SEED}
+    return {"floor": stories.validation.floor, "vocabulary": stories.tokenizer.get_vocab_size(), **shape}
 
 
 def kept_runs(path: Path) -> tuple[dict[str, Any], list[Run]]:
@@ -184,15 +130,12 @@ def keep_runs(path: Path, shared: dict[str, Any], runs: list[Run]) -> None:
     ordered = sorted(runs, key=lambda run: (run.tokens, run.width, run.rate))
     lines = ",\n".join("    " + json.dumps(asdict(run)) for run in ordered)
     text = f'{{\n  "settings": {json.dumps(shared)},\n  "runs": [\n{lines}\n  ]\n}}\n'
-    whole(path, lambda beside: beside.write_text(text, encoding="utf-8", newline="\n"))
+    write_text(path, text)
 
 
 def best(runs: list[Run]) -> dict[tuple[int, int], Run]:
     """Return the run with the lowest loss for each (parameters, tokens)."""
-    found: dict[tuple[int, int], Run] = {}
-    for run in sorted(runs, key=lambda run: run.loss):
-        found.setdefault((run.parameters, run.tokens), run)
-    return found
+    return {(run.parameters, run.tokens): run for run in sorted(runs, key=lambda run: -run.loss)}
 
 
 def table(shared: dict[str, Any], runs: list[Run]) -> Table:

@@ -7,6 +7,8 @@ from typing import Any
 
 from transformers import GPT2Config
 
+from .gpt2 import gpt2_config
+
 
 @dataclass(frozen=True)
 class Size:
@@ -66,18 +68,8 @@ class Size:
 
     def config(self, vocabulary: int, end: int) -> GPT2Config:
         """Return the configuration for transformers. `end` is the id of <|endoftext|>."""
-        return GPT2Config(
-            vocab_size=vocabulary,
-            n_positions=self.context,
-            n_layer=self.layers,
-            n_head=self.heads,
-            n_embd=self.width,
-            resid_pdrop=self.dropout,
-            embd_pdrop=self.dropout,
-            attn_pdrop=self.dropout,
-            bos_token_id=end,
-            eos_token_id=end,
-        )
+        shape = (self.context, self.layers, self.heads, self.width)
+        return gpt2_config(vocabulary, *shape, end=end, dropout=self.dropout)
 
     def but(self, **said: Any) -> Size:
         """Return a copy with these fields changed. None leaves a field as it is."""
@@ -88,20 +80,8 @@ SIZES = (
     Size("tiny", "a try, seconds", 2, 2, 32, 96, 2_000, rows=8, accumulate=1, peak=1e-2),
     Size("laptop", "a laptop, minutes", 4, 4, 128, 128, 8_000, rows=16, accumulate=1, peak=3e-3),
     # A published small model for Bangla, with a small batch: a CPU makes few steps with so large a model
-    Size(
-        "bangla",
-        "Bangla, as published",
-        8,
-        8,
-        512,
-        128,
-        32_100,
-        rows=8,
-        accumulate=1,
-        peak=6e-4,
-        dropout=0.2,
-        stories="bangla",
-        whole_table=True,
+    Size("bangla", "Bangla, as published", 8, 8, 512, 128, 32_100, rows=8, accumulate=1, peak=6e-4).but(
+        dropout=0.2, stories="bangla", whole_table=True
     ),
     Size("gpu", "one small GPU, an hour", 8, 8, 512, 512, 16_000, rows=16, accumulate=2, peak=1e-3),
     # The published size, with nanoGPT's learning rate and its batch of about half a million tokens
@@ -111,7 +91,7 @@ SIZES = (
 
 def size_named(name: str) -> Size:
     """Return the size with this name. Raise KeyError with the existing names if there is none."""
-    for size in SIZES:
-        if size.name == name:
-            return size
-    raise KeyError(f"No size is called {name!r}; there are {', '.join(size.name for size in SIZES)}.")
+    named = {size.name: size for size in SIZES}
+    if name not in named:
+        raise KeyError(f"No size is called {name!r}; there are {', '.join(named)}.")
+    return named[name]

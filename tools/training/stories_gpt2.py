@@ -11,58 +11,45 @@ exact probability is the floor of this model's loss too.
 
 from __future__ import annotations
 
-import math
 import random
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
-import torch.nn.functional as F
 import typer
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from torch import Tensor, nn
+from torch import Tensor
 from tqdm import tqdm
-from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel, GPT2Tokenizer
+from transformers import GPT2LMHeadModel, GPT2Tokenizer
 from transformers.utils import logging
 
-from autograder.files import Written, refuse_foreign
+from autograder.files import WouldOverwrite, refuse_foreign
 from transformer_exercises.stories import sample, true_nll
+
+from .gpt2 import (
+    END,
+    TRAIN_SEED,
+    VALIDATION_SEED,
+    Validation,
+    byte_level_bpe,
+    fit,
+    gpt2_config,
+    new_gpt2,
+    start_as_copier,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
-END = "<|endoftext|>"
 CONTEXT = 128  # tokens; the longest story has about 70
-TRAIN_SEED, VALIDATION_SEED = 1, 2  # the seeds of the files that the notebooks read
-IGNORED = -100  # a target that does not count
 
 app = typer.Typer(add_completion=False)
 
 
-# --- tokens -----------------------------------------------------------------------------------------------------------
-
-
-def learn_tokenizer(stories: Sequence[str], vocab_size: int = 2_000) -> GPT2Tokenizer:
-    """Train byte-level BPE on the stories. Every byte is in the alphabet, so decoding restores any text.
-
-    `vocab_size` is an upper limit: the stories have few words, and merging ends when each word is one token.
-    """
-    learner = Tokenizer(models.BPE())
-    learner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    learner.decoder = decoders.ByteLevel()
-    learner.train_from_iterator(
-        stories,
-        trainers.BpeTrainer(
-            vocab_size=vocab_size,
-            special_tokens=[END],
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-            show_progress=False,
-        ),
-    )
-    return GPT2Tokenizer(tokenizer_object=learner, model_max_length=CONTEXT)
+def learn_tokenizer(stories: Sequence[str]) -> GPT2Tokenizer:
+    """Train byte-level BPE on the stories. They have few words, and merging ends when each word is one token."""
+    return GPT2Tokenizer(tokenizer_object=byte_level_bpe(stories, 2_000, [END]), model_max_length=CONTEXT)
 
 
 class Windows:
@@ -110,117 +97,33 @@ def sentence_starts(story: str) -> list[int]:
     return [match.end() for match in re.finditer(r"[.?!]\"? (?=[A-Z\"])", story)]
 
 
-# --- validation -----------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Validation:
-    """Stories that the model has not seen, one per row, and the lowest loss that any model can expect on them."""
-
-    inputs: Tensor  # [stories, T]; each row begins with <|endoftext|>
-    targets: Tensor  # [stories, T]; IGNORED after a story's end
-    floor: float  # nats per token
-
-    @classmethod
-    def of(cls, text: str, tokenizer: GPT2Tokenizer) -> Validation:
-        """Build the rows from `text`: whole stories, each followed by a line break."""
-        rows = tokenizer(text.splitlines()).input_ids
-        width = max(map(len, rows)) + 1
-        inputs = torch.full((len(rows), width), tokenizer.eos_token_id)
-        targets = torch.full((len(rows), width), IGNORED)
-        for i, ids in enumerate(rows):
-            inputs[i, 1 : len(ids) + 1] = torch.tensor(ids)
-            targets[i, : len(ids) + 1] = torch.tensor([*ids, tokenizer.eos_token_id])
-        return cls(inputs, targets, true_nll(text) / int((targets != IGNORED).sum()))
-
-    @torch.no_grad()
-    def loss(self, model: GPT2LMHeadModel) -> float:
-        """Return the mean loss in nats per token over all stories, including the <|endoftext|> at their ends."""
-        was_training = model.training
-        model.eval()
-        total = 0.0
-        for inputs, targets in zip(self.inputs.split(32), self.targets.split(32), strict=True):
-            logits = model(inputs, use_cache=False).logits  # (B, T, V)
-            total += F.cross_entropy(logits.transpose(1, 2), targets, reduction="sum", ignore_index=IGNORED).item()
-        model.train(was_training)
-        return total / int((self.targets != IGNORED).sum())
-
-
-# --- training -------------------------------------------------------------------------------------------------------
+def validation_of(text: str, tokenizer: GPT2Tokenizer) -> Validation:
+    """Return validation rows of whole stories, each followed in `text` by a line break."""
+    end = tokenizer.eos_token_id
+    return Validation.of([[*ids, end] for ids in tokenizer(text.splitlines()).input_ids], end, true_nll(text))
 
 
 def new_model(tokenizer: GPT2Tokenizer, layers: int, heads: int, width: int) -> GPT2LMHeadModel:
     """Return an untrained GPT-2 without dropout: it is too small to learn so many stories by heart."""
-    end = tokenizer.eos_token_id
-    model = GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=len(tokenizer),
-            n_positions=CONTEXT,
-            n_layer=layers,
-            n_head=heads,
-            n_embd=width,
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-            bos_token_id=end,
-            eos_token_id=end,
-        )
-    )
-    # Set the padding token here: in the configuration it makes calls warn about a missing attention mask
-    model.generation_config = GenerationConfig(bos_token_id=end, eos_token_id=end, pad_token_id=end)
+    model = new_gpt2(gpt2_config(len(tokenizer), CONTEXT, layers, heads, width, end=tokenizer.eos_token_id))
     start_as_copier(model)
     return model
-
-
-@torch.no_grad()
-def start_as_copier(model: GPT2LMHeadModel, gain: float = 0.3, spread: float = 3.0) -> None:
-    """Initialize as in notebook 09: add the identity to values, gain × identity to outputs, and scale the token table.
-
-    So attention starts by copying the tokens that it attends to (Trockman and Kolter 2023, mimetic initialisation), and
-    names differ from the first step on.
-    """
-    width = model.config.n_embd
-    blocks: Any = model.transformer.h
-    for block in blocks:
-        block.attn.c_attn.weight[:, -width:] += torch.eye(width)  # Conv1D: (in, out), out = query, key, value
-        block.attn.c_proj.weight += gain * torch.eye(width)
-    model.transformer.wte.weight *= spread  # tied to lm_head
-
-
-def learning_rate(step: int, steps: int, peak: float, warmup: int = 100) -> float:
-    """Return the rate at `step` (from 0): a linear warm-up, then half a cosine down to zero."""
-    if step < warmup:
-        return peak * (step + 1) / warmup
-    return peak * (1 + math.cos(math.pi * (step - warmup) / max(steps - warmup, 1))) / 2
 
 
 def train(
     model: GPT2LMHeadModel, windows: Windows, validation: Validation, *, steps: int, batch_size: int, peak: float
 ) -> None:
     """Train the model in place. A bar shows the loss and the floor in nats per token."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=peak, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
-    model.train()
-    bar = tqdm(range(steps), desc="training", unit="step")
-    for step in bar:
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, steps, peak)
-        inputs, targets = windows.batch(batch_size)  # (B, T) each
-        logits = model(inputs, use_cache=False).logits  # (B, T, V)
-        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        if (step + 1) % max(steps // 20, 1) == 0:
-            now = against_floor(validation.loss(model), validation.floor)
-            bar.set_postfix_str(f"training {loss.item():.3f}, {now}")
+    batches = (windows.batch(batch_size) for _ in range(steps))
+    bar = tqdm(fit(model, batches, steps, peak), total=steps, desc="training", unit="step")
+    for step, loss in enumerate(bar, 1):
+        if step % max(steps // 20, 1) == 0:
+            bar.set_postfix_str(f"training {loss:.3f}, {against_floor(validation.loss(model), validation.floor)}")
 
 
 def against_floor(loss: float, floor: float) -> str:
     return f"validation {loss:.3f}, floor {floor:.3f} nats per token ({100 * (loss / floor - 1):+.1f} %)"
 
-
-# --- the folder -----------------------------------------------------------------------------------------------------
 
 CARD = """---
 language: en
@@ -258,22 +161,11 @@ def save(folder: Path, model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, **facts
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     (folder / "model.safetensors").chmod(0o644)  # safetensors makes it readable by the owner only
-    (folder / "README.md").write_text(card(model, **facts), encoding="utf-8", newline="\n")
-    return sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
-
-
-def card(model: GPT2LMHeadModel, **facts: object) -> str:
-    """Return the model card. Its sizes are read from the model."""
     config = model.config
-    return CARD.format(
-        layers=config.n_layer,
-        heads=config.n_head,
-        width=config.n_embd,
-        context=config.n_positions,
-        vocabulary=config.vocab_size,
-        parameters=model.num_parameters(),
-        **facts,
-    )
+    sizes = {"layers": config.n_layer, "heads": config.n_head, "width": config.n_embd, "context": config.n_positions}
+    card = CARD.format(**sizes, vocabulary=config.vocab_size, parameters=model.num_parameters(), **facts)
+    (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
+    return sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
 
 
 @app.command()
@@ -293,14 +185,14 @@ def main(
         raise typer.BadParameter(f"a width of {width} cannot be shared by {heads} heads", param_hint="--width")
     try:
         refuse_foreign(out, ["model.safetensors"], "model")
-    except Written as reason:
+    except WouldOverwrite as reason:
         raise typer.BadParameter(str(reason), param_hint="--out") from None
     logging.disable_progress_bar()
     torch.set_num_threads(1)  # a second thread gains little for a model this small
     torch.manual_seed(seed)
     stories = sample("english", characters=characters, seed=TRAIN_SEED).splitlines()
     tokenizer = learn_tokenizer(stories)
-    validation = Validation.of(sample("english", characters=30_000, seed=VALIDATION_SEED), tokenizer)
+    validation = validation_of(sample("english", characters=30_000, seed=VALIDATION_SEED), tokenizer)
     model = new_model(tokenizer, layers, heads, width)
     print(f"{model.num_parameters():,} parameters, {len(tokenizer):,} tokens, {len(stories):,} stories")
     started = time.process_time()

@@ -10,18 +10,19 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+import torch.nn.functional as F
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
-from autograder.files import whole
+from autograder.files import replace_atomically
 from transformer_exercises.stories import bangla, sample, true_nll
 
-from .stories_gpt2 import END, IGNORED, TRAIN_SEED, VALIDATION_SEED
+from .gpt2 import END, IGNORED, TRAIN_SEED, VALIDATION_SEED, Validation, byte_level_bpe
 
 TOKENS = "tokens.bin"  # the text as ids, in the run's folder until the run is finished
 FEWEST = 5_000  # minimum number of characters of a user's text
@@ -43,7 +44,7 @@ class BadText(ValueError):
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def pieces(path: Path) -> Iterator[str]:
+def chunks(path: Path) -> Iterator[str]:
     """Yield the text in pieces of about a million characters that end at a line's end, with \\n as newline.
 
     Raise BadText if there is no such file or it is not text.
@@ -70,10 +71,10 @@ def pieces(path: Path) -> Iterator[str]:
             yield piece
 
 
-def measured(path: Path) -> tuple[int, str]:
+def length_and_hash(path: Path) -> tuple[int, str]:
     """Return the number of characters and a hash of the text. Raise BadText if it cannot be used."""
     characters, name = 0, hashlib.sha256()
-    for piece in pieces(path):
+    for piece in chunks(path):
         characters += len(piece)
         name.update(piece.encode())
     if not characters:
@@ -96,25 +97,10 @@ def vocabulary_for(characters: int, most: int) -> int:
 
 def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> PreTrainedTokenizerFast:
     """Train a byte-level BPE tokenizer. Every byte is in its alphabet, so decoding restores any text."""
-    learner = Tokenizer(models.BPE())
-    learner.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(WORDS), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    learner.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary,
-        special_tokens=[END],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    learner.train_from_iterator(texts, trainer)
+    learner = byte_level_bpe(texts, vocabulary, [END], pattern=WORDS)
+    names = dict.fromkeys(("bos_token", "eos_token", "unk_token"), END)
     # Not GPT2Tokenizer, which splits words by its own pattern when it is loaded
-    return PreTrainedTokenizerFast(
-        tokenizer_object=learner, model_max_length=context, bos_token=END, eos_token=END, unk_token=END
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=learner, model_max_length=context, **names)
 
 
 def first(texts: Iterator[str], characters: int) -> Iterator[str]:
@@ -126,7 +112,7 @@ def first(texts: Iterator[str], characters: int) -> Iterator[str]:
             return
 
 
-def encoded(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path) -> np.ndarray:
+def write_tokens(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path) -> np.ndarray:
     """Write the token ids to `path` and return them memory-mapped [N]. <|endoftext|> in a text becomes that token."""
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32
@@ -136,7 +122,7 @@ def encoded(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path
             for text in texts:
                 file.write(np.array(tokenizer.backend_tokenizer.encode(text).ids, kind).tobytes())
 
-    whole(path, write)
+    replace_atomically(path, write)
     return np.memmap(path, kind, mode="r")
 
 
@@ -144,7 +130,7 @@ def encoded(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingText:
     """A tokenized text: windows for training, and rows held back for validation."""
 
     title: str
@@ -152,10 +138,8 @@ class Material:
     tokenizer: PreTrainedTokenizerFast
     tokens: np.ndarray  # [N] for training
     starts: np.ndarray | None  # possible starts of windows; None: anywhere
-    inputs: Tensor  # [rows, T'] for validation
-    targets: Tensor  # [rows, T']; IGNORED at positions that do not count
+    validation: Validation
     characters: float  # characters per validation token
-    floor: float | None  # lowest possible validation loss, nats per token; None: unknown
     prompt: tuple[int, ...]  # start of samples: a new story, or held-back words
 
     def windows(self, rows: int, context: int, seed: int, number: int) -> tuple[Tensor, Tensor]:
@@ -173,14 +157,14 @@ class Material:
         return cut[:, :-1], cut[:, 1:]
 
 
-def own_text(path: Path, folder: Path, vocabulary: int, context: int) -> Material:
+def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> TrainingText:
     """Read a UTF-8 file. Validation predicts each token of its last tenth once, in consecutive windows (at most 256).
 
     Raise BadText if the text is too short or cannot be read.
     """
-    characters, name = measured(path)
-    tokenizer = learn_tokenizer(first(pieces(path), LEARNT_FROM), vocabulary_for(characters, vocabulary), context)
-    tokens = encoded(pieces(path), tokenizer, folder / TOKENS)
+    characters, name = length_and_hash(path)
+    tokenizer = learn_tokenizer(first(chunks(path), LEARNT_FROM), vocabulary_for(characters, vocabulary), context)
+    tokens = write_tokens(chunks(path), tokenizer, folder / TOKENS)
     train, held = np.split(tokens, [len(tokens) - len(tokens) // HELD_BACK])
     if len(held) <= context:
         raise BadText(
@@ -188,96 +172,62 @@ def own_text(path: Path, folder: Path, vocabulary: int, context: int) -> Materia
             f"window of {context} tokens. Name a longer text, or a smaller context with --context."
         )
     used = torch.from_numpy(held[: VALIDATION_WINDOWS * context + 1].astype(np.int64))
-    rows = (len(used) - 1 + context - 1) // context
-    inputs, targets = torch.zeros(rows * context, dtype=torch.long), torch.full((rows * context,), IGNORED)
-    inputs[: len(used) - 1], targets[: len(used) - 1] = used[:-1], used[1:]
+    rest = -(len(used) - 1) % context
+    inputs, targets = F.pad(used[:-1], (0, rest)), F.pad(used[1:], (0, rest), value=IGNORED)
     text = str(tokenizer.decode(used[1:].tolist()))
-    return Material(
+    return TrainingText(
         title=path.name,
         name=name,
         tokenizer=tokenizer,
         tokens=train,
         starts=None,
-        inputs=inputs.view(rows, -1),
-        targets=targets.view(rows, -1),
+        validation=Validation(inputs.view(-1, context), targets.view(-1, context), math.nan),
         characters=len(text) / (len(used) - 1),
-        floor=None,
         prompt=tuple(tokenizer.backend_tokenizer.encode(begun(text)).ids[:PROMPT]),
     )
 
 
 def begun(text: str) -> str:
     """Return the text from its first whole line on, or else from its first whole word."""
-    for gap in ("\n", " "):
-        behind = text.partition(gap)[2].strip()
-        if behind:
-            return behind
-    return text
+    return next(filter(None, (text.partition(gap)[2].strip() for gap in ("\n", " "))), text)
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """Generated stories whose exact probability is known."""
-
-    title: str
-    sample: Callable[[int, int], str]  # (characters, seed)
-    true_nll: Callable[[str], float]
-    held_back: int  # characters for validation
-    words: bool  # True: the words are few, so the vocabulary grows until each is one token
-
-
-CORPORA = {
-    "english": Corpus(
-        "the course's stories",
-        lambda characters, seed: sample("english", characters=characters, seed=seed),
-        true_nll,
-        STORIES_VALIDATION,
-        words=False,
-    ),
-    "bangla": Corpus(
-        "the course's Bangla sentences",
-        lambda characters, seed: bangla.sample(characters=characters, seed=seed),
-        bangla.true_nll,
-        BANGLA_VALIDATION,
-        words=True,
-    ),
+# By language: the title, the stories, their exact probability, how many characters are for validation, and True if the
+# words are few, so that the vocabulary grows until each is one token
+CORPORA: dict[str, tuple[str, Callable[..., str], Callable[[str], float], int, bool]] = {
+    "english": ("the course's stories", partial(sample, "english"), true_nll, STORIES_VALIDATION, False),
+    "bangla": ("the course's Bangla sentences", bangla.sample, bangla.true_nll, BANGLA_VALIDATION, True),
 }
 
 
 def stories(
     folder: Path, vocabulary: int, context: int, characters: int = STORIES, language: str = "english"
-) -> Material:
+) -> TrainingText:
     """Generate the course's stories, with <|endoftext|> instead of the line break after each.
 
     Windows begin where a story begins, and validation has one story per row, so every token has its full context. The
     corpus's exact probability is then the floor of the loss. Raise BadText if a story is longer than `context`.
     """
-    corpus = CORPORA[language]
-    text = corpus.sample(characters, TRAIN_SEED)
-    held = corpus.sample(corpus.held_back, VALIDATION_SEED)
+    title, told, nll, held_back, few_words = CORPORA[language]
+    text = told(characters=characters, seed=TRAIN_SEED)
+    held = told(characters=held_back, seed=VALIDATION_SEED)
     lines = text.splitlines()
-    wanted = vocabulary if corpus.words else vocabulary_for(len(text), vocabulary)
+    wanted = vocabulary if few_words else vocabulary_for(len(text), vocabulary)
     tokenizer = learn_tokenizer(iter(lines), wanted, context)
-    tokens = encoded(iter([END, *(line + END for line in lines)]), tokenizer, folder / TOKENS)
+    tokens = write_tokens(iter([END, *(line + END for line in lines)]), tokenizer, folder / TOKENS)
     end = tokenizer.eos_token_id
-    rows = [tokenizer.backend_tokenizer.encode(line).ids for line in held.splitlines()]
-    width = max(map(len, rows)) + 1
+    rows = [[*tokenizer.backend_tokenizer.encode(line).ids, end] for line in held.splitlines()]
+    width = max(map(len, rows))
     if width > context:
         raise BadText(f"The longest story has {width} tokens and needs a context as long; --context {context} is less.")
-    inputs, targets = torch.full((len(rows), width), end), torch.full((len(rows), width), IGNORED)
-    for i, ids in enumerate(rows):
-        inputs[i, 1 : len(ids) + 1] = torch.tensor(ids)
-        targets[i, : len(ids) + 1] = torch.tensor([*ids, end])
-    count = int((targets != IGNORED).sum())
-    return Material(
-        title=corpus.title,
+    validation = Validation.of(rows, end, nll(held))
+    return TrainingText(
+        title=title,
         name=hashlib.sha256(text.encode()).hexdigest(),
         tokenizer=tokenizer,
         tokens=tokens,
         starts=np.flatnonzero(tokens == end),
-        inputs=inputs,
-        targets=targets,
-        characters=len(held) / count,
-        floor=corpus.true_nll(held) / count,
+        validation=validation,
+        characters=len(held) / validation.count,
         prompt=(end,),
     )

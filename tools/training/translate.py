@@ -23,33 +23,42 @@ import contextlib
 import copy
 import csv
 import hashlib
-import importlib.util
 import itertools
+import json
 import math
 import random
-import sys
+import shutil
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+import sacrebleu
+import safetensors.torch
 import torch
 import torch.nn.functional as F
 import typer
-from rich.console import Console
+from matplotlib.figure import Figure
 from rich.table import Table
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer, normalizers
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
+from typer import Option
 
-from autograder.files import Written, refuse_foreign
+from autograder.files import WouldOverwrite, refuse_foreign, replace_atomically
 from autograder.judge.run_check import namespace_with
-from autograder.spec.course import exercises, reference
+from autograder.spec.course import exercises, given_in, reference
 
-from . import keeping
+from . import checkpoints, say
+from .checkpoints import UNFINISHED, OtherRun, console, write_text
+from .device import autocast
+from .gpt2 import byte_level_bpe
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "11-translation"
@@ -61,7 +70,7 @@ ROOM = 256  # maximum length, in tokens
 CHECKED = 500  # maximum number of validation pairs for each measurement of the loss
 FEWEST = 20  # pairs; fewer cannot be split
 LAYOUTS = ("fused", "looped")
-PRECISIONS = ("float32", "bfloat16")
+Precision = Literal["float32", "bfloat16"]
 # For the course's stories: on a CPU, sizes that train in minutes; on a GPU, the published sizes and warm-up
 USUAL = {
     "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "dropout": 0.1, "room": 1_024},
@@ -81,10 +90,9 @@ PAPER = {
 
 Pair = tuple[str, str]
 app = typer.Typer(add_completion=False)
-console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
-class BadData(ValueError):
+class BadPairs(ValueError):
     """Raised when the sentence pairs cannot be used. The message says why and what to do."""
 
 
@@ -94,47 +102,47 @@ class BadData(ValueError):
 def read_pairs(path: Path, source: str, target: str) -> list[Pair]:
     """Return the pairs (source sentence, target sentence) of a tab-separated file whose first line names the columns.
 
-    Skip rows that lack one of the two sentences. Raise BadData if the file has another form.
+    Skip rows that lack one of the two sentences. Raise BadPairs if the file has another form.
     """
     lines = [line.rstrip("\r") for line in read_text(path).split("\n")]
     if not any(line.strip() for line in lines):
-        raise BadData(f"{path.name} is empty. It should hold a line that names the columns, then a pair in each line.")
+        raise BadPairs(f"{path.name} is empty. It should hold a line that names the columns, then a pair in each line.")
     header = cells(lines[0])
     if len(header) < 2:
-        raise BadData(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
+        raise BadPairs(f"{path.name} has one column. Sentence pairs need two, with a tab between them.")
     places = column(header, source, path, "--source"), column(header, target, path, "--target")
     if places[0] == places[1]:
-        raise BadData(
+        raise BadPairs(
             f"Source and target are the same column, {header[places[0]]}. Name two: --source NAME --target NAME."
         )
     rows = [row for row in map(cells, lines[1:]) if len(row) > max(places)]
     pairs = [(row[places[0]], row[places[1]]) for row in rows if row[places[0]] and row[places[1]]]
     if not pairs:
-        raise BadData(f"{path.name} names its columns, but no line after that holds two sentences with a tab between.")
+        raise BadPairs(f"{path.name} names its columns, but no line after that holds two sentences with a tab between.")
     return pairs
 
 
 def read_two_files(stem: Path, source: str, target: str) -> list[Pair]:
     """Return the pairs of two files with matching lines, such as STEM.en and STEM.ig (OPUS's Moses format).
 
-    Raise BadData if a file is missing or the lines do not match.
+    Raise BadPairs if a file is missing or the lines do not match.
     """
-    sides = [(language, side(stem, language)) for language in (source, target)]
-    for (language, found), other in zip(sides, (target, source), strict=True):
-        if found is None:
+    lines = []
+    for language, other in ((source, target), (target, source)):
+        path = side(stem, language)
+        if path is None:
             endings = " or ".join(f"{stem.name}.{code}" for code in codes(language))
-            raise BadData(f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}.")
-    # Split at newlines only: a sentence may contain other characters at which Python's splitlines splits
-    lines = [read_text(path).removesuffix("\n").split("\n") for _, path in sides if path is not None]
+            raise BadPairs(f"There is no {endings} in {stem.parent}: the {language} side of what is there in {other}.")
+        # Split at newlines only: a sentence may contain other characters at which Python's splitlines splits
+        lines.append(read_text(path).removesuffix("\n").split("\n"))
     if len(lines[0]) != len(lines[1]):
-        raise BadData(
+        raise BadPairs(
             f"The two files of {stem.name} have {len(lines[0]):,} and {len(lines[1]):,} lines. "
             "Line by line they should be translations of each other."
         )
-    pairs = [(tidied(one), tidied(other)) for one, other in zip(*lines, strict=True)]
-    pairs = [pair for pair in pairs if all(pair)]
+    pairs = [pair for pair in zip(*(map(tidied, side) for side in lines), strict=True) if all(pair)]
     if not pairs:
-        raise BadData(f"The two files of {stem.name} hold no line with a sentence on both sides.")
+        raise BadPairs(f"The two files of {stem.name} hold no line with a sentence on both sides.")
     return pairs
 
 
@@ -165,9 +173,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise BadData(f"There is no file or folder {path}.") from None
+        raise BadPairs(f"There is no file or folder {path}.") from None
     except UnicodeDecodeError as error:
-        raise BadData(
+        raise BadPairs(
             f"{path.name} is not UTF-8 (byte {error.object[error.start]:#04x} at position {error.start:,}). "
             "Save it as UTF-8 and try again."
         ) from None
@@ -185,12 +193,12 @@ def tidied(text: str) -> str:
 
 
 def column(header: Sequence[str], language: str, path: Path, option: str) -> int:
-    """Return the index of the language's column. Raise BadData if there is none."""
+    """Return the index of the language's column. Raise BadPairs if there is none."""
     names = [name.casefold() for name in header]
     for name in codes(language):
         if name in names:
             return names.index(name)
-    raise BadData(
+    raise BadPairs(
         f"{path.name} has no column called {language}. Its first line should name the columns, such as "
         f"english<TAB>igbo; it reads: {'<TAB>'.join(name[:40] for name in header)}. "
         f"If these are names, choose one with {option} NAME."
@@ -210,36 +218,34 @@ class Corpus:
     def of(cls, path: Path, source: str, target: str, generator: random.Random) -> Corpus:
         """Read all *-train.tsv of a folder, or one file, with *-dev.tsv and *-test.tsv beside them; or pairs of files.
 
-        Raise BadData if there are too few pairs or a file cannot be used.
+        Raise BadPairs if there are too few pairs or a file cannot be used.
         """
         files = sorted(path.glob("*-train.tsv")) if path.is_dir() else [path]
         if two := [] if path.is_dir() and files else stems(path, source, target):
             files, train = [], [pair for stem in two for pair in read_two_files(stem, source, target)]
         elif not files:
-            raise BadData(
+            raise BadPairs(
                 f"No file in the folder {path} ends in -train.tsv, and none is one of two such as NAME.en and NAME.ig. "
                 "Name a file instead."
             )
         else:
             train = [pair for file in files for pair in read_pairs(file, source, target)]
-        held = {
-            part: [pair for file in siblings(files, part) for pair in read_pairs(file, source, target)]
-            for part in ("dev", "test")
-        }
-        held["dev"] = unseen(held["dev"], held["test"])
+        read = partial(read_pairs, source=source, target=target)
+        held = {part: list(chain.from_iterable(map(read, siblings(files, part)))) for part in ("dev", "test")}
+        held["dev"] = without_sentences_of(held["dev"], held["test"])
         remarks = []
         for part, name in (("test", "test"), ("dev", "validation")):
             if not held[part]:
                 train, held[part] = hold_out(train, generator)
                 remarks.append(f"{len(held[part]):,} pairs were held out at random for {name}.")
-        fresh = unseen(list(dict.fromkeys(train)), held["test"] + held["dev"])
+        fresh = without_sentences_of(list(dict.fromkeys(train)), held["test"] + held["dev"])
         if len(fresh) < len(train):
             remarks.append(
                 f"{len(train) - len(fresh):,} of {len(train):,} training pairs were left out: they were there twice, "
                 "or one of their sentences is in the test or validation data."
             )
         if len(fresh) < FEWEST:
-            raise BadData(
+            raise BadPairs(
                 f"Too few sentences: {len(fresh)} different training pairs, and at least {FEWEST} are needed."
             )
         return cls(fresh, held["dev"], held["test"], remarks)
@@ -247,10 +253,8 @@ class Corpus:
 
 def siblings(files: Sequence[Path], part: str) -> list[Path]:
     """Return the existing X-dev.tsv or X-test.tsv for every X-train.tsv."""
-    ending = "-train.tsv"
-    found = [
-        file.with_name(file.name.removesuffix(ending) + f"-{part}.tsv") for file in files if file.name.endswith(ending)
-    ]
+    train = [file for file in files if file.name.endswith("-train.tsv")]
+    found = (file.with_name(file.name.removesuffix("train.tsv") + f"{part}.tsv") for file in train)
     return [file for file in found if file.is_file()]
 
 
@@ -258,14 +262,14 @@ def hold_out(pairs: Sequence[Pair], generator: random.Random) -> tuple[list[Pair
     """Draw a tenth of the different pairs, at most 500. Return the pairs without their sentences, and the drawn."""
     different = list(dict.fromkeys(pairs))
     if len(different) < FEWEST:
-        raise BadData(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
+        raise BadPairs(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
     held = generator.sample(different, min(len(different) // 10, 500))
-    return unseen(pairs, held), held
+    return without_sentences_of(pairs, held), held
 
 
-def unseen(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
+def without_sentences_of(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that share no sentence with the held-out ones."""
-    sources, targets = {pair[0] for pair in held}, {pair[1] for pair in held}
+    sources, targets = ({pair[side] for pair in held} for side in (0, 1))
     return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
 
 
@@ -274,29 +278,20 @@ def unseen(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
 
 def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
     """Train byte-level BPE. The ids of <pad>, <bos> and <eos> are 0, 1 and 2."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.normalizer = normalizers.NFC()
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        special_tokens=SPECIAL,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer = byte_level_bpe(texts, vocab_size, SPECIAL)
+    tokenizer.normalizer = normalizers.NFC()  # the texts are in this form already
     return tokenizer
 
 
 @dataclass
-class Tongues:
+class TokenizerPair:
     """The two tokenizers."""
 
     source: Tokenizer
     target: Tokenizer
 
     @classmethod
-    def learned(cls, pairs: Sequence[Pair], vocab_size: int, joint: bool = False) -> Tongues:
+    def learned(cls, pairs: Sequence[Pair], vocab_size: int, joint: bool = False) -> TokenizerPair:
         """Train the tokenizers. `joint`: one tokenizer, trained on both languages, serves as both."""
         if joint:
             both = learn_tokenizer([text for pair in pairs for text in pair], vocab_size)
@@ -309,20 +304,14 @@ class Tongues:
 
     def pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
         """Return pairs as ids, both sides cut to the model's maximum length."""
-        written = self.target.encode_batch([pair[1] for pair in pairs])
-        return list(
-            zip(
-                self.read([pair[0] for pair in pairs]),
-                [[BOS, *code.ids[: ROOM - 1], EOS] for code in written],
-                strict=True,
-            )
-        )
+        sources, targets = zip(*pairs, strict=True)
+        written = ([BOS, *code.ids[: ROOM - 1], EOS] for code in self.target.encode_batch(targets))
+        return list(zip(self.read(sources), written, strict=True))
 
 
 def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
     """Return the ids [B, T], with <pad> after the shorter rows."""
-    width = max(map(len, rows))
-    return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows], device=device)
+    return pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD).to(device)
 
 
 @dataclass(frozen=True)
@@ -334,12 +323,11 @@ class Batch:
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[list[int], list[int]]], device: str) -> Batch:
-        target = padded([pair[1] for pair in pairs], device)
-        source = padded([pair[0] for pair in pairs], device)
+        source, target = (padded(side, device) for side in zip(*pairs, strict=True))
         return cls(source, target[:, :-1], target[:, 1:], sum(len(one) + len(other) - 1 for one, other in pairs))
 
 
-def by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list]:
+def batches_by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list]:
     """Return all pairs once, in shuffled batches of similar lengths, to save padding.
 
     One language takes at most `room` tokens of a batch, padding included.
@@ -359,38 +347,34 @@ def by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list
     return iter(batches)
 
 
-class Stream:
-    """An endless iterator of batches, with all pairs once per epoch. It can be resumed from its `place`."""
+class BatchStream:
+    """An endless iterator of batches, with all pairs once per epoch. `place` says where it is, and may be set."""
 
-    def __init__(self, pairs: list, room: int, seed: int, device: str, place: tuple[int, int] = (0, 0)):
+    def __init__(self, pairs: list, room: int, seed: int, device: str):
         self.pairs, self.room, self.seed, self.device = pairs, room, seed, device
-        self.round, skipped = place
-        self.taken = 0  # batches taken in this epoch
-        self._open()
-        for _ in range(skipped):
-            self._advance()
+        self.place = (0, 0)
 
-    def _open(self) -> None:
-        self.batches = by_length(self.pairs, self.room, random.Random(f"{self.seed} {self.round}"))
+    @property
+    def place(self) -> tuple[int, int]:
+        """Return the number of the epoch, and how many of its batches were taken."""
+        return self._epoch, self._taken
 
-    def _advance(self) -> list:
-        batch = next(self.batches, None)
-        if batch is None:
-            self.round, self.taken = self.round + 1, 0
-            self._open()
-            batch = next(self.batches)
-        self.taken += 1
-        return batch
+    @place.setter
+    def place(self, place: tuple[int, int]) -> None:
+        self._epoch, self._taken = place
+        batches = batches_by_length(self.pairs, self.room, random.Random(f"{self.seed} {self._epoch}"))
+        self._batches = itertools.islice(batches, self._taken, None)
 
     def __iter__(self) -> Iterator[Batch]:
         return self
 
     def __next__(self) -> Batch:
-        return Batch.of(self._advance(), self.device)
-
-    @property
-    def place(self) -> tuple[int, int]:
-        return self.round, self.taken
+        batch = next(self._batches, None)
+        if batch is None:
+            self.place = self._epoch + 1, 0
+            batch = next(self._batches)
+        self._taken += 1
+        return Batch.of(batch, self.device)
 
 
 # --- the notebook's parts ---------------------------------------------------------------------------------------------
@@ -439,9 +423,7 @@ class LoopedHeads(nn.Module):
 def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
     """Return a linear layer with a copy of this weight and bias."""
     layer = nn.Linear(weight.shape[1], weight.shape[0], device=weight.device, dtype=weight.dtype)
-    with torch.no_grad():
-        layer.weight.copy_(weight)
-        layer.bias.copy_(bias)
+    layer.load_state_dict({"weight": weight, "bias": bias})
     return layer
 
 
@@ -455,7 +437,7 @@ def with_looped_heads(model: nn.Module) -> nn.Module:
     return model
 
 
-class Reader:
+class CachedEncoder:
     """A Translator that encodes a source once instead of for every new token. It is called like the Translator."""
 
     def __init__(self, model: Any):
@@ -499,12 +481,10 @@ class Recipe:
     device: str
     source: str  # languages
     target: str
-    precision: str  # of matrix products; one of PRECISIONS
+    precision: str  # of matrix products; a Precision
 
     def autocast(self) -> contextlib.AbstractContextManager:
-        if self.precision == "float32":
-            return contextlib.nullcontext()
-        return torch.autocast(self.device, getattr(torch, self.precision))
+        return autocast(self.device, self.precision)
 
 
 @dataclass
@@ -518,14 +498,14 @@ class Outcome:
     validation: float  # nats per target token
     speed: float = 0.0  # tokens per second, measured in turns with the other layout; 0: not measured
     bleu: float = 0.0
-    sacrebleu: float | None = None  # None: sacrebleu is not installed
+    sacrebleu: float = 0.0
 
 
-def sizes(tongues: Tongues, recipe: Recipe) -> dict[str, Any]:
+def sizes(tokenizers: TokenizerPair, recipe: Recipe) -> dict[str, Any]:
     """Return a Translator's arguments, except the padding id and the class of its blocks."""
     return {
-        "source_vocab": tongues.source.get_vocab_size(),
-        "target_vocab": tongues.target.get_vocab_size(),
+        "source_vocab": tokenizers.source.get_vocab_size(),
+        "target_vocab": tokenizers.target.get_vocab_size(),
         "embed_dim": recipe.width,
         "num_heads": recipe.heads,
         "ff_dim": 4 * recipe.width,
@@ -535,9 +515,9 @@ def sizes(tongues: Tongues, recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def new_model(parts: SimpleNamespace, tongues: Tongues, recipe: Recipe, layout: str) -> nn.Module:
+def new_model(parts: SimpleNamespace, tokenizers: TokenizerPair, recipe: Recipe, layout: str) -> nn.Module:
     torch.manual_seed(recipe.seed)
-    model = parts.Translator(**sizes(tongues, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
+    model = parts.Translator(**sizes(tokenizers, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
     if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output already shares the target's table
         model.source_embedding = model.target_embedding
     return (with_looped_heads(model) if layout == "looped" else model).to(recipe.device)
@@ -582,96 +562,97 @@ def validation_loss(model: nn.Module, batches: Sequence[Batch], recipe: Recipe) 
 
 
 @dataclass
-class Progress:
-    """The progress of a training run: all that is needed to resume it exactly."""
-
-    best: float
-    weights: dict[str, Tensor]  # those with the lowest validation loss
+class Progress(checkpoints.Progress):
     tokens: int = 0
-    seconds: float = 0.0
-    done: float = 0.0  # share of the run that is done
-    checked: float = 0.0  # the share at the last measurement
-    recent: list[float] = field(default_factory=list)  # losses since the last measurement
     lately: list[dict[str, Tensor]] = field(default_factory=list)  # weights at the last measurements, if averaged
-    points: list[keeping.Point] = field(default_factory=list)
 
 
-def train(
-    parts: SimpleNamespace,
-    model: nn.Module,
-    batches: Stream,
-    held: Sequence[Batch],
-    recipe: Recipe,
-    name: str,
-    *,
-    folder: Path | None = None,
-    run: str = "",
-    judge: Callable[[nn.Module], tuple[float | None, float | None]] = lambda model: (None, None),
-) -> Outcome:
-    """Train for the recipe's minutes, without translating; keep the weights with the lowest validation loss.
+class Run(checkpoints.Run):
+    """A training that ends after the recipe's minutes, translating not counted.
 
-    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate. Each of
-    twenty measurements adds a point to the curve, with the scores from `judge`. With a folder, each also saves the
-    state there, and a later training of the same `run` resumes from it.
+    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate. `scores_of`
+    returns a model's BLEU and chrF, which stand in the curve.
     """
-    trainer = Trainer(parts, model.train(), recipe)
-    now = Progress(math.inf, copy.deepcopy(model.state_dict()))
-    if folder and (kept := keeping.kept_state(folder, recipe.device)):
-        batches, now = taken_up(kept, run, folder, trainer, batches)
-    started = time.perf_counter() - now.seconds
-    with tqdm(total=100, desc=name, bar_format="{desc}: {n:.0f} %|{bar}| {elapsed}{postfix}") as bar:
-        while now.done < 1:
-            batch = next(batches)
-            now.recent.append(trainer.step(batch, cooling=min(1.0, (1 - now.done) / 0.2)).item())
-            now.tokens += batch.tokens
-            now.seconds = time.perf_counter() - started
-            elapsed = now.seconds / (60 * recipe.minutes)
-            now.done = min(1.0, trainer.taken / recipe.steps if recipe.steps and elapsed < 1 else elapsed)
-            bar.update(100 * now.done - bar.n)
-            if twentieths(now.done) > twentieths(now.checked):
-                paused = time.perf_counter()
-                scores = judge(model)
-                started += time.perf_counter() - paused  # translating does not count
-                point = look(trainer, held, now, scores)
-                model.train()
-                bar.set_postfix_str(f"loss {point.training:.2f}, validation {point.validation:.2f}")
-                now.seconds = time.perf_counter() - started
-                if folder:
-                    keeping.keep_curve(folder, now.points, name)
-                    keeping.keep_state(folder, state_of(run, trainer, batches, now))
-    model.load_state_dict(now.weights)
-    return Outcome(sum(p.numel() for p in model.parameters()), trainer.taken, now.tokens, now.seconds, now.best)
+
+    now: Progress
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        trainer: Trainer,
+        batches: BatchStream,
+        held: Sequence[Batch],
+        scores_of: Callable[[nn.Module], tuple[float, float]],
+    ):
+        super().__init__(folder, name, trainer, Progress())
+        self.batches, self.held, self.scores_of = batches, held, scores_of
+
+    def share(self) -> float:
+        elapsed = self.now.seconds / (60 * self.trainer.recipe.minutes)
+        return super().share() if elapsed < 1 else 1.0
+
+    def step(self) -> float:
+        batch = next(self.batches)
+        self.now.tokens += batch.tokens
+        return self.trainer.step(batch, cooling=min(1.0, (1 - self.now.share) / 0.2)).item()
+
+    def measure(self) -> str:
+        """Measure the model. With averaging, the mean of the weights at the last measurements is a candidate too."""
+        now, model, recipe = self.now, self.trainer.model, self.trainer.recipe
+        bleu, chrf = self.scores_of(model)
+        training, validation = checkpoints.mean(now.recent), validation_loss(model, self.held, recipe)
+        now.points.append(
+            {
+                "step": self.trainer.taken,
+                "minutes": now.seconds / 60,
+                "training": training,  # mean smoothed loss since the last measurement, nats per target token
+                "validation": validation,  # without smoothing
+                "bleu": bleu,  # by sacrebleu, on held-out sentences
+                "chrf": chrf,
+            }
+        )
+        here = checkpoints.weights_of(model)
+        self.compare(validation, here)
+        if recipe.average > 1:
+            now.lately = [*now.lately, here][-recipe.average :]
+            mean = mean_of(now.lately)
+            model.load_state_dict(mean)
+            self.compare(validation_loss(model, self.held, recipe), mean)
+            model.load_state_dict(here)
+        model.train()
+        checkpoints.keep_curve(self.folder, now.points, (9, 3.6), lambda figure: draw(figure, now.points))
+        return f"loss {training:.2f}, validation {validation:.2f}"
+
+    def more_state(self) -> dict[str, Any]:
+        cuda = torch.cuda.get_rng_state() if self.trainer.recipe.device == "cuda" else None
+        return {"place": self.batches.place, "random": torch.get_rng_state(), "cuda": cuda}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.batches.place = state["place"]
+        torch.set_rng_state(state["random"])
+        if state["cuda"] is not None:
+            torch.cuda.set_rng_state(state["cuda"])
+
+    def result(self) -> Outcome:
+        """Give the model the weights with the lowest validation loss; return what came of the run."""
+        self.trainer.model.load_state_dict(self.now.weights)
+        parameters = sum(p.numel() for p in self.trainer.model.parameters())
+        return Outcome(parameters, self.trainer.taken, self.now.tokens, self.now.seconds, self.now.best)
 
 
-def twentieths(share: float) -> int:
-    """Return how many twentieths of the whole are done. The summand makes 3 / 60 count as one."""
-    return math.floor(20 * share + 1e-9)
-
-
-def look(
-    trainer: Trainer, held: Sequence[Batch], now: Progress, scores: tuple[float | None, float | None]
-) -> keeping.Point:
-    """Measure the model, add a point to the curve and return it; keep the weights if they are the best so far.
-
-    With averaging, the mean of the weights at the last measurements is a candidate too.
-    """
-    model = trainer.model
-    validation = validation_loss(model, held, trainer.recipe)
-    training = sum(now.recent) / len(now.recent)
-    point = keeping.Point(trainer.taken, now.seconds / 60, training, validation, *scores)
-    now.points.append(point)
-    now.checked, now.recent = now.done, []
-    if validation < now.best:
-        now.best, now.weights = validation, copy.deepcopy(model.state_dict())
-    if trainer.recipe.average > 1:
-        here = copy.deepcopy(model.state_dict())
-        now.lately = [*now.lately, here][-trainer.recipe.average :]
-        mean = mean_of(now.lately)
-        model.load_state_dict(mean)
-        if (averaged := validation_loss(model, held, trainer.recipe)) < now.best:
-            now.best, now.weights = averaged, mean
-        model.load_state_dict(here)
-    return point
+def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
+    """Draw the losses, and BLEU and chrF beside them."""
+    loss, quality = figure.subplots(1, 2)
+    checkpoints.draw_losses(loss, points, "step", "training, smoothed targets")
+    loss.set(xlabel="step", ylabel="loss (nats per target token)")
+    steps, scores = [point["step"] for point in points], [10.0]
+    for name, label, colour, style in (("bleu", "BLEU", "#0072B2", "-"), ("chrf", "chrF", "#D55E00", "--")):
+        values = [point[name] for point in points]
+        quality.plot(steps, values, color=colour, ls=style, marker="o", ms=3, label=label)
+        scores += values
+    quality.set(title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)")
+    quality.set_ylim(0, max(10.0, 1.1 * max(scores)))
 
 
 def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
@@ -679,53 +660,17 @@ def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
 
 
-def state_of(run: str, trainer: Trainer, batches: Stream, now: Progress) -> dict[str, Any]:
-    """Return the state (numbers, texts and tensors) from which `taken_up` resumes."""
-    return {
-        "run": run,
-        "model": trainer.model.state_dict(),
-        "optimizer": trainer.optimizer.state_dict(),
-        "taken": trainer.taken,
-        "place": batches.place,
-        "random": torch.get_rng_state(),
-        "cuda": torch.cuda.get_rng_state() if trainer.recipe.device == "cuda" else None,
-        "progress": {name: value for name, value in vars(now).items() if name != "points"},
-        "points": [asdict(point) for point in now.points],
-    }
-
-
-def taken_up(
-    kept: dict[str, Any], run: str, folder: Path, trainer: Trainer, batches: Stream
-) -> tuple[Stream, Progress]:
-    """Restore model, optimizer and random states; return the batches and the progress from there on.
-
-    Raise BadData if the state belongs to another run.
-    """
-    if kept["run"] != run:
-        raise BadData(
-            f"{folder} holds the unfinished training of other data or with other settings. "
-            "Name another folder with --out, or delete that one."
-        )
-    trainer.model.load_state_dict(kept["model"])
-    trainer.optimizer.load_state_dict(kept["optimizer"])
-    trainer.taken = kept["taken"]
-    torch.set_rng_state(kept["random"].cpu())
-    if kept["cuda"] is not None:
-        torch.cuda.set_rng_state(kept["cuda"].cpu())
-    place = kept["place"]
-    stream = Stream(batches.pairs, batches.room, batches.seed, batches.device, (place[0], place[1]))
-    points = [keeping.Point(**point) for point in kept["points"]]
-    console.print(f"Going on after step {trainer.taken:,}, where an earlier run ended.")
-    return stream, Progress(**kept["progress"], points=points)
-
-
-def race(parts: SimpleNamespace, tongues: Tongues, batches: Stream, recipe: Recipe, rounds: int) -> dict[str, float]:
+def compare_speed(
+    parts: SimpleNamespace, tokenizers: TokenizerPair, batches: BatchStream, recipe: Recipe, rounds: int
+) -> dict[str, float]:
     """Measure the tokens per second of training in both layouts, in turns, with the same weights and batches.
 
     Each layout takes each batch four times, and its fastest step counts: slower ones are due to other programs or the
-    warm-up. The race runs before the training and does not touch its model.
+    warm-up. The comparison runs before the training and does not touch its model.
     """
-    racers = {layout: Trainer(parts, new_model(parts, tongues, recipe, layout).train(), recipe) for layout in LAYOUTS}
+    racers = {
+        layout: Trainer(parts, new_model(parts, tokenizers, recipe, layout).train(), recipe) for layout in LAYOUTS
+    }
     tokens, spent = 0, dict.fromkeys(LAYOUTS, 0.0)
     for batch in itertools.islice(batches, rounds):
         tokens += batch.tokens
@@ -742,11 +687,11 @@ def race(parts: SimpleNamespace, tongues: Tongues, batches: Stream, recipe: Reci
 
 
 def translate(
-    parts: SimpleNamespace, model: nn.Module, tongues: Tongues, texts: Sequence[str], recipe: Recipe, beam: int
+    parts: SimpleNamespace, model: nn.Module, tokenizers: TokenizerPair, texts: Sequence[str], recipe: Recipe, beam: int
 ) -> list[str]:
     """Return the model's translations. `beam` 1: greedy, in batches of similar length; more: one by one."""
     model.eval()
-    rows = tongues.read(texts)
+    rows = tokenizers.read(texts)
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
     size = 64 if beam == 1 else 1
     found: dict[int, list[int]] = {}
@@ -755,21 +700,17 @@ def translate(
         longest = min(source.shape[1] * 3 // 2 + 10, ROOM - 1)
         with recipe.autocast():
             if beam == 1:
-                written = parts.greedy_decode(Reader(model), source, BOS, EOS, longest)
+                written = parts.greedy_decode(CachedEncoder(model), source, BOS, EOS, longest)
             else:
-                written = [parts.beam_search(Reader(model), source, BOS, EOS, beam, longest)]
+                written = [parts.beam_search(CachedEncoder(model), source, BOS, EOS, beam, longest)]
         found |= dict(zip(places, written, strict=True))
-    return [tongues.target.decode(found[i]) for i in range(len(rows))]
+    return [tokenizers.target.decode(found[i]) for i in range(len(rows))]
 
 
-def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float | None]:
-    """Return the course's BLEU (on words and punctuation) and sacrebleu's (on its tokens), None without sacrebleu."""
+def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
+    """Return the course's BLEU (on words and punctuation) and sacrebleu's (on its tokens)."""
     split_words = reference("split_words")
     ours = parts.bleu([split_words(text) for text in hypotheses], [split_words(text) for text in references])
-    if importlib.util.find_spec("sacrebleu") is None:
-        return ours, None
-    import sacrebleu
-
     return ours, sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score
 
 
@@ -777,16 +718,6 @@ def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequenc
 
 # Darth Chudi's blog post, blog.chudioranu.com/posts/language-models, and its code, github.com/darthchudi/transformer-py
 PUBLISHED_PAIRS = 174_918
-PUBLISHED = {
-    "from, to": "igbo, english",
-    "training pairs": f"three quarters of {PUBLISHED_PAIRS:,}",
-    "layers, width, heads": "6, 512, 8",
-    "heads": "looped",
-    "vocabulary": "10,000 each",
-    "training": "20 epochs in the post, 30 in its code",
-    "validation loss": "2.7 (training 2.1)",
-    "BLEU": "35.0 on its test, 48.3 in evaluation",
-}
 
 
 def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Recipe) -> Table:
@@ -797,30 +728,25 @@ def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Re
         table.add_column(f"this run, {layout}")
     table.add_column("published run")
 
-    def row(title: str, say: Callable[[str, Outcome], str]) -> None:
-        table.add_row(title, *(say(layout, one) for layout, one in outcomes.items()), PUBLISHED.get(title, "–"))
+    def row(title: str, say: Callable[[Outcome], str], published: str = "–") -> None:
+        table.add_row(title, *map(say, outcomes.values()), published)
 
-    row("from, to", lambda layout, one: f"{recipe.source}, {recipe.target}")
-    row("training pairs", lambda layout, one: f"{len(corpus.train):,}")
-    row("layers, width, heads", lambda layout, one: f"{recipe.layers}, {recipe.width}, {recipe.heads}")
-    row("heads", lambda layout, one: layout)
-    row(
-        "vocabulary",
-        lambda layout, one: f"{recipe.vocab_size:,}" + (" for both, one table" if recipe.joint else " each"),
-    )
-    row("parameters", lambda layout, one: f"{one.parameters:,}")
-    row(
-        "training",
-        lambda layout, one: f"{one.seconds / 60:.1f} min on {recipe.device} in {recipe.precision}, {one.steps:,} steps",
-    )
-    row("tokens seen", lambda layout, one: f"{one.tokens:,}")
-    row("tokens per second, side by side", lambda layout, one: f"{one.speed:,.0f}" if one.speed else "–")
-    row("validation loss", lambda layout, one: f"{one.validation:.3f} nats per token")
-    row("BLEU", lambda layout, one: f"{one.bleu:.1f} on {tested:,} sentences")
-    row(
-        "BLEU, sacrebleu's tokens",
-        lambda layout, one: "not installed" if one.sacrebleu is None else f"{one.sacrebleu:.1f}",
-    )
+    tables = " for both, one table" if recipe.joint else " each"
+    how = f"{recipe.device} in {recipe.precision}"
+    row("from, to", lambda one: f"{recipe.source}, {recipe.target}", "igbo, english")
+    row("training pairs", lambda one: f"{len(corpus.train):,}", f"three quarters of {PUBLISHED_PAIRS:,}")
+    row("layers, width, heads", lambda one: f"{recipe.layers}, {recipe.width}, {recipe.heads}", "6, 512, 8")
+    table.add_row("heads", *outcomes, "looped")
+    row("vocabulary", lambda one: f"{recipe.vocab_size:,}{tables}", "10,000 each")
+    row("parameters", lambda one: f"{one.parameters:,}")
+    epochs = "20 epochs in the post, 30 in its code"
+    row("training", lambda one: f"{one.seconds / 60:.1f} min on {how}, {one.steps:,} steps", epochs)
+    row("tokens seen", lambda one: f"{one.tokens:,}")
+    row("tokens per second, side by side", lambda one: f"{one.speed:,.0f}" if one.speed else "–")
+    row("validation loss", lambda one: f"{one.validation:.3f} nats per token", "2.7 (training 2.1)")
+    bleu = "35.0 on its test, 48.3 in evaluation"
+    row("BLEU", lambda one: f"{one.bleu:.1f} on {tested:,} sentences", bleu)
+    row("BLEU, sacrebleu's tokens", lambda one: f"{one.sacrebleu:.1f}")
     return table
 
 
@@ -838,40 +764,49 @@ def difference(corpus: Corpus, stories: bool) -> str:
     )
 
 
-# --- the command ------------------------------------------------------------------------------------------------------
+# --- the folder -------------------------------------------------------------------------------------------------------
+
+OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
 
 
-def judge_of(
-    parts: SimpleNamespace, tongues: Tongues, pairs: Sequence[Pair], recipe: Recipe
-) -> Callable[[nn.Module], tuple[float | None, float | None]]:
-    """Return a function that scores a model's greedy translations of these pairs by sacrebleu.
+def keep_model(folder: Path, state: Mapping[str, Tensor], about: Mapping[str, Any], tokenizers: TokenizerPair) -> None:
+    """Write everything that say.py needs into the folder. Each file is replaced atomically.
 
-    It returns BLEU and chrF, or (None, None) without sacrebleu.
+    `about` holds the sizes, from which say.py builds the model, the settings and the loss.
     """
-
-    def judge(model: nn.Module) -> tuple[float | None, float | None]:
-        if importlib.util.find_spec("sacrebleu") is None:
-            return None, None
-        import sacrebleu
-
-        ours = translate(parts, model, tongues, [pair[0] for pair in pairs], recipe, beam=1)
-        right = [[pair[1] for pair in pairs]]
-        return sacrebleu.corpus_bleu(ours, right).score, sacrebleu.corpus_chrf(ours, right).score
-
-    return judge
+    # Each tensor is copied: a tied table is saved under each of its names, so that loading does not depend on the tying
+    weights = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in fused(state).items()}
+    replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(safetensors.torch.save(weights)))
+    replace_atomically(folder / "source.json", lambda path: tokenizers.source.save(str(path)))
+    replace_atomically(folder / "target.json", lambda path: tokenizers.target.save(str(path)))
+    write_text(folder / "model.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    write_text(folder / "translator.py", architecture())
+    replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
 
 
-def about(corpus: Corpus, recipe: Recipe, tongues: Tongues, outcome: Outcome) -> dict[str, Any]:
-    """Return the content of model.json: the sizes, from which say.py builds the model, its settings and its loss."""
-    return {
-        "sizes": sizes(tongues, recipe),
-        "source": recipe.source,
-        "target": recipe.target,
-        "training pairs": len(corpus.train),
-        "steps": outcome.steps,
-        "validation loss": outcome.validation,
-        "recipe": asdict(recipe),
-    }
+def architecture() -> str:
+    """Return the source of notebook 11's translator: its locked cells, and the reference answers that it needs."""
+    wanted = ("DecoderBlock", "greedy_decode", "beam_search")
+    answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
+    return '"""The translator of notebook 11: its parts, and how it writes."""\n\n' + "\n\n\n".join(
+        part.strip() for part in (given_in(NOTEBOOK), *answers)
+    )
+
+
+def fused(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights for fused attention: the three projections of all heads become rows of one matrix."""
+    result = {name: tensor for name, tensor in state.items() if "_projs." not in name}
+    for prefix in {name.split("q_projs.")[0] for name in state if "q_projs." in name}:
+        for kind in ("weight", "bias"):
+            rows = []
+            for part in ("q", "k", "v"):
+                heads = sum(name.startswith(f"{prefix}{part}_projs.") and name.endswith(kind) for name in state)
+                rows += [state[f"{prefix}{part}_projs.{head}.{kind}"] for head in range(heads)]
+            result[f"{prefix}in_proj_{kind}"] = torch.cat(rows)
+    return result
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
 
 
 def run(
@@ -884,51 +819,55 @@ def run(
     *,
     out: Path,
     judged: int,
-) -> dict[str, Outcome]:
-    """Train, translate and score in each layout; save the models; print some translations. Return the results.
+) -> None:
+    """Train, translate and score in each layout; save the models; print some translations.
 
-    Raise Written if a folder holds other files, BadData if the pairs cannot be used.
+    Raise WouldOverwrite if a folder holds other files, BadPairs if the pairs cannot be used.
     """
     folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
     for folder in folders.values():
-        refuse_foreign(folder, keeping.OURS, "translator of ours")
+        refuse_foreign(folder, OURS, "translator of ours")
     parts = notebook_parts()
     generator = random.Random(recipe.seed)
-    tongues = Tongues.learned(corpus.train, recipe.vocab_size, recipe.joint)
-    train_ids = [pair for pair in tongues.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
+    tokenizers = TokenizerPair.learned(corpus.train, recipe.vocab_size, recipe.joint)
+    train_ids = [pair for pair in tokenizers.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
     dropped = len(corpus.train) - len(train_ids)
     if not train_ids:
-        raise BadData(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
+        raise BadPairs(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
     if dropped:
         corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
-    held = [
-        Batch.of(batch, recipe.device)
-        for batch in by_length(tongues.pairs(corpus.validation[:CHECKED]), recipe.room, generator)
-    ]
+    held_ids = tokenizers.pairs(corpus.validation[:CHECKED])
+    held = [Batch.of(batch, recipe.device) for batch in batches_by_length(held_ids, recipe.room, generator)]
     test = corpus.test if not tests or tests >= len(corpus.test) else generator.sample(corpus.test, tests)
 
     speeds = dict.fromkeys(LAYOUTS, 0.0)
-    if not any((folder / keeping.UNFINISHED).is_file() for folder in folders.values()):
+    if not any((folder / UNFINISHED).is_file() for folder in folders.values()):
         console.print("Comparing the speed of the two layouts …")
-        speeds = race(parts, tongues, Stream(train_ids, recipe.room, recipe.seed, recipe.device), recipe, rounds)
-        console.print(
-            "Tokens per second of training, side by side: "
-            + ", ".join(f"{layout} heads {speed:,.0f}" for layout, speed in speeds.items())
-            + f" (fused is {speeds['fused'] / speeds['looped']:.2f} times as fast)"
-        )
-    judge = judge_of(parts, tongues, corpus.validation[:judged], recipe)
+        batches = BatchStream(train_ids, recipe.room, recipe.seed, recipe.device)
+        speeds = compare_speed(parts, tokenizers, batches, recipe, rounds)
+        said = ", ".join(f"{layout} heads {speed:,.0f}" for layout, speed in speeds.items())
+        ratio = f"fused is {speeds['fused'] / speeds['looped']:.2f} times as fast"
+        console.print(f"Tokens per second of training, side by side: {said} ({ratio})")
+    judging, references = zip(*corpus.validation[:judged], strict=True)
+
+    def scores_of(model: nn.Module) -> tuple[float, float]:
+        ours = translate(parts, model, tokenizers, judging, recipe, beam=1)
+        return sacrebleu.corpus_bleu(ours, [references]).score, sacrebleu.corpus_chrf(ours, [references]).score
+
     outcomes = {}
     for layout, folder in folders.items():
-        model = new_model(parts, tongues, recipe, layout)
-        batches = Stream(train_ids, recipe.room, recipe.seed, recipe.device)
+        model = new_model(parts, tokenizers, recipe, layout).train()
+        batches = BatchStream(train_ids, recipe.room, recipe.seed, recipe.device)
         name = hashlib.sha256(repr((recipe, layout, judged, train_ids, corpus.validation)).encode()).hexdigest()
-        outcome = train(parts, model, batches, held, recipe, f"{layout} heads", folder=folder, run=name, judge=judge)
-        described = about(corpus, recipe, tongues, outcome)
-        # Save a tied table under each of its names, so that loading does not depend on the tying
-        weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        keeping.keep_model(folder, weights, described, tongues.source, tongues.target)
-        keeping.finished(folder)
-        written = translate(parts, model, tongues, [pair[0] for pair in test], recipe, beam)
+        training = Run(folder, name, Trainer(parts, model, recipe), batches, held, scores_of)
+        training.resume()
+        training.train(f"{layout} heads")
+        outcome = training.result()
+        about: dict[str, Any] = {"sizes": sizes(tokenizers, recipe), "source": recipe.source, "target": recipe.target}
+        about |= {"training pairs": len(corpus.train), "steps": outcome.steps, "validation loss": outcome.validation}
+        keep_model(folder, model.state_dict(), about | {"recipe": asdict(recipe)}, tokenizers)
+        training.finish()
+        written = translate(parts, model, tokenizers, [pair[0] for pair in test], recipe, beam)
         outcome.bleu, outcome.sacrebleu = score(parts, written, [pair[1] for pair in test])
         outcome.speed = speeds[layout]
         outcomes[layout] = outcome
@@ -936,76 +875,41 @@ def run(
             console.print(f"\n{source}\n  {layout}: {ours}\n  right: {right}", markup=False)
     console.print(report(outcomes, corpus, len(test), recipe))
     console.print(f"Kept in {out}: the model, its tokenizers, the curve (curve.png, curve.csv), and say.py to use it.")
-    return outcomes
+
+
+PAIRS = "A table of sentence pairs, two files of lines (OPUS: the name they share), or a folder of either."
+JOINT = "One vocabulary and one table of embeddings for both; separate, own pairs joint."
+AVERAGE = "Try the mean of the weights at so many of the twenty measurements; 1: of none. Own pairs 5."
 
 
 @app.command()
 def main(
-    tsv: Annotated[
-        Path,
-        typer.Argument(
-            help="A table of sentence pairs, two files of lines (OPUS: the name they share), or a folder of either.",
-            show_default="the course's sentences",
-        ),
-    ] = STORIES,
-    minutes: Annotated[float, typer.Option(min=0.001, help="How long to train, translating not counted.")] = 10.0,
-    layout: Annotated[str, typer.Option(help="fused, looped or both (one after the other, each so long).")] = "fused",
-    source: Annotated[str, typer.Option(help="The column to translate from.")] = "english",
-    target: Annotated[str, typer.Option(help="The column to translate into.")] = "igbo",
-    layers: Annotated[
-        int | None, typer.Option(min=1, help="Of encoder and decoder each; 2, own pairs 3, on a GPU 6.")
-    ] = None,
-    width: Annotated[
-        int | None, typer.Option(min=2, help="Even, a multiple of the heads; 128, own pairs 192, on a GPU 512.")
-    ] = None,
-    heads: Annotated[int | None, typer.Option(min=1, help="4, on a GPU 8.")] = None,
-    dropout: Annotated[float | None, typer.Option(min=0.0, max=0.9, help="0.1; own pairs 0.3, on a GPU 0.1.")] = None,
-    smoothing: Annotated[float, typer.Option(min=0.0, max=0.9, help="Label smoothing.")] = 0.1,
-    warmup: Annotated[
-        int | None, typer.Option(min=1, help="Steps until the rate is highest; 400, own pairs or on a GPU 4,000.")
-    ] = None,
-    batch_tokens: Annotated[int | None, typer.Option(min=ROOM, help="Of one language; 1,024, on a GPU 16,384.")] = None,
-    vocab_size: Annotated[
-        int | None,
-        typer.Option(min=300, help="Tokens of each language (joint: of both), at most; 4,000, own pairs 2,000."),
-    ] = None,
-    joint: Annotated[
-        bool | None,
-        typer.Option(
-            "--joint/--separate", help="One vocabulary and one table of embeddings for both; separate, own pairs joint."
-        ),
-    ] = None,
-    average: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Try the mean of the weights at so many of the twenty looks; 1: of none. Own pairs 5."
-        ),
-    ] = None,
-    paper: Annotated[
-        bool, typer.Option("--paper", help="The base model of 2017 where nothing else is said. For a large GPU.")
-    ] = False,
-    steps: Annotated[
-        int, typer.Option(min=0, help="Stop after so many steps, if the minutes allow them; 0: do not.")
-    ] = 0,
-    beam: Annotated[int, typer.Option(min=1, help="1: greedy; more: beam search, slow.")] = 1,
-    tests: Annotated[int, typer.Option(min=0, help="Score so many test sentences, drawn at random; 0: all.")] = 500,
-    rounds: Annotated[int, typer.Option(min=1, help="Batches in the comparison of the layouts' speed.")] = 10,
-    precision: Annotated[
-        str | None,
-        typer.Option(help="float32 or bfloat16; float32, on a GPU bfloat16. Some processors are faster in bfloat16."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the weights, the batches and what is held out.")] = 11,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The folder that keeps the model.", show_default="translator-SOURCE-TARGET"),
-    ] = None,
-    judged: Annotated[int, typer.Option(min=1, help="Held-out sentences for each point of the curve.")] = 100,
+    tsv: Annotated[Path, typer.Argument(help=PAIRS, show_default="the course's sentences")] = STORIES,
+    minutes: Annotated[float, Option(min=0.001, help="How long to train, measuring not counted.")] = 10.0,
+    layout: Annotated[Literal["fused", "looped", "both"], Option(help="both: one after the other.")] = "fused",
+    source: Annotated[str, Option(help="The column to translate from.")] = "english",
+    target: Annotated[str, Option(help="The column to translate into.")] = "igbo",
+    layers: Annotated[int | None, Option(min=1, help="Of encoder and decoder; 2, own pairs 3, on a GPU 6.")] = None,
+    width: Annotated[int | None, Option(min=2, help="Multiple of the heads; 128, own pairs 192, on a GPU 512.")] = None,
+    heads: Annotated[int | None, Option(min=1, help="4, on a GPU 8.")] = None,
+    dropout: Annotated[float | None, Option(min=0.0, max=0.9, help="0.1; own pairs 0.3, on a GPU 0.1.")] = None,
+    smoothing: Annotated[float, Option(min=0.0, max=0.9, help="Label smoothing.")] = 0.1,
+    warmup: Annotated[int | None, Option(min=1, help="Steps of rising rate; 400, own pairs or on a GPU 4,000.")] = None,
+    batch_tokens: Annotated[int | None, Option(min=ROOM, help="Of one language; 1,024, on a GPU 16,384.")] = None,
+    vocab_size: Annotated[int | None, Option(min=300, help="Tokens at most; 4,000 each, own pairs 2,000.")] = None,
+    joint: Annotated[bool | None, Option("--joint/--separate", help=JOINT)] = None,
+    average: Annotated[int | None, Option(min=1, help=AVERAGE)] = None,
+    paper: Annotated[bool, Option("--paper", help="The base model of 2017 for what is not said; large.")] = False,
+    steps: Annotated[int, Option(min=0, help="Stop after so many, if the minutes allow them; 0: do not.")] = 0,
+    beam: Annotated[int, Option(min=1, help="1: greedy; more: beam search, slow.")] = 1,
+    tests: Annotated[int, Option(min=0, help="Score so many test sentences, drawn at random; 0: all.")] = 500,
+    rounds: Annotated[int, Option(min=1, help="Batches in the comparison of the layouts' speed.")] = 10,
+    precision: Annotated[Precision | None, Option(help="Usually float32, on a GPU bfloat16.")] = None,
+    seed: Annotated[int, Option(help="Of the weights, the batches and what is held out.")] = 11,
+    out: Annotated[Path | None, Option(help="Folder to keep.", show_default="translator-SOURCE-TARGET")] = None,
+    judged: Annotated[int, Option(min=1, help="Held-out sentences for each point of the curve.")] = 100,
 ) -> None:
     """Train notebook 11's translator on sentence pairs; report BLEU beside the published English–Igbo run."""
-    if layout not in (*LAYOUTS, "both"):
-        raise typer.BadParameter(f"fused, looped or both, not {layout}", param_hint="--layout")
-    if precision not in (None, *PRECISIONS):
-        raise typer.BadParameter(f"{' or '.join(PRECISIONS)}, not {precision}", param_hint="--precision")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     usual: dict[str, Any] = {"vocab_size": 4_000, "joint": False, "average": 1} | USUAL[device]
     if tsv != STORIES and device == "cpu":
@@ -1014,17 +918,10 @@ def main(
         usual |= PAPER
     said: dict[str, Any] = {"layers": layers, "width": width, "heads": heads, "warmup": warmup, "room": batch_tokens}
     said |= {"vocab_size": vocab_size, "joint": joint, "average": average, "dropout": dropout}
-    recipe = Recipe(
-        **usual | {name: value for name, value in said.items() if value is not None},
-        minutes=minutes,
-        steps=steps,
-        smoothing=smoothing,
-        seed=seed,
-        device=device,
-        source=source,
-        target=target,
-        precision=precision or ("bfloat16" if device == "cuda" else "float32"),
-    )
+    usual["precision"] = "bfloat16" if device == "cuda" else "float32"
+    said |= {"minutes": minutes, "steps": steps, "smoothing": smoothing, "seed": seed, "device": device}
+    said |= {"source": source, "target": target, "precision": precision}
+    recipe = Recipe(**usual | {name: value for name, value in said.items() if value is not None})
     if recipe.width % recipe.heads or recipe.width % 2:
         raise typer.BadParameter(
             f"{recipe.width} must be even and a multiple of {recipe.heads} heads", param_hint="--width"
@@ -1038,7 +935,7 @@ def main(
         layouts = LAYOUTS if layout == "both" else (layout,)
         out = out or Path(f"translator-{source}-{target}")
         run(corpus, recipe, layouts, beam, tests, rounds, out=out, judged=judged)
-    except (BadData, Written) as error:
+    except (BadPairs, OtherRun, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     for remark in [*corpus.remarks, difference(corpus, tsv == STORIES)]:

@@ -13,20 +13,20 @@ from pathlib import Path
 
 from sphinx.cmd.build import main as sphinx
 
-from autograder.files import Written, refuse_foreign
+from autograder.files import WouldOverwrite, refuse_foreign
 from autograder.handout import NotReady
 
-from . import elsewhere, sources
+from . import colab_binder, sources
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MARK = ".made-by-website-build"  # a folder that contains this file may be cleared
 
 
-def build(goal: Path, address: elsewhere.Address | None) -> Path:
+def build(goal: Path, address: colab_binder.Address | None) -> Path:
     """Build into the folder `goal` and return the folder with the pages.
 
-    Raise Written if `goal` has other files, NotReady if Sphinx fails or the site would contain an answer.
+    Raise WouldOverwrite if `goal` has other files, NotReady if Sphinx fails or the site would contain an answer.
     """
     refuse_foreign(goal, [MARK], "website that this built")
     written, pages, doctrees = (goal / name for name in ("sources", "html", "doctrees"))
@@ -45,7 +45,7 @@ def build(goal: Path, address: elsewhere.Address | None) -> Path:
     shutil.copytree(ROOT / "course" / "start", pages / "_static" / "start")
     sources.write_downloads(ROOT, pages / "download")
     if address:
-        elsewhere.write(ROOT, pages, address)
+        colab_binder.write(ROOT, pages, address)
     return pages
 
 
@@ -56,9 +56,9 @@ def main() -> None:
     parser.add_argument("--goal", type=Path, default=HERE / "build", help="the folder to write into")
     given = parser.parse_args()
     try:
-        address = elsewhere.Address(given.repository, given.branch) if given.repository else None
+        address = colab_binder.Address(given.repository, given.branch) if given.repository else None
         pages = build(given.goal, address)
-    except (NotReady, Written, ValueError) as reason:
+    except (NotReady, WouldOverwrite, ValueError) as reason:
         sys.exit(str(reason))
     print(f"Open {pages / 'index.html'}")
 

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import json
 import re
-import zipfile
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -23,7 +22,7 @@ from nbformat.v4 import new_output
 from autograder import handout
 from autograder.spec.course import course, notebooks
 
-from . import elsewhere
+from . import colab_binder
 
 READY = "ready"  # grade_id of the environment check; importing it from nbgrader_plugin.release would need nbgrader
 TITLE = re.compile(r"# @title (.+)\n")  # Colab's title of a folded cell
@@ -33,7 +32,7 @@ KINDS = ("text/html", "text/markdown", "image/png", "image/svg+xml", "text/plain
 ALTS = "figures.json"  # for conf.py: each figure's description, by the hash of its file
 
 
-def write(root: Path, goal: Path, address: elsewhere.Address | None) -> None:
+def write(root: Path, goal: Path, address: colab_binder.Address | None) -> None:
     """Write the sources of all pages into the empty folder `goal`. `root` is the checkout."""
     figures: dict[str, str] = {}
     for name in notebooks():
@@ -71,15 +70,12 @@ def page_of(released: NotebookNode, solved: NotebookNode) -> NotebookNode:
 
 def _looks(cell: NotebookNode, about: dict[str, Any]) -> NotebookNode:
     """Return the metadata that the page needs: folded cells with their titles, and answer cells."""
-    tags = []
-    kept: dict[str, Any] = {}
+    tags, kept = ["answer"] if about.get("solution") else [], {}
     if cell.metadata.get("jupyter", {}).get("source_hidden"):
         found = TITLE.match(cell.source)
         title = found[1] if found else "Code of this cell"
-        tags.append("hide-input")
+        tags.insert(0, "hide-input")
         kept["mystnb"] = {"code_prompt_show": title, "code_prompt_hide": title}
-    if about.get("solution"):
-        tags.append("answer")
     return NotebookNode(kept | {"tags": tags})
 
 
@@ -105,7 +101,7 @@ def described(page: NotebookNode) -> Iterator[tuple[str, str]]:
                 yield hashlib.sha256(data).hexdigest(), output.metadata["image/png"]["alt"]
 
 
-def _ways_in(name: str, address: elsewhere.Address | None) -> str:
+def _ways_in(name: str, address: colab_binder.Address | None) -> str:
     """Return the line of links under a page's title: download, Colab and Binder."""
     links = [("Download", f"download/{name}.zip", "the notebook with all that it needs beside it")]
     if address:
@@ -115,7 +111,7 @@ def _ways_in(name: str, address: elsewhere.Address | None) -> str:
     return f'<p class="ways-in">{" ".join(parts)}</p>'
 
 
-def _start(root: Path, address: elsewhere.Address | None) -> str:
+def _start(root: Path, address: colab_binder.Address | None) -> str:
     """Return the start page: an introduction to the course, and a card for each notebook."""
     chapters = handout.chapters(root)
     hours = round(sum(chapter.minutes for chapter in chapters) / 60)
@@ -157,18 +153,7 @@ def _inline(markdown: str) -> str:
 def write_downloads(root: Path, goal: Path) -> None:
     """Write a zip of each notebook with its data, environment and licences. Raise NotReady if it contains an answer."""
     goal.mkdir(parents=True)
-    found = handout.contents(root)
+    found = {key.removeprefix(f"{handout.FOLDER}/"): path for key, path in handout.contents(root).items()}
     for name in notebooks():
-        wanted = {key: path for key, path in found.items() if _belongs(key, name)}
-        if wrong := [f"{key}: {why}" for key, path in wanted.items() for why in handout.leaks(path)]:
-            raise handout.NotReady("This is not for students:\n  " + "\n  ".join(wrong))
-        with zipfile.ZipFile(goal / f"{name}.zip", "w") as archive:
-            for key, path in wanted.items():
-                about = zipfile.ZipInfo(key.removeprefix(f"{handout.FOLDER}/"), handout.WHEN)
-                about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                archive.writestr(about, path.read_bytes())
-
-
-def _belongs(key: str, name: str) -> bool:
-    key = key.removeprefix(f"{handout.FOLDER}/")
-    return key.startswith(f"{name}/") or key in handout.ENVIRONMENT
+        wanted = {key: path for key, path in found.items() if key.startswith(f"{name}/") or key in handout.ENVIRONMENT}
+        handout.pack(goal / f"{name}.zip", wanted)

@@ -17,7 +17,7 @@ from typing import Any
 
 import platformdirs
 
-from ...files import write_whole
+from ...files import write_atomically
 from ...spec.exercise import Exercise
 from . import keys, pairs
 from .behaviour import Behaviour, alike, packed
@@ -82,6 +82,6 @@ def _write(path: Path, entry: dict[str, Any]) -> None:
     """Write an entry in one step. If it cannot be stored, the answer is just as valid."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(path, json.dumps(entry).encode())
+        write_atomically(path, json.dumps(entry).encode())
     except OSError as error:
         log.warning("what was found out about two mistakes at once cannot be kept: %s", error)

@@ -20,7 +20,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import ExportPlugin
 from traitlets import Bool, Dict, Enum, Unicode
 
-from ...files import Written, refuse_another
+from ...files import WouldOverwrite, refuse_another
 from ..gradebook.roster import CANVAS_KEYS, MOODLE_KEYS, Key, Person, Table, Unusable, match, people, read, warn
 
 NBGRADER_COLUMNS = [
@@ -101,7 +101,7 @@ class MarksExport(ExportPlugin):
             raise Unusable(f"{path} is the roster, as the system gave it out: name another file with --to.")
         try:  # another program's file begins with another column
             refuse_another(path, f"{table.header[0]}{table.delimiter}", f"table that {type(self).__name__} wrote")
-        except Written as reason:
+        except WouldOverwrite as reason:
             raise Unusable(f"{reason}.") from None
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(  # readable by its owner only, and replaced atomically

@@ -24,7 +24,7 @@ from ... import files
 from ..gradebook.locking import make_ready
 
 
-class WouldOverwrite(NbGraderException, files.Written):
+class WouldOverwrite(NbGraderException, files.WouldOverwrite):
     """Raised when the release would overwrite files that somebody changed or added."""
 
 
@@ -99,7 +99,7 @@ def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
     known = files.read_manifest(manifest_of(converter, name))
     if known is None:  # released before there were manifests
         known = _generated(converter, name)
-    return files.written(place, there, known, manifest_of_other_files(converter, name))
+    return files.edited_by_user(place, there, known, manifest_of_other_files(converter, name))
 
 
 def _generated(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import math
 import time
@@ -9,14 +10,14 @@ import time
 import torch
 
 
-def device_here() -> str:
+def best_device() -> str:
     """Return the best device: "cuda" for an NVIDIA or AMD GPU, "mps" for Apple's, else "cpu"."""
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def precision_for(device: str) -> str:
+def default_precision(device: str) -> str:
     """Return the default number format of matrix products.
 
     It is bfloat16 on GPUs that support it; float16 on older ones, with a scaled loss; float32 on CPUs, many of which
@@ -27,12 +28,19 @@ def precision_for(device: str) -> str:
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
 
 
-def compiles(device: str) -> bool:
+def autocast(device: str, precision: str) -> contextlib.AbstractContextManager:
+    """Return a context in which matrix products are computed in this number format."""
+    if precision == "float32":
+        return contextlib.nullcontext()
+    return torch.autocast(device, getattr(torch, precision))
+
+
+def can_compile(device: str) -> bool:
     """Return True if torch.compile helps: on a GPU with Triton. On a CPU it rarely saves the minute that it takes."""
     return device == "cuda" and importlib.util.find_spec("triton") is not None
 
 
-def wait_for(device: str) -> None:
+def synchronize(device: str) -> None:
     """Wait until the GPU has finished. It runs asynchronously, so timings need this."""
     if device == "cuda":
         torch.cuda.synchronize()
@@ -51,7 +59,7 @@ def peak_flops(device: str, precision: str, seconds: float = 0.5) -> float:
     for turn in range(1_000):
         started = time.perf_counter()
         one @ one
-        wait_for(device)
+        synchronize(device)
         if turn:  # the first is a warm-up
             fastest = min(fastest, time.perf_counter() - started)
         if turn and time.perf_counter() > until:

