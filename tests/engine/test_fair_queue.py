@@ -14,8 +14,7 @@ NAME = "05-attention"
 
 
 class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
+    now = 1000.0
 
     def __call__(self) -> float:
         return self.now
@@ -36,23 +35,13 @@ def served(queue, clock, seconds):
     return order
 
 
-def started(work):
-    return None if work is None else (work.student, work.assignment)
-
-
-def test_of_a_hundred_submissions_of_a_student_only_the_newest_waits():
+def test_of_a_students_submissions_only_the_newest_of_each_assignment_waits():
     waiting, clock = queue()
     for number in range(100):
-        waiting.put("ada", NAME, number)
-    waiting.put("bob", NAME, "his")
-    assert served(waiting, clock, 1.0) == [("ada", 99), ("bob", "his")]
-
-
-def test_submissions_of_several_assignments_all_wait():
-    waiting, clock = queue()
-    waiting.put("ada", "05", 1)
-    waiting.put("ada", "06", 2)
-    assert served(waiting, clock, 1.0) == [("ada", 1), ("ada", 2)]
+        waiting.put("ada", "05", number)
+    waiting.put("ada", "06", "hers")
+    waiting.put("bob", "05", "his")
+    assert served(waiting, clock, 1.0) == [("ada", 99), ("bob", "his"), ("ada", "hers")]
 
 
 def test_a_student_has_one_submission_in_work_at_a_time():
@@ -63,7 +52,7 @@ def test_a_student_has_one_submission_in_work_at_a_time():
     waiting.put("ada", "06", 3)
     assert waiting.take() is None
     waiting.put("bob", "05", 4)
-    assert started(waiting.take()) == ("bob", "05")
+    assert waiting.take().student == "bob"
     waiting.done(first)
     assert waiting.take().what == 2
 
@@ -79,23 +68,16 @@ def test_who_has_used_least_time_comes_first_whoever_came_before():
     assert served(waiting, clock, 0.1) == [("eve", 2), ("bob", 2), ("ada", 2)]
 
 
-def test_what_was_used_is_forgotten_after_an_hour():
+def test_what_was_used_is_forgotten_after_an_hour_and_counts_through_a_restart():
     waiting, clock = queue()
     waiting.charge("ada", 60.0)
+    waiting.charge("bob", 700.0, ago=100.0)
+    waiting.charge("eve", 700.0, ago=2 * WINDOW)
+    assert [waiting.used(student) for student in ("ada", "bob", "eve")] == [60.0, 700.0, 0.0]
     clock.now += WINDOW - 30
     assert waiting.used("ada") == 30.0
     clock.now += 31
-    assert waiting.used("ada") == 0.0
-
-
-def test_what_was_used_before_a_restart_counts():
-    waiting, clock = queue()
-    waiting.charge("ada", 700.0, ago=100.0)
-    waiting.charge("bob", 700.0, ago=2 * WINDOW)
-    assert waiting.used("ada") == 700.0
-    assert waiting.used("bob") == 0.0
-    clock.now += WINDOW
-    assert waiting.used("ada") == 0.0
+    assert (waiting.used("ada"), waiting.used("bob")) == (0.0, 0.0)
 
 
 def test_who_is_over_the_budget_comes_when_nobody_else_waits():
@@ -147,35 +129,28 @@ def test_what_was_set_aside_starts_anew_when_there_is_a_slot_and_is_then_left_al
     assert waiting.set_aside() == []
 
 
-def test_a_newer_submission_takes_the_place_of_one_set_aside():
+@pytest.mark.parametrize("comes", ["before", "after"])
+def test_a_newer_submission_takes_the_place_of_one_set_aside_and_is_not_blamed_for_it(comes):
     waiting, clock = queue(quick=1, spare=1)
     for student in ("one", "two"):
         waiting.put(student, NAME, "old")
         waiting.take()
     clock.now += 11
-    waiting.put("two", NAME, "new")
+    if comes == "before":
+        waiting.put("two", NAME, "new")
     waiting.set_aside()
+    if comes == "after":
+        assert waiting.take() is None
+        waiting.put("two", NAME, "new")
     assert len(waiting) == 1
     assert waiting.take().what == "new"  # which may be quick
-
-
-def test_a_newer_submission_is_not_blamed_for_the_one_that_was_set_aside():
-    waiting, clock = queue(quick=1, spare=1)
-    for student in ("one", "two"):
-        waiting.put(student, NAME, "old")
-        waiting.take()
-    clock.now += 11
-    waiting.set_aside()
-    assert waiting.take() is None
-    waiting.put("two", NAME, "new")
-    assert waiting.take().what == "new"
 
 
 def test_other_assignments_go_on_while_one_is_not_free():
     waiting, _ = queue()
     waiting.put("ada", "05", 1)
     waiting.put("bob", "06", 1)
-    assert started(waiting.take(lambda assignment: assignment != "05")) == ("bob", "06")
+    assert waiting.take(lambda assignment: assignment != "05").student == "bob"
 
 
 # --- whatever happens -------------------------------------------------------------------------------------------------
