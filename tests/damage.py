@@ -10,17 +10,17 @@ import contextlib
 import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, AnyStr
 
 from conftest import ends, read
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from submissions import answers
 
 from autograder.sample_class import filled_in
-from autograder.spec.course import exercises, questions
 
 # The tests draw the same examples in every run; `make fuzz` draws new ones, and keeps those that failed.
 ALL = list(HealthCheck)
@@ -74,9 +74,9 @@ UNITS = [
 ]  # fmt: skip
 
 
-def mutated(draw: st.DrawFn, text: str, pieces: st.SearchStrategy[str], most: int = 5) -> str:
+def mutated(draw: st.DrawFn, text: AnyStr, pieces: st.SearchStrategy[AnyStr]) -> AnyStr:
     """Return the text with pieces inserted or replaced, and parts removed, doubled or cut off."""
-    for _ in range(draw(st.integers(1, most))):
+    for _ in range(draw(st.integers(1, 5))):
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.integers(0, 40)))
         match draw(st.sampled_from(["in", "in", "out", "instead", "twice", "cut"])):
@@ -93,34 +93,30 @@ def mutated(draw: st.DrawFn, text: str, pieces: st.SearchStrategy[str], most: in
     return text
 
 
-@functools.cache
-def answers(name: str) -> dict[str, str]:
-    return {e.name: e.source for e in exercises(name)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(name)}
-
-
-@functools.cache
-def some_sources() -> list[str]:
-    return [source for name in NAMES for source in answers(name).values()]
-
-
 @st.composite
-def sources(draw: st.DrawFn) -> str:
-    """Draw text like Python: answers with typing mistakes, joined tokens, a unit repeated or nested many times."""
-    glued = st.lists(st.sampled_from(TOKENS), max_size=30).map("".join)
-    match draw(st.sampled_from(["answer", "answer", "glued", "glued", "repeated", "nested", "anything"])):
-        case "answer":
-            return mutated(draw, draw(st.sampled_from(some_sources())), st.sampled_from(TOKENS))
+def mixtures(draw: st.DrawFn, real: Callable[[], list[str]], pieces: list[str], units: list[str], most: int) -> str:
+    """Draw a real text with typing mistakes, joined pieces, or units that are repeated or nested many times."""
+    glued = st.lists(st.sampled_from(pieces), max_size=35).map("".join)
+    match draw(st.sampled_from(["real", "real", "glued", "glued", "repeated", "nested", "anything"])):
+        case "real":
+            return mutated(draw, draw(st.sampled_from(real())), st.sampled_from(pieces))
         case "glued":
             return draw(glued)
         case "repeated":
-            unit = draw(st.sampled_from(UNITS)) + draw(st.sampled_from(["", "", *UNITS, *TOKENS]))
-            return draw(glued) + unit * draw(st.integers(1, 60_000 // len(unit))) + draw(glued)
+            unit = "".join(draw(st.lists(st.sampled_from(units), min_size=1, max_size=3)))
+            return draw(glued) + unit * draw(st.integers(1, most // len(unit))) + draw(glued)
         case "nested":
-            opens, closes = draw(st.sampled_from([*UNITS, *TOKENS])), draw(st.sampled_from([*UNITS, *TOKENS]))
+            opens, closes = draw(st.sampled_from(units)), draw(st.sampled_from(units))
             times = draw(st.integers(1, 3_000))
             return opens * times + draw(glued) + closes * times
         case _:
             return draw(st.text(max_size=200))
+
+
+def sources() -> st.SearchStrategy[str]:
+    """Return a strategy for text like Python."""
+    real = functools.cache(lambda: [source for name in NAMES for source in answers(name).values()])
+    return mixtures(real, TOKENS, [*UNITS, *TOKENS], 60_000)
 
 
 # Tokens that do not change the meaning of other cells, wherever they are.
@@ -270,24 +266,13 @@ def _names(cell: dict) -> set[str]:
 
 
 def _damage_bytes(draw: st.DrawFn, text: bytes) -> bytes:
-    odd = st.sampled_from(
-        [b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b"\x00", b"\xff", b"\xed\xa0\x80", b"9" * 5000, b"[" * 3000]
-    )
-    for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(text)))
-        match draw(st.sampled_from(["in", "instead", "cut", "front", "twice", "wide"])):
-            case "in":
-                text = text[:start] + draw(odd) + text[start:]
-            case "instead":
-                text = text[:start] + draw(st.binary(min_size=1, max_size=3)) + text[start + 1 :]
-            case "cut":
-                text = text[:start]
-            case "front":
-                text = draw(st.sampled_from([b"\xef\xbb\xbf", b"\xff\xfe", b"\n", b"\x00"])) + text
-            case "twice":
-                text = text + text[start : start + 5000]
-            case _:
-                text = text.decode("utf-8", "replace").encode(draw(st.sampled_from(["utf-16", "utf-32", "utf-7"])))
+    odd = st.sampled_from([*(bytes([one]) for one in b'"{}[],:\\\x00\xff'), b"\xed\xa0\x80", b"9" * 5000, b"[" * 3000])
+    text = mutated(draw, text, odd | st.binary(min_size=1, max_size=3))
+    match draw(st.sampled_from(["as it is", "as it is", "front", "wide"])):
+        case "front":
+            return draw(st.sampled_from([b"\xef\xbb\xbf", b"\xff\xfe", b"\n", b"\x00"])) + text
+        case "wide":
+            return text.decode("utf-8", "replace").encode(draw(st.sampled_from(["utf-16", "utf-32", "utf-7"])))
     return text
 
 
@@ -308,25 +293,10 @@ MARKUP = [
 ]  # fmt: skip
 
 
-@st.composite
-def markup(draw: st.DrawFn) -> str:
-    """Draw a mixture of Markdown, HTML and formulas."""
-    glued = st.lists(st.sampled_from(MARKUP), max_size=40).map("".join)
-    match draw(st.sampled_from(["glued", "glued", "course", "repeated", "nested", "anything"])):
-        case "glued":
-            return draw(glued)
-        case "course":
-            texts = [cell.source for cell in released(NAMES[0]).cells if cell.cell_type == "markdown"]
-            return mutated(draw, draw(st.sampled_from(texts)), st.sampled_from(MARKUP))
-        case "repeated":
-            unit = "".join(draw(st.lists(st.sampled_from(MARKUP), min_size=1, max_size=3)))
-            return draw(glued) + unit * draw(st.integers(1, 20_000 // len(unit))) + draw(glued)
-        case "nested":
-            opens, closes = draw(st.sampled_from(MARKUP)), draw(st.sampled_from(MARKUP))
-            times = draw(st.integers(1, 3_000))
-            return opens * times + draw(glued) + closes * times
-        case _:
-            return draw(st.text(max_size=200))
+def markup() -> st.SearchStrategy[str]:
+    """Return a strategy for Markdown, HTML and formulas together."""
+    real = functools.cache(lambda: [one.source for one in released(NAMES[0]).cells if one.cell_type == "markdown"])
+    return mixtures(real, MARKUP, MARKUP, 20_000)
 
 
 @st.composite
