@@ -7,6 +7,7 @@ import csv
 import functools
 import itertools
 import json
+import random
 import re
 import shutil
 import sys
@@ -161,7 +162,7 @@ def blocked(source="def causal_mask(T, device=None):\n    return torch.ones(T, T
 def small(tmp_path_factory):
     """Four students and one who is absent. Tests only read it."""
     students = {
-        "ada": Student(written=2.0, name=("Ada", "Lovelace")),
+        "ada": Student(written=2.0, name=("Ada", "Lovelace"), penalty=2.0),
         "ben": blocked(),
         "cleo": blocked("def causal_mask(T, device=None):\n    # cleo was here\n    return ones(T).triu() # Cleo\n"),
         "dan": Student({name: zero(name, UNANSWERED) for name in MARKED}, waits=True, penalty=1.0),
@@ -193,37 +194,25 @@ def report(folder, *arguments):
     return done.exit_code, " ".join(done.output.replace("│", " ").split())
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------------
-
-
 def test_marks_are_nbgraders_with_what_waits_and_what_was_taken_off(small):
+    before = (small / "gradebook.db").read_bytes()
     sheets = {sheet.student: sheet for sheet in the_only(small).sheets}
-    assert (sheets["ada"].total, sheets["ada"].points, sheets["ada"].waiting) == (POINTS - 1, POINTS, 0.0)
-    assert sheets["ben"].total == POINTS - 5
-    assert (sheets["dan"].raw, sheets["dan"].total, sheets["dan"].waiting, sheets["dan"].penalty) == (0, 0, 3.0, 1.0)
-    with Gradebook(f"sqlite:///{small}/gradebook.db", "transformers") as gradebook:
+    found = {who: (one.raw, one.total, one.waiting, one.penalty) for who, one in sheets.items()}
+    assert found["ada"] == (POINTS - 1, POINTS - 3, 0.0, 2.0)
+    assert found["ben"] == (POINTS - 5, POINTS - 5, 0.0, 0.0)
+    assert found["dan"] == (0.0, 0.0, 3.0, 1.0), "never below zero"
+    with Gradebook(url(small), "transformers") as gradebook:
         for student, sheet in sheets.items():
             theirs = gradebook.find_submission(NAME, student)
-            assert (sheet.raw, sheet.points) == (theirs.score, theirs.max_score)
+            assert (sheet.raw, sheet.points, POINTS) == (theirs.score, theirs.max_score, theirs.max_score)
             assert sheet.penalty == theirs.late_submission_penalty
-
-
-def test_a_penalty_for_handing_in_late_is_taken_off_and_never_below_zero(tmp_path):
-    students = {"s01": Student(penalty=2.0, written=3.0), "s02": Student(penalty=99.0)}
-    assignment = the_only(make_class(tmp_path / "term", students))
-    assert [(sheet.raw, sheet.total) for sheet in assignment.sheets] == [(POINTS, POINTS - 2), (POINTS - 3, 0.0)]
-    assert distribution(assignment).shares == ((POINTS - 2) / POINTS, 0.0)
-
-
-def test_reading_the_gradebook_leaves_it_as_it_was(small):
-    before = (small / "gradebook.db").read_bytes()
-    collected(small)
     assert (small / "gradebook.db").read_bytes() == before
 
 
 def test_the_distribution_counts_everybody_once(small):
     spread = distribution(the_only(small))
     assert spread.bins == [1, 0, 0, 0, 0, 0, 0, 0, 2, 1]
+    assert sorted(spread.shares) == [0.0, (POINTS - 5) / POINTS, (POINTS - 5) / POINTS, (POINTS - 3) / POINTS]
     assert spread.median == pytest.approx((POINTS - 5) / POINTS)
 
 
@@ -242,22 +231,17 @@ def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_p
     def holds(*names):
         return Student({name: wrong(name, "nothing_returned", f"No return in {name}.") for name in names})
 
+    question = question_or_exercise("q8_1")
+    letter = min(set(question.explanations) - {question.key})
     students = {"s01": holds("causal_mask", "padding_mask"), "s02": holds("padding_mask"), "s03": blocked()}
-    first, second = misconceptions(collected(make_class(tmp_path / "term", students)))
+    students["s04"] = Student({"q8_1": mark_choice(question, letter)})
+    first, *others = misconceptions(collected(make_class(tmp_path / "term", students)))
     assert (first.name, first.students) == ("nothing_returned", 2)
     assert [(place.exercise, place.students) for place in first.places] == [("padding_mask", 2), ("causal_mask", 1)]
     assert first.places[1].sentence == "No return in causal_mask."
-    assert (second.name, second.students) == ("diagonal_blocked", 1)
-    assert second.places[0].section == "4. The triangle › Exercise: causal mask"
-
-
-def test_a_wrong_letter_is_a_misconception_with_its_explanation(tmp_path):
-    question = question_or_exercise("q8_1")
-    letter = min(set(question.explanations) - {question.key})
-    folder = make_class(tmp_path / "term", {"s01": Student({"q8_1": mark_choice(question, letter)})})
-    [found] = misconceptions(collected(folder))
-    assert found.name == f"q8_1: {letter}"
-    assert found.places[0].sentence == question.explanations[letter]
+    places = {(one.name, one.students): one.places[0] for one in others}
+    assert places["diagonal_blocked", 1].section == "4. The triangle › Exercise: causal mask"
+    assert places[f"q8_1: {letter}", 1].sentence == question.explanations[letter]
 
 
 def test_every_exercise_of_the_course_has_a_section_to_revisit():
@@ -282,9 +266,6 @@ def test_the_old_door_tells_marks_names_and_reasons(small):
     assert ("ada", WRITTEN) not in found
 
 
-# --- who needs a person -----------------------------------------------------------------------------------------------
-
-
 def test_absent_unmarked_and_unreadable_students_are_told_apart(term):
     assert the_only(term).troubles == [], "unanswered exercises did not fail to run"
     (term / "submitted" / "fay" / NAME).mkdir(parents=True)
@@ -298,7 +279,7 @@ def test_absent_unmarked_and_unreadable_students_are_told_apart(term):
     assert "ben" in page(collected(term))
 
 
-def test_what_did_not_run_is_listed(tmp_path):
+def test_what_did_not_run_and_signs_of_tampering_are_listed(tmp_path):
     def shows(where, *output, **about):
         def change(notebook):
             [cell] = [cell for cell in notebook.cells if grade_id(cell) == where] or [notebook.cells[1]]
@@ -310,30 +291,26 @@ def test_what_did_not_run_is_listed(tmp_path):
         zero_everywhere(notebook, "The file is empty.")
         notebook.cells.insert(0, _about_this_submission(["The file is empty."], failed=True))
 
+    sign = Noticed(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
     changes = {
         "s01": shows("causal_mask", "stream", name="stdout", text=f"[{RESTARTED}]\n"),
         "s02": shows("padding_mask", "error", ename="NameError", evalue="no x", traceback=[]),
         "s03": shows(None, "stream", name="stdout", text="[I printed this]\n"),
         "s04": unreadable,
         "s05": lambda notebook: notebook.cells.insert(0, _about_this_submission(["A cell was copied."], failed=False)),
+        "s06": lambda notebook: keep(notebook, [sign]),
     }
-    troubles = the_only(make_class(tmp_path / "term", {s: Student(change=c) for s, c in changes.items()})).troubles
-    assert [(one.student, one.where, one.what) for one in troubles] == [
+    folder = make_class(tmp_path / "term", {s: Student(change=c) for s, c in changes.items()})
+    assignment = the_only(folder)
+    assert [(one.student, one.where, one.what) for one in assignment.troubles] == [
         ("s01", "causal_mask", RESTARTED),
         ("s02", "padding_mask", "NameError: no x"),
         ("s04", "the whole notebook", "The file is empty."),
     ]
-
-
-def test_signs_of_tampering_come_with_their_line(tmp_path):
-    sign = Noticed(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
-    folder = make_class(tmp_path / "term", {"s01": Student(change=lambda notebook: keep(notebook, [sign]))})
-    assert the_only(folder).signs == [("s01", sign)]
+    assert assignment.signs == [("s06", sign)]
     assert "import gc  # &lt;b&gt;" in page(collected(folder))
     assert "import gc" in report(folder, NAME, "--db-url", url(folder))[1]
 
-
-# --- similar solutions ------------------------------------------------------------------------------------------------
 
 SHORT = "def causal_mask(T, device=None):\n    return torch.triu(torch.ones(T, T, dtype=torch.bool), 1)\n"
 OWN = '''def sees_the_future(attend, T=6, C=8):
@@ -355,28 +332,19 @@ RENAMED = OWN.format(**{slot: f"{slot[0]}{number}" for number, slot in enumerate
 
 def honest(count):
     """Students with answers to the long exercise that have little in common; the short one is the same for all."""
-    bodies = [
-        "return bool(torch.autograd.functional.jacobian(attend, torch.randn(1, T, C))[0].abs().sum() > {n})",
-        "a, b = torch.randn(2, 1, T, C)\n    return not all((attend(a) == attend(b)[:, :t]).all() for t in [{n}])",
-        "x = torch.zeros(1, T, C)\n    while x.sum() < {n}:\n        x[0, int(x.sum()) % T] += 1\n    return x.std()",
-        "seen = {{}}\n    for row in range({n}):\n        seen[row] = attend(torch.eye(T, C) * row)\n    return seen",
-    ]
-    return {
-        f"h{n:02}": "def sees_the_future(attend, T=6, C=8):\n    "
-        + bodies[n % 4].format(n=n)
-        + f"\n    # {n}\n"
-        + extra(n)
-        for n in range(count)
-    }
-
-
-def extra(number):
-    """A helper of each student's own, of a shape of its own."""
-    words = ["+", "-", "*", "//", "%", "**", "|", "&", "^", "<<"]
-    terms = " ".join(
-        f"{words[(number * 7 + i * i) % 10]} {'abs(x)' if (number + i) % 3 else '(x, 1)[0]'}" for i in range(12)
+    parts = (
+        *("x = attend(x)", "a @= x.mT", "for b in x:\n        a -= b", "x = x[:, {n}:]", "assert a is not x", "del b"),
+        *("while len(a) < {n}:\n        a = a * x", "a = [b ** {n} for b in a]", "if a.sum() > {n}:\n        x = -x"),
+        *(
+            "x = max(a, key=len)",
+            "with torch.no_grad():\n        a = x / {n}",
+            "a = {{x: b | {n}}}",
+            "print(a, x, {n})",
+        ),
     )
-    return f"\n\ndef helper_{number}(x):\n    return x {terms}\n"
+    draws = [random.Random(n) for n in range(count)]
+    bodies = [["pass", *(draw.choice(parts).format(n=draw.randrange(99)) for _ in range(12))] for draw in draws]
+    return {f"h{n:02}": "\n    ".join([OWN.split("\n")[0], *body]) for n, body in enumerate(bodies)}
 
 
 KNOWN = max((one.source for one in exercise("sees_the_future").alternatives), key=len)
@@ -401,9 +369,6 @@ def test_copies_stand_out_and_nothing_else(tmp_path, answers, pairs):
     assert [(pair.students, list(pair.exercises), pair.alike) for pair in found] == pairs
 
 
-# --- anonymity and hostility ------------------------------------------------------------------------------------------
-
-
 def test_examples_name_nobody(small):
     data = collected(small)
     [found] = misconceptions(data)
@@ -411,21 +376,24 @@ def test_examples_name_nobody(small):
     assert not re.search("ada|lovelace|ben|cleo|dan|eve", found.example, re.IGNORECASE)
 
 
-def test_names_inside_of_code_are_hidden_in_examples(tmp_path):
-    lines = ["zebedee_mask = torch.ones(T, T)", "who = 'ZEBEDEE van Dijk'", "dijk = 'Dijk'; zebedees = 1"]
-    lines += ['"""by zebedee"""', "return torch.ones(T, T).triu(0).bool()"]
-    student = blocked("def causal_mask(T, device=None):\n" + "".join(f"    {line}\n" for line in lines))
-    student.name = ("Zebedee", "van Dijk")
-    [found] = misconceptions(collected(make_class(tmp_path / "term", {"zebedee": student})))
-    assert not re.search("zebedee|dijk", found.example, re.IGNORECASE)
-    assert lines[-1] in found.example
+def test_examples_hide_names_but_not_functions_and_are_short(tmp_path):
+    def holds(mistake, lines, name=(None, None)):
+        source = "def causal_mask(T, device=None):\n" + "".join(f"    {line}\n" for line in lines)
+        return Student({"causal_mask": wrong("causal_mask", mistake, "Said.")}, {"causal_mask": source}, name=name)
 
-
-def test_a_student_who_is_called_like_a_function_does_not_spoil_examples(tmp_path):
-    student = blocked()
-    student.name = ("Torch", "Mask")
-    [found] = misconceptions(collected(make_class(tmp_path / "term", {"ones": student})))
-    assert "torch.ones(T, T).triu(0)" in found.example
+    last = "return torch.ones(T, T).triu(0).bool()"
+    named = ["zebedee_mask = torch.ones(T, T)", "who = 'ZEBEDEE van Dijk'", "dijk = 'Dijk'; zebedees = 1"]
+    students = {
+        "zebedee": holds("named", [*named, '"""by zebedee"""', last], ("Zebedee", "van Dijk")),
+        "ones": holds("called like a function", [last], ("Torch", "Mask")),
+        "s01": holds("long", [f"x{n} = {'1 + ' * 100}1" for n in range(200)]),
+    }
+    found = {one.name: one.example for one in misconceptions(collected(make_class(tmp_path / "term", students)))}
+    assert not re.search("zebedee|dijk", found["named"], re.IGNORECASE)
+    assert last in found["named"]
+    assert last in found["called like a function"]
+    assert len(found["long"].splitlines()) <= 14
+    assert max(map(len, found["long"].splitlines())) <= 110
 
 
 def test_the_anonymous_page_names_nobody(tmp_path):
@@ -435,14 +403,6 @@ def test_the_anonymous_page_names_nobody(tmp_path):
     data = collected(folder)
     assert re.search("zebedee|xanthippe", page(data), re.IGNORECASE)
     assert not re.search("zebedee|xanthippe|quux", page(data, anonymous=True), re.IGNORECASE)
-
-
-def test_long_examples_are_shortened(tmp_path):
-    lines = "\n".join(f"    x{n} = {'1 + ' * 100}1" for n in range(200))
-    folder = make_class(tmp_path / "term", {"s01": blocked(f"def causal_mask(T, device=None):\n{lines}\n")})
-    [found] = misconceptions(collected(folder))
-    assert len(found.example.splitlines()) <= 14
-    assert max(map(len, found.example.splitlines())) <= 110
 
 
 @pytest.fixture(scope="module")
@@ -495,9 +455,6 @@ def written(data, path):
         return list(csv.DictReader(file))
 
 
-# --- the page ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_page_needs_nothing_else_and_asks_for_nothing(small):
     text = page(collected(small))
     assert not [word for word in ("//", "@import", "url(") if word in text]
@@ -525,13 +482,11 @@ def test_the_page_can_be_read_by_ear(term):
 
 def test_the_page_says_what_the_numbers_are(small):
     text = page(collected(small), made=datetime(2026, 1, 2, 3, 4))
-    for expected in ("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"):
+    for expected in (
+        *("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"),
+        *("Revisit: 4. The triangle › Exercise: causal mask", "No history of markings was kept"),
+    ):
         assert expected in text
-    assert "Revisit: 4. The triangle › Exercise: causal mask" in text
-    assert "No history of markings was kept" in text
-
-
-# --- over time --------------------------------------------------------------------------------------------------------
 
 
 def marking(student, earned, at="2026-01-02T10:00:00+00:00", seconds=1.5, assignment=NAME):
@@ -569,14 +524,8 @@ def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed
     assert "The history holds no marking of these assignments." in page(collected(term))
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(4.21, "4.2 s"), (59.99, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
-)
-def test_durations_read_well(seconds, words):
-    assert duration(seconds) == words
-
-
-# --- the export -------------------------------------------------------------------------------------------------------
+def test_durations_read_well():
+    assert [*map(duration, (4.21, 59.99, 200, 7500))] == ["4.2 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]
 
 
 def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_path):
@@ -617,18 +566,11 @@ def test_without_pyarrow_it_is_said_what_to_install(small, tmp_path, monkeypatch
     assert "pip install pyarrow" in said
 
 
-# --- missing pieces ---------------------------------------------------------------------------------------------------
-
-
-def test_a_class_in_which_nothing_was_marked_is_refused_with_a_sentence(tmp_path):
+def test_a_class_in_which_nothing_was_marked_is_refused_with_a_sentence(small, tmp_path):
     folder = make_class(tmp_path / "term", {}, ["ada"])
-    with pytest.raises(NoClass, match="nothing has been marked in"):
-        collected(folder)
-    with pytest.raises(NoClass, match=f"nothing has been marked for {NAME}"):
-        collected(folder, NAME)
-
-
-def test_an_unknown_notebook_is_refused_with_those_there_are(small):
+    for names, sentence in (((), "nothing has been marked in"), ((NAME,), f"nothing has been marked for {NAME}")):
+        with pytest.raises(NoClass, match=sentence):
+            collected(folder, *names)
     with pytest.raises(NoClass, match="there is no notebook '06-maskin'; there are 01-language-modelling, "):
         collected(small, "06-maskin")
 
@@ -695,9 +637,6 @@ def test_an_assignment_that_is_no_notebook_of_the_course_has_its_marks(tmp_path)
     assert [assignment.name for assignment in data.assignments] == [NAME, "extra"]
     assert data.assignments[1].sheets[0].total == 3.0
     assert "75 %" in page(data)
-
-
-# --- the command ------------------------------------------------------------------------------------------------------
 
 
 def test_the_command_prints_and_writes(term, tmp_path):
