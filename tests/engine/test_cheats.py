@@ -40,11 +40,11 @@ WRONG = {
 
 def programs(kind):
     """Cells by name, each with the answer to softmax that goes with it, if one does."""
-    found = tomllib.loads((ROOT / "tests" / "cheats.toml").read_text("utf-8"))[kind]
-    pairs = {name: [one, ""] if isinstance(one, str) else one for name, one in found.items()}
+    pairs = {name: [one, ""] if isinstance(one, str) else one for name, one in PROGRAMS[kind].items()}
     return {name: [source.replace("MIME", MIME) for source in pair] for name, pair in pairs.items()}
 
 
+PROGRAMS = tomllib.loads((ROOT / "tests" / "cheats.toml").read_text("utf-8"))
 CHEATS, SEEKS = programs("cheats"), programs("seeks")
 
 
@@ -196,46 +196,18 @@ def test_a_forged_notebook_is_marked_as_if_it_were_not(template, tiny, name):
 
 
 def test_one_students_files_are_not_there_for_the_next(template, tiny):
-    poison = (
-        "import os, sys\nfor place in ('~', '/tmp', '/dev/shm', '~/.ipython/profile_default/startup', '.', *sys.path):\n"
-        "    for name in ('torch.py', 'sitecustomize.py', 'usercustomize.py', 'x.pth', '00-cheat.py'):\n        try:\n"
-        "            place = os.path.expanduser(place); os.makedirs(place, exist_ok=True)\n"
-        "            open(os.path.join(place, name), 'w').write('import builtins; builtins.poisoned = 1')\n"
-        "            print('wrote', place)\n        except OSError: pass"
-    )
-    notebook, _, _ = submit(template, tiny, poison)
+    notebook, _, _ = submit(template, tiny, PROGRAMS["files"]["left"])
     assert "wrote" in str([cell.get("outputs") for cell in notebook.cells])
-    look = (
-        "import builtins, glob, os, sys\n"
-        "print(hasattr(builtins, 'poisoned'), [place for place in ('~', '/tmp', '/dev/shm', '~/.ipython', *sys.path)"
-        " if glob.glob(os.path.expanduser(place) + '/**/00-cheat.py') or os.path.exists(place + '/x.pth')])"
-    )
-    notebook, marks, _ = submit(template, tiny, look, answers={})
+    notebook, marks, _ = submit(template, tiny, PROGRAMS["files"]["found"], answers={})
     assert "False []" in str([cell.get("outputs") for cell in notebook.cells])
     assert set(marks.values()) == {0.0}
 
 
 def test_working_versions_cannot_be_kept_for_a_later_cell(template, tiny):
-    """While softmax is asked about, it looks for a working simple_attention, and a later cell hands that in."""
-    prepare = "import marshal, mmap, types\nbox = mmap.mmap(-1, 2**16)"
-    steal = (
-        "    stolen = marshal.dumps(getattr(globals().get('simple_attention'), '__code__', None))\n"
-        "    box[:4] = len(stolen).to_bytes(4, 'big'); box[4:4 + len(stolen)] = stolen\n    simple_attention\n"
-    )
-    softmax = (
-        "def softmax(scores, dim=-1):\n"
-        + steal
-        + "    e = (scores - scores.amax(dim, True)).exp()\n    return e / e.sum(dim, True)"
-    )
-    hand_in = (
-        "stolen = marshal.loads(box[4:4 + int.from_bytes(box[:4], 'big')])\n"
-        "simple_attention = types.FunctionType(stolen, globals())"
-    )
-    _, marks, _ = submit(template, tiny, prepare, WRONG | {"softmax": softmax, "simple_attention": hand_in})
+    cheat = dict(PROGRAMS["kept"])
+    _, marks, _ = submit(template, tiny, cheat.pop("before"), WRONG | cheat)
     assert marks["simple_attention"] == 0
 
-
-# --- what is noticed --------------------------------------------------------------------------------------------------
 
 UNNOTICED = {
     # nothing in their source sets them apart from honest cells
