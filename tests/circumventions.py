@@ -17,6 +17,7 @@ class Way(NamedTuple):
 
 _KEPT = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _BANS = {name: part for name, part in _KEPT.items() if "start" in part}
+HIDING: list[tuple[str, list[str]]] = _KEPT["hidden"]
 
 
 def _ways(name: str, ban: dict[str, Any]) -> dict[str, Way]:

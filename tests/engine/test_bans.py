@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import torch
-from circumventions import HARMLESS, WAYS
+from circumventions import HARMLESS, HIDING, WAYS
 from conftest import read
 from submissions import LIMITS
 
@@ -174,11 +174,7 @@ def test_only_what_is_called_counts_not_what_is_built():
     ("name", "relatives", "strangers"),
     [
         ("softmax", "_softmax _sparse_log_softmax _native_multi_head_attention", "logsumexp"),
-        (
-            "cross_entropy",
-            "nll_loss2d_forward linear_cross_entropy",
-            "_log_softmax binary_cross_entropy_with_logits",
-        ),
+        ("cross_entropy", "nll_loss2d_forward linear_cross_entropy", "_log_softmax binary_cross_entropy_with_logits"),
         ("LayerNorm", "_fused_rms_norm cudnn_batch_norm", "linalg_vector_norm"),
         ("RMSNorm", "_fused_rms_norm", "linalg_vector_norm"),
         ("grouped_query_attention", "_scaled_dot_product_flash_attention_for_cpu", "_softmax"),
@@ -212,22 +208,6 @@ def test_watching_leaves_the_answers_as_they_are():
     assert ("ran", "aten::exp") in used
 
 
-@pytest.mark.parametrize(
-    ("cell", "words"),
-    [
-        ("def softmax(x):\n    return eval('x')", ["eval"]),
-        ("def softmax(x):\n    return getattr(torch, x)", ["getattr"]),
-        ("def softmax(x):\n    return x.__dict__", ["__dict__"]),
-        ("import gc\ngc.get_objects()", ["get_objects"]),
-        ("from autograder.untrusted import call_tracing", ["autograder"]),
-        ("name = 'autograder.untrusted.call_tracing'", ["autograder"]),
-        ("def softmax(x):\n    vars = compile = x\n    return vars", []),
-        ("def softmax(x):\n    return x.eval()", []),
-        ("def softmax(x):\n    '''As the autograder wants it.'''\n    return x", []),
-        ("class softmax:\n    def f(self, name):\n        return getattr(self, name)", []),
-        ("def compile(x):\n    return x\ndef softmax(x):\n    return compile(x)", []),
-        ("@torch.compile\ndef softmax(x):\n    return x", []),
-    ],
-)
+@pytest.mark.parametrize(("cell", "words"), HIDING)
 def test_ways_to_hide_are_known_from_words_that_only_look_like_one(cell, words):
     assert evasions("softmax", [cell], stop=()) == words
