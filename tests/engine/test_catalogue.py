@@ -37,9 +37,6 @@ def refused(text: str, sentence: str, **options) -> None:
         read(text, **options)
 
 
-# --- names and sentences ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("head", "name", "sentence"),
     [
@@ -60,12 +57,12 @@ def test_entries_keep_their_order_and_blank_lines_between_them_mean_nothing():
     assert read("") == read("\n\n") == []
 
 
-# --- edits ------------------------------------------------------------------------------------------------------------
-
 PLUS, MINUS = changed("x * by", "x + by"), changed("x * by", "x - by")
 BOTH = '- by=2 => by=3\n  x * by => x + by\n  "by is 0" => "no"'
 NO_CHECK = '- if by == 0: =>\n  raise ValueError("by is 0") =>'
 LINES = '- raise ValueError("by is 0") =>\n      if x is None:\n          return None\n      return x'
+
+NONE = changed('raise ValueError("by is 0")', "if x is None:\n            return None\n        return x")
 
 
 @pytest.mark.parametrize(
@@ -82,15 +79,7 @@ LINES = '- raise ValueError("by is 0") =>\n      if x is None:\n          return
         ("- x * by => x + by || x - by\n  by=2 => by=1", [PLUS, MINUS.replace("by=2", "by=1")]),
         ("- , by=2 =>\n  == 0 => == 1", [changed(", by=2", "").replace("== 0", "== 1")]),
         (NO_CHECK, ['def scaled(x, by=2):\n    """x times a number."""\n    return x * by  # same shape as x\n']),
-        (
-            LINES,
-            [
-                changed(
-                    'raise ValueError("by is 0")',
-                    "if x is None:\n            return None\n        return x",
-                )
-            ],
-        ),
+        (LINES, [NONE]),
         (
             "- x * by =>\n      (\n          x\n\n          + by\n      )\n  by=2 => by=1",
             [changed("x * by", "(\n        x\n    \n        + by\n    )").replace("by=2", "by=1")],
@@ -118,9 +107,6 @@ def test_edits_keep_to_the_lines_of_the_reference(reference, edits, found):
     assert versions(edits, whole.format(reference)) == [whole.format(found)]
 
 
-# --- whole answers ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("reference", "block", "found"),
     [
@@ -144,8 +130,6 @@ def test_a_block_ends_with_the_next_version_or_entry():
     assert "return x - by\n" in found[0].sources[1]
 
 
-# --- other answers as a base ------------------------------------------------------------------------------------------
-
 LOOP = "def scaled(x, by=2):\n    return sum([x] * by)\n"
 
 
@@ -166,9 +150,6 @@ def test_what_is_no_base_is_refused_by_name():
     refused("one: One.\n- in two\n  x => y\ntwo: Two.\n- x * by => x", "there is no answer 'two' above")
 
 
-# --- how grave it is --------------------------------------------------------------------------------------------------
-
-
 def test_how_grave_an_entry_is_stands_behind_its_name_and_is_no_part_of_it():
     text = "one (slip): One.\n- x * by => x\ntwo: Two.\n- by=2 => by=1\nthree (missed): 3.\n- in one\n  by=2 => by=3"
     assert [entry.name for entry in read(text)] == ["one", "two", "three"]
@@ -180,9 +161,6 @@ def test_of_a_slip_that_is_made_from_the_reference_an_entry_may_say_nothing_else
     text = "rounded (missed):\none: One.\n- x * by => x"
     assert [entry.name for entry in read(text)] == ["one"]
     assert catalogue.grades(text) == {"rounded": "missed"}
-
-
-# --- what cannot be read ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,6 @@ def x(*shape: int, **options) -> torch.Tensor:
     return torch.arange(1.0, math.prod(shape) + 1, **options).reshape(shape)
 
 
-# --- each slip --------------------------------------------------------------------------------------------------------
-
 both = pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
 
 
@@ -163,9 +161,6 @@ def test_errors_are_returned_or_bad_input_is_accepted(capsys):
     assert capsys.readouterr().out == "x is negative\n"
     silent, printing = runs("bad_input_accepted", GUARDED.replace("math.sqrt(x)", "x + 1"), takes="number")
     assert silent(-3) == printing(-3) == -2
-
-
-# --- which versions, and how many -------------------------------------------------------------------------------------
 
 
 def test_no_slip_is_made_of_what_is_not_there():
