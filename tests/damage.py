@@ -52,8 +52,6 @@ def bounded(size: int, memory: int = 2**28) -> Iterator[None]:
     assert grown <= room, f"{grown / 2**20:.0f} MiB for {size:,} bytes; {room / 2**20:.0f} are allowed"
 
 
-# --- sources ----------------------------------------------------------------------------------------------------------
-
 TOKENS = [
     *("def f(x):\n    ", "class A:\n    ", "lambda x: ", "return ", "yield ", "await ", "async ", "global zq\n", "nonlocal zq\n"),
     *("if zq: ", "elif zq:", "else:", "for zq in ", "while zq:", "try:\n    ", "except* zq:\n    ", "finally:", "with zq as zr:\n"),
@@ -131,8 +129,6 @@ def harmless_sources(draw: st.DrawFn) -> str:
     unit = draw(st.sampled_from([u for u in UNITS if "!" not in u])).replace("f", "zq").replace("x", "zq")
     return unit * draw(st.integers(1, 60_000 // len(unit)))
 
-
-# --- notebooks --------------------------------------------------------------------------------------------------------
 
 WORDS = st.sampled_from(
     [
@@ -276,8 +272,6 @@ def _damage_bytes(draw: st.DrawFn, text: bytes) -> bytes:
     return text
 
 
-# --- markup -----------------------------------------------------------------------------------------------------------
-
 MARKUP = [
     *("<", ">", "</", "/>", "<!--", "-->", "<![CDATA[", "]]>", "<?", "<!DOCTYPE html>", "&", "&#", "&#x6a;", "&lt;", "&Tab;", "=", "'", '"', "`", " ", "\n", "\n\n"),
     *("<div>", "</div>", "<p>", "<table><tr><td>", "</table>", "<a href=", "javascript:alert(1)", "data:text/html,", "//evil.example", "<img src=", "x onerror=alert(1)"),
@@ -313,8 +307,6 @@ def formulas(draw: st.DrawFn) -> str:
     unit = "".join(draw(st.lists(st.sampled_from(parts), min_size=1, max_size=3)))
     return unit * draw(st.integers(1, 2_000 // len(unit)))
 
-
-# --- outputs ----------------------------------------------------------------------------------------------------------
 
 KINDS = st.sampled_from(
     "text/plain text/html text/markdown text/latex image/png image/svg+xml image/jpeg zq/zq application/javascript"

@@ -35,7 +35,7 @@ def template():
 
 @pytest.fixture(scope="module")
 def vast(template, tmp_path_factory):
-    """A template with more address space than a notebook may add, and more real memory than SMALL: as torch for GPUs."""
+    """A template with more address space than a notebook may add, and more memory than SMALL: as torch for GPUs."""
     folder = tmp_path_factory.mktemp("vast")
     (folder / "maps_much.py").write_text(PROGRAMS["maps_much"])
     with contextlib.chdir(folder):
@@ -52,10 +52,6 @@ PROGRAMS = tomllib.loads((ROOT / "tests" / "cage.toml").read_text("utf-8"))
 WORKS, READS, REACHES, CHANGES, BOMBS, FLOODS, LINGERS = (
     PROGRAMS[kind] for kind in ("works", "reads", "reaches", "changes", "bombs", "floods", "lingers")
 )
-SOCKET = """
-import json, os, struct
-fd = next(f for f in range(3, 64) if os.path.exists(f'/proc/self/fd/{f}') and 'socket' in os.readlink(f'/proc/self/fd/{f}'))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +229,7 @@ def test_processes_are_charged_for_what_they_add_together_and_not_for_the_templa
 def test_a_flood_of_output_does_not_fill_the_grader(template, source):
     before = monitor._kilobytes("/proc/self/status", ("RssAnon:",))
     with Session(template, limits=LIMITS) as flooding:
-        assert flooding.run(source.replace("SOCKET", SOCKET), limit=2).ending in ("time", "died", "error")
+        assert flooding.run(source.replace("SOCKET", PROGRAMS["socket"]), limit=2).ending in ("time", "died", "error")
     assert monitor._kilobytes("/proc/self/status", ("RssAnon:",)) - before < 150 * 1024
 
 

@@ -67,15 +67,6 @@ def test_what_was_used_is_forgotten_after_an_hour_and_counts_through_a_restart()
     assert (waiting.used("ada"), waiting.used("bob")) == (0.0, 0.0)
 
 
-def test_who_is_over_the_budget_comes_when_nobody_else_waits():
-    waiting, clock = queue(budget=60.0)
-    waiting.charge("ada", 61.0)
-    waiting.charge("bob", 59.0)
-    waiting.put("ada", NAME, 1)
-    waiting.put("bob", NAME, 1)
-    assert served(waiting, clock, 0.1) == [("bob", 1), ("ada", 1)]
-
-
 def test_those_over_the_budget_leave_slots_for_who_comes():
     waiting, _ = queue(quick=2, spare=1, budget=60.0)
     for student in ("ada", "bob"):
