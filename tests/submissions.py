@@ -11,10 +11,15 @@ from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits
 from autograder.spec.course import exercises, in_notebook, questions
 
+
+def answers(name: str) -> dict[str, str]:
+    """Return a notebook's right answers."""
+    return {e.name: e.source for e in exercises(name)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(name)}
+
+
 NAME = "05-attention"
+ANSWERS = answers(NAME)
 FULL = read("course", NAME)
-SOLUTION = {cell.id: cell for cell in read("solutions", NAME).cells}
-ANSWERS = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
 POINTS = {declared.name: declared.points for declared in in_notebook(NAME)}
 LIMITS = Limits(cell=4, question=2, grace=1, notebook=120, memory=6 * 2**30)
 

@@ -21,19 +21,18 @@ class Asleep:
         if self.left > 0:
             await asyncio.sleep(timeout)
             raise Empty
-        return {"said": "done"}
+        return "done"
 
 
-@pytest.mark.parametrize("timeout", [600, None])
-def test_a_reply_whose_signal_is_lost_is_found_by_looking_again(timeout):
-    channel = Asleep(looks=4)
-    assert asyncio.run(looking_again(channel.get, every=0.01)(timeout=timeout)) == {"said": "done"}
-    assert channel.waited == [0.01] * 4
+def test_a_reply_whose_signal_is_lost_is_found_by_looking_again():
+    for timeout in (600, None):
+        channel = Asleep(looks=4)
+        assert asyncio.run(looking_again(channel.get, every=0.01)(timeout=timeout)) == "done"
+        assert channel.waited == [0.01] * 4
 
 
 def test_who_does_not_reply_in_time_is_not_waited_for_any_longer():
     channel = Asleep(looks=1000)
     with pytest.raises(Empty):
         asyncio.run(looking_again(channel.get, every=0.01)(timeout=0.055))
-    assert len(channel.waited) >= 2
-    assert sum(channel.waited) <= 0.055 + 1e-9
+    assert 0 < sum(channel.waited) <= 0.055 + 1e-9

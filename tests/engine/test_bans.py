@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import torch
-from circumventions import BY_HAND_IN_NUMPY, HARMLESS, WAYS
+from circumventions import HARMLESS, HIDING, WAYS
 from conftest import read
 from submissions import LIMITS
 
@@ -21,11 +21,13 @@ from autograder.untrusted.wire import Packet
 
 SETUP = "import torch\nimport torch.nn.functional as F\nfrom torch import nn"
 IN_THE_CAGE = {
-    "softmax": ("a pickle", "in a thread", "a transform of distributions", "a library's function of numbers"),
-    "cross_entropy": ("while noting is off", "written anew in torch"),
+    "softmax": (
+        *("a pickle", "in a thread", "while noting is off"),
+        *("a transform of distributions", "a library's function of numbers"),
+    ),
+    "cross_entropy": ("written anew in torch",),
     "LayerNorm": ("compiled", "a library's layer as a base", "its middle, written anew in torch"),
 }
-SCIPY = {"softmax": "from scipy.special import softmax", "LayerNorm": "from scipy.stats import zscore"}
 
 
 def judged(name: str, source: str) -> Verdict:
@@ -41,10 +43,7 @@ def caged(template, name: str, source: str) -> Verdict:
 
 
 def test_every_ban_has_ways_around_it_and_right_answers_that_only_look_like_one():
-    names = {one.name for one in exercises() if one.ban}
-    assert names == WAYS.keys() == HARMLESS.keys()
-    assert all(len(ways) >= 30 for ways in WAYS.values())
-    assert all(len(right) >= 5 for right in HARMLESS.values())
+    assert {one.name for one in exercises() if one.ban} == WAYS.keys() == HARMLESS.keys()
 
 
 @pytest.mark.parametrize("name", WAYS)
@@ -58,26 +57,27 @@ def test_the_box_in_the_notebook_says_what_is_banned_in_the_words_of_the_remark(
     assert asked.ban.fine in box
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "way"), [(name, way) for name, ways in WAYS.items() for way in ways if way != "scipy"]
-)
-def test_a_way_around_a_ban_earns_nothing_and_is_named(name, way):
-    source, word = WAYS[name][way]
-    verdict = judged(name, source)
+def assert_caught(verdict: Verdict, word: str) -> None:
     assert any(line.passed for line in verdict.lines), "no way around: it answers nothing right"
     assert verdict.earned == 0
-    assert exercise(name).ban.sentence in verdict.remark
     assert word in verdict.remark
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "way"), [(name, way) for name, ways in WAYS.items() for way in ways])
+def test_a_way_around_a_ban_earns_nothing_and_is_named(name, way):
+    if way == "scipy":
+        pytest.importorskip("scipy")  # it does not come with the course
+    source, word = WAYS[name][way]
+    verdict = judged(name, source)
+    assert_caught(verdict, word)
+    assert exercise(name).ban.sentence in verdict.remark
 
 
 @pytest.mark.parametrize(("name", "way"), [(name, way) for name, ways in IN_THE_CAGE.items() for way in ways])
 def test_a_way_around_a_ban_earns_nothing_in_the_cage(template, name, way):
     source, word = WAYS[name][way]
-    verdict = caged(template, name, source)
-    assert any(line.passed for line in verdict.lines)
-    assert verdict.earned == 0
-    assert word in verdict.remark
+    assert_caught(caged(template, name, source), word)
 
 
 @pytest.mark.parametrize(("name", "right"), [(name, right) for name, answers in HARMLESS.items() for right in answers])
@@ -87,31 +87,23 @@ def test_a_right_answer_that_only_mentions_what_is_banned_gets_full_marks(name, 
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_right_answers_of_the_room_keep_to_the_ban(name):
-    for alternative in exercise(name).alternatives:
-        verdict = judged(name, alternative.source)
-        assert verdict.full, (alternative.name, verdict)
-
-
-@pytest.mark.parametrize("name", HARMLESS)
 def test_right_answers_keep_to_the_ban_in_the_cage(template, name):
     verdict = caged(template, name, HARMLESS[name]["in words"])
     assert verdict.full, verdict
 
 
 def test_an_answer_in_numpy_breaks_no_ban_and_loses_the_gradient_only():
-    verdict = judged("softmax", BY_HAND_IN_NUMPY)
+    source = """
+import numpy as np
+
+def softmax(scores, dim=-1):
+    s = scores.detach().numpy()
+    e = np.exp(s - s.max(axis=dim, keepdims=True))
+    return torch.from_numpy(e / e.sum(axis=dim, keepdims=True))
+"""
+    verdict = judged("softmax", source)
     assert not verdict.remark
     assert 0 < verdict.earned < verdict.points
-
-
-@pytest.mark.parametrize("name", SCIPY)
-def test_scipy_earns_nothing(name):
-    """Where it is installed: it does not come with the course."""
-    pytest.importorskip("scipy")
-    source, word = WAYS[name]["scipy"]
-    assert judged(name, source).earned == 0
-    assert word in judged(name, source).remark
 
 
 @pytest.fixture
@@ -179,27 +171,19 @@ def test_only_what_is_called_counts_not_what_is_built():
 
 
 @pytest.mark.parametrize(
-    ("name", "operation", "relative"),
+    ("name", "relatives", "strangers"),
     [
-        ("softmax", "aten::_softmax", True),
-        ("softmax", "aten::_sparse_log_softmax", True),
-        ("softmax", "aten::_native_multi_head_attention", True),
-        ("softmax", "aten::logsumexp", False),
-        ("cross_entropy", "aten::nll_loss2d_forward", True),
-        ("cross_entropy", "aten::linear_cross_entropy", True),
-        ("cross_entropy", "aten::_log_softmax", False),
-        ("cross_entropy", "aten::binary_cross_entropy_with_logits", False),
-        ("LayerNorm", "aten::_fused_rms_norm", True),
-        ("LayerNorm", "aten::cudnn_batch_norm", True),
-        ("LayerNorm", "aten::linalg_vector_norm", False),
-        ("RMSNorm", "aten::_fused_rms_norm", True),
-        ("RMSNorm", "aten::linalg_vector_norm", False),
-        ("grouped_query_attention", "aten::_scaled_dot_product_flash_attention_for_cpu", True),
-        ("grouped_query_attention", "aten::_softmax", False),
+        ("softmax", "_softmax _sparse_log_softmax _native_multi_head_attention", "logsumexp"),
+        ("cross_entropy", "nll_loss2d_forward linear_cross_entropy", "_log_softmax binary_cross_entropy_with_logits"),
+        ("LayerNorm", "_fused_rms_norm cudnn_batch_norm", "linalg_vector_norm"),
+        ("RMSNorm", "_fused_rms_norm", "linalg_vector_norm"),
+        ("grouped_query_attention", "_scaled_dot_product_flash_attention_for_cpu", "_softmax"),
     ],
 )
-def test_relatives_are_known_by_what_torch_calls_them(name, operation, relative):
-    assert bool(banned_uses(exercise(name).ban, {("ran", operation)})) is relative
+def test_relatives_are_known_by_what_torch_calls_them(name, relatives, strangers):
+    ban = exercise(name).ban
+    assert all(banned(ban, {("ran", f"aten::{operation}")}) for operation in relatives.split())
+    assert not any(banned(ban, {("ran", f"aten::{operation}")}) for operation in strangers.split())
 
 
 def test_a_reply_without_a_record_is_not_taken_for_an_innocent_one():
@@ -224,22 +208,6 @@ def test_watching_leaves_the_answers_as_they_are():
     assert ("ran", "aten::exp") in used
 
 
-@pytest.mark.parametrize(
-    ("cell", "words"),
-    [
-        ("def softmax(x):\n    return eval('x')", ["eval"]),
-        ("def softmax(x):\n    return getattr(torch, x)", ["getattr"]),
-        ("def softmax(x):\n    return x.__dict__", ["__dict__"]),
-        ("import gc\ngc.get_objects()", ["get_objects"]),
-        ("from autograder.untrusted import call_tracing", ["autograder"]),
-        ("name = 'autograder.untrusted.call_tracing'", ["autograder"]),
-        ("def softmax(x):\n    vars = compile = x\n    return vars", []),
-        ("def softmax(x):\n    return x.eval()", []),
-        ("def softmax(x):\n    '''As the autograder wants it.'''\n    return x", []),
-        ("class softmax:\n    def f(self, name):\n        return getattr(self, name)", []),
-        ("def compile(x):\n    return x\ndef softmax(x):\n    return compile(x)", []),
-        ("@torch.compile\ndef softmax(x):\n    return x", []),
-    ],
-)
+@pytest.mark.parametrize(("cell", "words"), HIDING)
 def test_ways_to_hide_are_known_from_words_that_only_look_like_one(cell, words):
     assert suspicious_words("softmax", [cell], stop=()) == words

@@ -5,20 +5,22 @@ from __future__ import annotations
 import copy
 import csv
 import functools
-import html.parser
 import itertools
 import json
+import random
 import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT, read, with_hidden_tests
+from bs4 import BeautifulSoup
+from conftest import ROOT, read
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
@@ -27,7 +29,7 @@ from autograder.judge.diagnosis.diagnose import Diagnosis, Line
 from autograder.judge.formatting import MIME
 from autograder.judge.mark import Verdict, mark_choice, zero
 from autograder.nbgrader_plugin.export.verdict_table import COLUMNS, NoParquet, rows, write_csv, write_parquet
-from autograder.nbgrader_plugin.intake.repair import KEY, grade_id
+from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import write_verdict, zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import RESTARTED
 from autograder.nbgrader_plugin.marking.tampering import Sign, write_signs
@@ -45,6 +47,7 @@ from autograder.nbgrader_plugin.report.summary import (
     time_spent,
 )
 from autograder.spec.course import exercise, question_or_exercise
+from autograder.spec.exercise import UNANSWERED
 
 NAME = "06-masking"
 POINTS = 36.0
@@ -52,7 +55,6 @@ WRITTEN = "written_no_mask"
 MARKED = ["shift_targets", "q8_1", "causal_mask", "q8_2", "padding_mask", "attention_mask", "masked_softmax", "q8_3"]
 MARKED += ["sees_the_future", "sliding_window_mask", "document_mask"]
 DIAGONAL = exercise("causal_mask").sentences["diagonal_blocked"]
-UNANSWERED = "This exercise has not been answered yet."
 HOSTILE = '<script>alert("x")</script>[bold red]\x1b[31m\ud800\u202e{{ 7 * 7 }}&amp;'
 
 
@@ -155,20 +157,26 @@ def blocked(source="def causal_mask(T, device=None):\n    return torch.ones(T, T
     return Student({"causal_mask": wrong("causal_mask", "diagonal_blocked", DIAGONAL)}, {"causal_mask": source})
 
 
-@pytest.fixture
-def small(tmp_path):
-    """Four students and one who is absent."""
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Four students and one who is absent. Tests only read it."""
     students = {
-        "ada": Student(written=2.0, name=("Ada", "Lovelace")),
+        "ada": Student(written=2.0, name=("Ada", "Lovelace"), penalty=2.0),
         "ben": blocked(),
         "cleo": blocked("def causal_mask(T, device=None):\n    # cleo was here\n    return ones(T).triu() # Cleo\n"),
         "dan": Student({name: zero(name, UNANSWERED) for name in MARKED}, waits=True, penalty=1.0),
     }
-    return make_class(tmp_path / "term", students, ["eve"])
+    return make_class(tmp_path_factory.mktemp("small") / "term", students, ["eve"])
+
+
+@pytest.fixture
+def term(small, tmp_path):
+    """A copy of the small class, for tests that change something."""
+    return shutil.copytree(small, tmp_path / "term")
 
 
 def collected(folder, *names):
-    return collect_class(folder, names, f"sqlite:///{folder}/gradebook.db")
+    return collect_class(folder, names, url(folder))
 
 
 def the_only(folder):
@@ -176,41 +184,34 @@ def the_only(folder):
     return assignment
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["report", *map(str, arguments)])
+def url(folder):
+    return f"sqlite:///{folder}/gradebook.db"
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------------
+def report(folder, *arguments):
+    done = CliRunner().invoke(app, ["report", "--classroom", str(folder), *map(str, arguments)])
+    return done.exit_code, " ".join(done.output.replace("│", " ").split())
 
 
 def test_marks_are_nbgraders_with_what_waits_and_what_was_taken_off(small):
+    before = (small / "gradebook.db").read_bytes()
     sheets = {sheet.student: sheet for sheet in the_only(small).sheets}
-    assert (sheets["ada"].total, sheets["ada"].points, sheets["ada"].waiting) == (POINTS - 1, POINTS, 0.0)
-    assert sheets["ben"].total == POINTS - 5
-    assert (sheets["dan"].raw, sheets["dan"].total, sheets["dan"].waiting, sheets["dan"].penalty) == (0, 0, 3.0, 1.0)
-    with Gradebook(f"sqlite:///{small}/gradebook.db", "transformers") as gradebook:
+    found = {who: (one.raw, one.total, one.waiting, one.penalty) for who, one in sheets.items()}
+    assert found["ada"] == (POINTS - 1, POINTS - 3, 0.0, 2.0)
+    assert found["ben"] == (POINTS - 5, POINTS - 5, 0.0, 0.0)
+    assert found["dan"] == (0.0, 0.0, 3.0, 1.0), "never below zero"
+    with Gradebook(url(small), "transformers") as gradebook:
         for student, sheet in sheets.items():
             theirs = gradebook.find_submission(NAME, student)
-            assert (sheet.raw, sheet.points) == (theirs.score, theirs.max_score)
+            assert (sheet.raw, sheet.points, POINTS) == (theirs.score, theirs.max_score, theirs.max_score)
             assert sheet.penalty == theirs.late_submission_penalty
-
-
-def test_a_penalty_for_handing_in_late_is_taken_off_and_never_below_zero(tmp_path):
-    students = {"s01": Student(penalty=2.0, written=3.0), "s02": Student(penalty=99.0)}
-    assignment = the_only(make_class(tmp_path / "term", students))
-    assert [(sheet.raw, sheet.total) for sheet in assignment.sheets] == [(POINTS, POINTS - 2), (POINTS - 3, 0.0)]
-    assert distribution(assignment).shares == ((POINTS - 2) / POINTS, 0.0)
-
-
-def test_reading_the_gradebook_leaves_it_as_it_was(small):
-    before = (small / "gradebook.db").read_bytes()
-    collected(small)
     assert (small / "gradebook.db").read_bytes() == before
 
 
 def test_the_distribution_counts_everybody_once(small):
     spread = distribution(the_only(small))
     assert spread.bins == [1, 0, 0, 0, 0, 0, 0, 0, 2, 1]
+    assert sorted(spread.shares) == [0.0, (POINTS - 5) / POINTS, (POINTS - 5) / POINTS, (POINTS - 3) / POINTS]
     assert spread.median == pytest.approx((POINTS - 5) / POINTS)
 
 
@@ -229,22 +230,17 @@ def test_misconceptions_are_counted_by_student_across_exercises_and_ranked(tmp_p
     def holds(*names):
         return Student({name: wrong(name, "nothing_returned", f"No return in {name}.") for name in names})
 
+    question = question_or_exercise("q8_1")
+    letter = min(set(question.explanations) - {question.key})
     students = {"s01": holds("causal_mask", "padding_mask"), "s02": holds("padding_mask"), "s03": blocked()}
-    first, second = misconceptions(collected(make_class(tmp_path / "term", students)))
+    students["s04"] = Student({"q8_1": mark_choice(question, letter)})
+    first, *others = misconceptions(collected(make_class(tmp_path / "term", students)))
     assert (first.name, first.students) == ("nothing_returned", 2)
     assert [(place.exercise, place.students) for place in first.places] == [("padding_mask", 2), ("causal_mask", 1)]
     assert first.places[1].sentence == "No return in causal_mask."
-    assert (second.name, second.students) == ("diagonal_blocked", 1)
-    assert second.places[0].section == "4. The triangle › Exercise: causal mask"
-
-
-def test_a_wrong_letter_is_a_misconception_with_its_explanation(tmp_path):
-    question = question_or_exercise("q8_1")
-    letter = min(set(question.explanations) - {question.key})
-    folder = make_class(tmp_path / "term", {"s01": Student({"q8_1": mark_choice(question, letter)})})
-    [found] = misconceptions(collected(folder))
-    assert found.name == f"q8_1: {letter}"
-    assert found.places[0].sentence == question.explanations[letter]
+    places = {(one.name, one.students): one.places[0] for one in others}
+    assert places["diagonal_blocked", 1].section == "4. The triangle › Exercise: causal mask"
+    assert places[f"q8_1: {letter}", 1].sentence == question.explanations[letter]
 
 
 def test_every_exercise_of_the_course_has_a_section_to_revisit():
@@ -269,67 +265,51 @@ def test_answers_have_the_names_and_reasons_of_what_cost_marks(small):
     assert found["ada", WRITTEN].kind == "written"
 
 
-def url(folder):
-    return f"sqlite:///{folder}/gradebook.db"
-
-
-# --- who needs a person -----------------------------------------------------------------------------------------------
-
-
-def test_absent_unmarked_and_unreadable_students_are_told_apart(small):
-    (small / "submitted" / "fay" / NAME).mkdir(parents=True)
-    (small / "submitted" / "ada" / NAME).mkdir(parents=True)
-    (small / "autograded" / "ben" / NAME / f"{NAME}.ipynb").write_text('{"cells": [')
-    shutil.rmtree(small / "autograded" / "cleo")
-    assignment = the_only(small)
+def test_absent_unmarked_and_unreadable_students_are_told_apart(term):
+    assert the_only(term).troubles == [], "unanswered exercises did not fail to run"
+    (term / "submitted" / "fay" / NAME).mkdir(parents=True)
+    (term / "submitted" / "ada" / NAME).mkdir(parents=True)
+    (term / "autograded" / "ben" / NAME / f"{NAME}.ipynb").write_text('{"cells": [')
+    shutil.rmtree(term / "autograded" / "cleo")
+    assignment = the_only(term)
     assert (assignment.absent, assignment.unmarked, assignment.unreadable) == (["eve"], ["fay"], ["ben", "cleo"])
-    assert {sheet.student: sheet.total for sheet in assignment.sheets}["ben"] == POINTS - 5, (
-        "its mark stands all the same"
-    )
-    assert "ben" in page(collected(small))
+    totals = {sheet.student: sheet.total for sheet in assignment.sheets}
+    assert totals["ben"] == POINTS - 5, "its mark stands all the same"
+    assert "ben" in page(collected(term))
 
 
-def test_what_did_not_run_is_listed(tmp_path):
-    def dies(notebook):
-        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "causal_mask"]
-        cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"[{RESTARTED}]\n")]
+def test_what_did_not_run_and_signs_of_tampering_are_listed(tmp_path):
+    def shows(where, *output, **about):
+        def change(notebook):
+            [cell] = [cell for cell in notebook.cells if grade_id(cell) == where] or [notebook.cells[1]]
+            cell.outputs = [nbformat.v4.new_output(*output, **about)]
 
-    def raises(notebook):
-        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "padding_mask"]
-        cell.outputs = [nbformat.v4.new_output("error", ename="NameError", evalue="no x", traceback=[])]
-
-    def says(notebook):
-        notebook.cells[1].outputs = [nbformat.v4.new_output("stream", name="stdout", text="[I printed this]\n")]
+        return change
 
     def unreadable(notebook):
         zero_everywhere(notebook, "The file is empty.")
         notebook.cells.insert(0, _about_this_submission(["The file is empty."], failed=True))
 
-    def mended(notebook):
-        notebook.cells.insert(0, _about_this_submission(["A cell was copied."], failed=False))
-
-    changes = {"s01": dies, "s02": raises, "s03": says, "s04": unreadable, "s05": mended}
-    troubles = the_only(make_class(tmp_path / "term", {s: Student(change=c) for s, c in changes.items()})).troubles
-    assert [(one.student, one.where, one.what) for one in troubles] == [
+    sign = Noticed(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
+    changes = {
+        "s01": shows("causal_mask", "stream", name="stdout", text=f"[{RESTARTED}]\n"),
+        "s02": shows("padding_mask", "error", ename="NameError", evalue="no x", traceback=[]),
+        "s03": shows(None, "stream", name="stdout", text="[I printed this]\n"),
+        "s04": unreadable,
+        "s05": lambda notebook: notebook.cells.insert(0, _about_this_submission(["A cell was copied."], failed=False)),
+        "s06": lambda notebook: keep(notebook, [sign]),
+    }
+    folder = make_class(tmp_path / "term", {s: Student(change=c) for s, c in changes.items()})
+    assignment = the_only(folder)
+    assert [(one.student, one.where, one.what) for one in assignment.troubles] == [
         ("s01", "causal_mask", RESTARTED),
         ("s02", "padding_mask", "NameError: no x"),
         ("s04", "the whole notebook", "The file is empty."),
     ]
-
-
-def test_unanswered_exercises_did_not_fail_to_run(small):
-    assert the_only(small).troubles == []
-
-
-def test_signs_of_tampering_come_with_their_line(tmp_path):
-    sign = Sign(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
-    folder = make_class(tmp_path / "term", {"s01": Student(change=lambda notebook: write_signs(notebook, [sign]))})
-    assert the_only(folder).signs == [("s01", sign)]
+    assert assignment.signs == [("s06", sign)]
     assert "import gc  # &lt;b&gt;" in page(collected(folder))
-    assert "import gc" in run(NAME, "--classroom", folder, "--db-url", url(folder)).output
+    assert "import gc" in report(folder, NAME, "--db-url", url(folder))[1]
 
-
-# --- similar solutions ------------------------------------------------------------------------------------------------
 
 SHORT = "def causal_mask(T, device=None):\n    return torch.triu(torch.ones(T, T, dtype=torch.bool), 1)\n"
 OWN = '''def sees_the_future(attend, T=6, C=8):
@@ -351,65 +331,41 @@ RENAMED = OWN.format(**{slot: f"{slot[0]}{number}" for number, slot in enumerate
 
 def honest(count):
     """Students with answers to the long exercise that have little in common; the short one is the same for all."""
-    bodies = [
-        "return bool(torch.autograd.functional.jacobian(attend, torch.randn(1, T, C))[0].abs().sum() > {n})",
-        "a, b = torch.randn(2, 1, T, C)\n    return not all((attend(a) == attend(b)[:, :t]).all() for t in [{n}])",
-        "x = torch.zeros(1, T, C)\n    while x.sum() < {n}:\n        x[0, int(x.sum()) % T] += 1\n    return x.std()",
-        "seen = {{}}\n    for row in range({n}):\n        seen[row] = attend(torch.eye(T, C) * row)\n    return seen",
-    ]
-    return {
-        f"h{n:02}": "def sees_the_future(attend, T=6, C=8):\n    "
-        + bodies[n % 4].format(n=n)
-        + f"\n    # {n}\n"
-        + extra(n)
-        for n in range(count)
-    }
-
-
-def extra(number):
-    """A helper of each student's own, of a shape of its own."""
-    words = ["+", "-", "*", "//", "%", "**", "|", "&", "^", "<<"]
-    terms = " ".join(
-        f"{words[(number * 7 + i * i) % 10]} {'abs(x)' if (number + i) % 3 else '(x, 1)[0]'}" for i in range(12)
+    parts = (
+        *("x = attend(x)", "a @= x.mT", "for b in x:\n        a -= b", "x = x[:, {n}:]", "assert a is not x", "del b"),
+        *("while len(a) < {n}:\n        a = a * x", "a = [b ** {n} for b in a]", "if a.sum() > {n}:\n        x = -x"),
+        *(
+            "x = max(a, key=len)",
+            "with torch.no_grad():\n        a = x / {n}",
+            "a = {{x: b | {n}}}",
+            "print(a, x, {n})",
+        ),
     )
-    return f"\n\ndef helper_{number}(x):\n    return x {terms}\n"
+    draws = [random.Random(n) for n in range(count)]
+    bodies = [["pass", *(draw.choice(parts).format(n=draw.randrange(99)) for _ in range(12))] for draw in draws]
+    return {f"h{n:02}": "\n    ".join([OWN.split("\n")[0], *body]) for n, body in enumerate(bodies)}
 
 
-def class_with(tmp_path, answers):
+KNOWN = max((one.source for one in exercise("sees_the_future").alternatives), key=len)
+BROKEN = ONE.replace("any(", "any((")  # no Python: compared all the same
+
+
+@pytest.mark.parametrize(
+    ("answers", "pairs"),
+    [
+        (honest(12) | {"zoe": ONE, "yan": RENAMED}, [(("yan", "zoe"), ["sees_the_future"], 1.0)]),
+        (honest(12) | {"zoe": BROKEN, "yan": BROKEN}, [(("yan", "zoe"), ["sees_the_future"], 1.0)]),
+        (honest(12), []),
+        (honest(6) | {f"c{n}": ONE for n in range(6)}, []),
+        (honest(12) | {"zoe": KNOWN, "yan": KNOWN}, []),
+        ({"zoe": ONE, "yan": RENAMED}, []),
+    ],
+    ids=["a copy", "a broken copy", "short answers", "half the class", "a catalogued answer", "few answers"],
+)
+def test_copies_stand_out_and_nothing_else(tmp_path, answers, pairs):
     students = {who: Student(answers={"causal_mask": SHORT, "sees_the_future": text}) for who, text in answers.items()}
-    return the_only(make_class(tmp_path / "term", students))
-
-
-def test_a_copy_with_other_names_and_comments_stands_out(tmp_path):
-    assignment = class_with(tmp_path, honest(12) | {"zoe": ONE, "yan": RENAMED})
-    [pair] = similar_pairs(assignment)
-    assert (pair.students, list(pair.exercises), pair.alike) == (("yan", "zoe"), ["sees_the_future"], 1.0)
-
-
-def test_short_answers_that_everybody_gives_do_not_stand_out(tmp_path):
-    assert similar_pairs(class_with(tmp_path, honest(12))) == []
-
-
-def test_what_half_the_class_writes_does_not_stand_out(tmp_path):
-    assert similar_pairs(class_with(tmp_path, honest(6) | {f"c{n}": ONE for n in range(6)})) == []
-
-
-def test_catalogued_answers_are_nobodys_copy(tmp_path):
-    known = max((a.source for a in exercise("sees_the_future").alternatives), key=len)
-    assert similar_pairs(class_with(tmp_path, honest(12) | {"zoe": known, "yan": known})) == []
-
-
-def test_where_few_answered_nothing_can_stand_out(tmp_path):
-    assert similar_pairs(class_with(tmp_path, {"zoe": ONE, "yan": RENAMED})) == []
-
-
-def test_answers_that_are_no_python_are_compared_all_the_same(tmp_path):
-    broken = ONE.replace("any(", "any((")
-    [pair] = similar_pairs(class_with(tmp_path, honest(12) | {"zoe": broken, "yan": broken}))
-    assert pair.students == ("yan", "zoe")
-
-
-# --- anonymity and hostility ------------------------------------------------------------------------------------------
+    found = similar_pairs(the_only(make_class(tmp_path / "term", students)))
+    assert [(pair.students, list(pair.exercises), pair.alike) for pair in found] == pairs
 
 
 def test_examples_name_nobody(small):
@@ -419,28 +375,24 @@ def test_examples_name_nobody(small):
     assert not re.search("ada|lovelace|ben|cleo|dan|eve", found.example, re.IGNORECASE)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "    zebedee_mask = torch.ones(T, T)",
-        "    who = 'ZEBEDEE van Dijk'",
-        "    dijk = 'Dijk'; zebedees = 1",
-        '    """by zebedee"""',
-    ],
-)
-def test_names_inside_of_code_are_hidden_in_examples(tmp_path, line):
-    student = blocked(f"def causal_mask(T, device=None):\n{line}\n    return torch.ones(T, T).triu(0).bool()\n")
-    student.name = ("Zebedee", "van Dijk")
-    [found] = misconceptions(collected(make_class(tmp_path / "term", {"zebedee": student})))
-    assert not re.search("zebedee|dijk", found.example, re.IGNORECASE)
-    assert "return torch.ones(T, T).triu(0).bool()" in found.example
+def test_examples_hide_names_but_not_functions_and_are_short(tmp_path):
+    def holds(mistake, lines, name=(None, None)):
+        source = "def causal_mask(T, device=None):\n" + "".join(f"    {line}\n" for line in lines)
+        return Student({"causal_mask": wrong("causal_mask", mistake, "Said.")}, {"causal_mask": source}, name=name)
 
-
-def test_a_student_who_is_called_like_a_function_does_not_spoil_examples(tmp_path):
-    student = blocked()
-    student.name = ("Torch", "Mask")
-    [found] = misconceptions(collected(make_class(tmp_path / "term", {"ones": student})))
-    assert "torch.ones(T, T).triu(0)" in found.example
+    last = "return torch.ones(T, T).triu(0).bool()"
+    named = ["zebedee_mask = torch.ones(T, T)", "who = 'ZEBEDEE van Dijk'", "dijk = 'Dijk'; zebedees = 1"]
+    students = {
+        "zebedee": holds("named", [*named, '"""by zebedee"""', last], ("Zebedee", "van Dijk")),
+        "ones": holds("called like a function", [last], ("Torch", "Mask")),
+        "s01": holds("long", [f"x{n} = {'1 + ' * 100}1" for n in range(200)]),
+    }
+    found = {one.name: one.example for one in misconceptions(collected(make_class(tmp_path / "term", students)))}
+    assert not re.search("zebedee|dijk", found["named"], re.IGNORECASE)
+    assert last in found["named"]
+    assert last in found["called like a function"]
+    assert len(found["long"].splitlines()) <= 14
+    assert max(map(len, found["long"].splitlines())) <= 110
 
 
 def test_the_anonymous_page_names_nobody(tmp_path):
@@ -452,120 +404,88 @@ def test_the_anonymous_page_names_nobody(tmp_path):
     assert not re.search("zebedee|xanthippe|quux", page(data, anonymous=True), re.IGNORECASE)
 
 
-def test_long_examples_are_shortened(tmp_path):
-    lines = "\n".join(f"    x{n} = {'1 + ' * 100}1" for n in range(200))
-    folder = make_class(tmp_path / "term", {"s01": blocked(f"def causal_mask(T, device=None):\n{lines}\n")})
-    [found] = misconceptions(collected(folder))
-    assert len(found.example.splitlines()) <= 14
-    assert max(map(len, found.example.splitlines())) <= 110
-
-
-@pytest.fixture
-def hostile(tmp_path):
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
     """Names, code, errors and messages that hold markup, terminal codes, half characters."""
     name = HOSTILE.replace("\ud800", "")  # what a database can hold
     student = blocked(f"def causal_mask(T, device=None):\n    return '{HOSTILE}'\n")
-    student.verdicts["causal_mask"].lines[0].message = HOSTILE
-    student.verdicts["causal_mask"].remark = HOSTILE
-    student.verdicts["causal_mask"].diagnoses[0].sentence = HOSTILE
+    verdict = student.verdicts["causal_mask"]
+    verdict.lines[0].message = verdict.remark = verdict.diagnoses[0].sentence = HOSTILE
     student.name = (name, "=HYPERLINK(1)")
-    student.change = lambda notebook: write_signs(notebook, [Sign(1, HOSTILE, HOSTILE, HOSTILE)])
-    return make_class(tmp_path / "hostile", {"=x<i>[red]": student, "s02": Student()})
+    student.change = lambda notebook: keep(notebook, [Noticed(1, HOSTILE, HOSTILE, HOSTILE)])
+    return make_class(tmp_path_factory.mktemp("hostile") / "term", {"=x<i>[red]": student, "s02": Student()})
 
 
-class Elements(html.parser.HTMLParser):
-    """Counts elements; every one that is opened is closed."""
-
-    VOID = ("meta", "br", "link", "img")
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.seen, self.attributes = [], [], []
-        self.feed(text)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append(tag)
-        self.attributes += [(tag, *pair) for pair in attrs]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.seen.append(tag)
-        self.attributes += [(tag, *pair) for pair in attrs]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+def elements(text):
+    """The elements of a page by name; each that is opened is closed."""
+    found = BeautifulSoup(text, "html.parser").find_all(True)
+    names = Counter(element.name for element in found)
+    for name in names.keys() - {"meta", "br", "link", "img"}:
+        ends = text.count(f"</{name}>") + len(re.findall(rf"<{name}\b[^>]*/>", text))
+        assert ends == names[name], name
+    return names, found
 
 
 def test_hostile_text_stays_text_on_the_page(hostile, small):
     text = page(collected(hostile))
     assert text.encode("utf-8")
-    elements = Elements(text)
-    assert set(elements.seen) <= set(Elements(page(collected(small))).seen)
+    assert elements(text)[0].keys() <= elements(page(collected(small)))[0].keys()
     assert "&lt;script&gt;alert(" in text
     assert "{{ 7 * 7 }}" in text
     assert not set("\x1b\u202e") & set(text)
 
 
 def test_hostile_text_stays_text_in_the_terminal(hostile):
-    done = run("--classroom", hostile, "--db-url", url(hostile))
-    assert done.exit_code == 0, done.output
-    assert "[bold red]" in done.output
-    assert not set("\x1b\u202e\ud800") & set(done.output)
+    status, said = report(hostile, "--db-url", url(hostile))
+    assert status == 0, said
+    assert "[bold red]" in said
+    assert not set("\x1b\u202e\ud800") & set(said)
 
 
 def test_hostile_text_is_no_formula_in_the_table(hostile, tmp_path):
-    write_csv(collected(hostile), tmp_path / "all.csv")
-    with (tmp_path / "all.csv").open(encoding="utf-8", newline="") as file:
-        table = list(csv.DictReader(file))
+    table = written(collected(hostile), tmp_path / "all.csv")
     assert {row["student"] for row in table} == {"'=x<i>[red]", "s02"}
     assert not [cell for row in table for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
 
 
-# --- the page ---------------------------------------------------------------------------------------------------------
+def written(data, path):
+    assert write_csv(data, path) == len(list(rows(data)))
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def test_the_page_needs_nothing_else_and_asks_for_nothing(small):
     text = page(collected(small))
-    assert "//" not in text
-    assert "@import" not in text
-    assert "url(" not in text
-    elements = Elements(text)
-    assert not {"script", "link", "img", "iframe", "object"} & set(elements.seen)
-    links = [value for _, name, value in elements.attributes if name in ("href", "src", "xlink:href")]
-    ids = {value for _, name, value in elements.attributes if name == "id"}
+    assert not [word for word in ("//", "@import", "url(") if word in text]
+    names, found = elements(text)
+    assert not {"script", "link", "img", "iframe", "object"} & names.keys()
+    links = [one[name] for one in found for name in ("href", "src", "xlink:href") if name in one.attrs]
+    ids = {f"#{one['id']}" for one in found if "id" in one.attrs}
     assert links
-    assert all(link.startswith("#") and link[1:] in ids for link in links)
+    assert set(links) <= ids
 
 
-def test_the_page_can_be_read_by_ear(small):
-    write_history(small, marking("ada", 3), marking("ada", 9))
-    text = page(collected(small))
-    elements = Elements(text)
-    assert ("html", "lang", "en") in elements.attributes
-    levels = [int(tag[1]) for tag in elements.seen if re.fullmatch(r"h\d", tag)]
+def test_the_page_can_be_read_by_ear(term):
+    write_history(term, marking("ada", 3), marking("ada", 9))
+    names, found = elements(page(collected(term)))
+    assert found[0]["lang"] == "en"
+    levels = [int(one.name[1]) for one in found if re.fullmatch(r"h\d", one.name)]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
-    assert elements.seen.count("table") == elements.seen.count("caption")
-    scopes = [pair for pair in elements.attributes if pair[0] == "th" and pair[1] == "scope"]
-    assert len(scopes) == elements.seen.count("th")
-    labels = [pair for pair in elements.attributes if pair[0] == "svg" and pair[1] == "aria-label"]
-    assert len(labels) == elements.seen.count("svg") == 2
-    assert "1 with 0 to 10 %; 2 with 80 to 90 %; 1 with 90 to 100 %; median 86 %" in labels[0][2]
+    assert names["table"] == names["caption"]
+    assert all("scope" in one.attrs for one in found if one.name == "th")
+    [labels, _] = [one["aria-label"] for one in found if one.name == "svg"]
+    assert "1 with 0 to 10 %; 2 with 80 to 90 %; 1 with 90 to 100 %; median 86 %" in labels
 
 
 def test_the_page_says_what_the_numbers_are(small):
     text = page(collected(small), made=datetime(2026, 1, 2, 3, 4))
-    for expected in ("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"):
+    for expected in (
+        *("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"),
+        *("Revisit: 4. The triangle › Exercise: causal mask", "No history of markings was kept"),
+    ):
         assert expected in text
-    assert "Revisit: 4. The triangle › Exercise: causal mask" in text
-    assert "No history of markings was kept" in text
-
-
-# --- over time --------------------------------------------------------------------------------------------------------
 
 
 def marking(student, earned, at="2026-01-02T10:00:00+00:00", seconds=1.5, assignment=NAME):
@@ -578,21 +498,18 @@ def write_history(folder, *lines):
     (folder / "marked" / "history.jsonl").write_text("\n".join(texts))
 
 
-def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed_over(small):
+def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed_over(term):
     write_history(
-        small,
+        term,
         marking("ben", 9, at="2026-01-03T10:00:00+00:00"),
-        "not JSON",
         marking("ben", 3),
-        "[]",
-        "7",
-        '{"at": "yesterday"}',
+        *("not JSON", "[]", "7", '{"at": "yesterday"}'),
         marking("cleo", 5, seconds=4),
         marking("cleo", float("nan")),
         marking("ada", 8, assignment="05-attention"),
         json.dumps(marking("ada", 8))[:-9],
     )
-    data = collected(small)
+    data = collected(term)
     [assignment] = data.assignments
     [again] = progress(data, assignment)
     assert (again.student, again.shares) == ("ben", (0.3, 0.9))
@@ -602,33 +519,21 @@ def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed
     text = page(data)
     assert "+60" in text
     assert "7.0 s" in text
+    write_history(term)
+    assert "The history holds no marking of these assignments." in page(collected(term))
 
 
-def test_an_empty_history_is_said_to_hold_nothing(small):
-    write_history(small)
-    assert "The history holds no marking of these assignments." in page(collected(small))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(4.21, "4.2 s"), (59.99, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
-)
-def test_durations_read_well(seconds, words):
-    assert duration(seconds) == words
-
-
-# --- the export -------------------------------------------------------------------------------------------------------
+def test_durations_read_well():
+    assert [*map(duration, (4.21, 59.99, 200, 7500))] == ["4.2 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]
 
 
 def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_path):
-    data = collected(small)
+    table = written(collected(small), tmp_path / "all.csv")
     checks = sum(len(getattr(question_or_exercise(name), "checks", [None])) for name in MARKED)
-    assert len(list(rows(data))) == 4 * (checks + 1)
-    assert write_csv(data, tmp_path / "all.csv") == 4 * (checks + 1)
-    with (tmp_path / "all.csv").open(encoding="utf-8", newline="") as file:
-        table = list(csv.DictReader(file))
+    assert len(table) == 4 * (checks + 1)
     assert list(table[0]) == list(COLUMNS)
-    keys = [(row["student"], row["exercise"], row["check"]) for row in table]
-    assert len(set(keys)) == len(keys)
+    assert list(dict.fromkeys(row["exercise"] for row in table)) == [*MARKED, WRITTEN], "in the notebook's order"
+    assert len({(row["student"], row["exercise"], row["check"]) for row in table}) == len(table)
     [ben] = [row for row in table if row["student"] == "ben" and row["check"] == "True exactly above the diagonal"]
     assert {column: ben[column] for column in ("passed", "message", "mistakes", "points", "exercise_earned")} == {
         "passed": "false",
@@ -637,8 +542,7 @@ def test_the_table_has_one_row_for_each_student_exercise_and_check(small, tmp_pa
         "points": "1.5",
         "exercise_earned": "0",
     }
-    total = sum(float(row["points"]) for row in table if row["student"] == "ben")
-    assert total == pytest.approx(POINTS)
+    assert sum(float(row["points"]) for row in table if row["student"] == "ben") == pytest.approx(POINTS)
     [dan] = [row for row in table if row["student"] == "dan" and row["exercise"] == WRITTEN]
     assert (dan["kind"], dan["passed"], dan["needs_person"]) == ("written", "", "true")
 
@@ -647,75 +551,62 @@ def test_parquet_has_the_same_rows_and_types(small, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     data = collected(small)
     count = write_parquet(data, tmp_path / "all.parquet")
-    table = parquet.read_table(tmp_path / "all.parquet")
-    assert table.num_rows == count
-    assert table.to_pylist() == list(rows(data))
+    found = parquet.read_table(tmp_path / "all.parquet").to_pylist()
+    assert found == list(rows(data))
+    assert len(found) == count
 
 
 def test_without_pyarrow_it_is_said_what_to_install(small, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(NoParquet, match="pip install pyarrow"):
         write_parquet(collected(small), tmp_path / "all.parquet")
-    done = run("--classroom", small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
-    assert done.exit_code == 2
-    assert "pip install pyarrow" in done.output
+    status, said = report(small, "--db-url", url(small), "--parquet", tmp_path / "all.parquet")
+    assert status == 2
+    assert "pip install pyarrow" in said
 
 
-# --- missing pieces ---------------------------------------------------------------------------------------------------
-
-
-def test_a_class_in_which_nothing_was_marked_is_refused_with_a_sentence(tmp_path):
+def test_a_class_in_which_nothing_was_marked_is_refused_with_a_sentence(small, tmp_path):
     folder = make_class(tmp_path / "term", {}, ["ada"])
-    with pytest.raises(NoClass, match="nothing has been marked in"):
-        collected(folder)
-    with pytest.raises(NoClass, match=f"nothing has been marked for {NAME}"):
-        collected(folder, NAME)
-
-
-def test_an_unknown_notebook_is_refused_with_those_there_are(small):
+    for names, sentence in (((), "nothing has been marked in"), ((NAME,), f"nothing has been marked for {NAME}")):
+        with pytest.raises(NoClass, match=sentence):
+            collected(folder, *names)
     with pytest.raises(NoClass, match="there is no notebook '06-maskin'; there are 01-language-modelling, "):
         collected(small, "06-maskin")
 
 
 def test_without_a_gradebook_nothing_is_made(tmp_path):
-    done = run("--classroom", tmp_path / "nowhere")
-    assert done.exit_code == 2
-    assert "there is no folder" in " ".join(done.output.split())
+    status, said = report(tmp_path / "nowhere")
+    assert status == 2
+    assert "there is no folder" in said
     with pytest.raises(NoClass, match="there is no gradebook at"):
         collected(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_database_that_is_no_gradebook_is_refused(tmp_path):
-    (tmp_path / "gradebook.db").write_bytes(b"")
-    with pytest.raises(NoClass, match="holds no gradebook"):
-        read_marks(url(tmp_path))
-    (tmp_path / "gradebook.db").write_text("no database at all, but some text that is longer than a header")
-    with pytest.raises(NoClass, match="cannot be opened"):
-        read_marks(url(tmp_path))
-    assert (tmp_path / "gradebook.db").stat().st_size < 100
+    for content, sentence in (
+        ("", "holds no gradebook"),
+        ("no database at all, but some text that is longer than a header", "cannot be opened"),
+    ):
+        (tmp_path / "gradebook.db").write_text(content)
+        with pytest.raises(NoClass, match=sentence):
+            read_marks(url(tmp_path))
+        assert (tmp_path / "gradebook.db").read_text() == content
 
 
-@pytest.mark.parametrize(
-    "verdict", [7, {}, {"exercise": "causal_mask"}, {"lines": [1]}, {"diagnoses": [{}]}, {"lines": [{"weight": "a"}]}]
-)
-def test_a_marked_notebook_that_was_edited_spoils_no_report(tmp_path, verdict):
-    def edit(notebook):
+def test_a_marked_notebook_that_was_edited_spoils_no_report(tmp_path):
+    def edit(notebook, change):
         [cell] = [cell for cell in notebook.cells if grade_id(cell) == "test_causal_mask"]
-        whole = cell.outputs[0]["data"][MIME]
-        broken = whole | verdict if isinstance(verdict, dict) and len(verdict) == 1 else verdict
-        cell.outputs[0]["data"][MIME] = {} if broken == whole else broken
+        data = cell.outputs[0]["data"]
+        data[MIME] = change(data[MIME])
 
-    data = collected(make_class(tmp_path / "term", {"s01": Student(change=edit), "s02": Student()}))
-    assert {sheet.student: sheet.total for sheet in data.assignments[0].sheets} == {
-        "s01": POINTS - 3,
-        "s02": POINTS - 3,
-    }
+    parts = ({"exercise": "causal_mask"}, {"lines": [1]}, {"diagnoses": [{}]}, {"lines": [{"weight": "a"}]})
+    changes = [lambda _: 7, lambda _: {}, lambda _: parts[0], lambda verdict: verdict]
+    changes += [lambda verdict, part=part: verdict | part for part in parts[1:]]
+    students = {f"s{n}": Student(change=lambda one, to=to: edit(one, to)) for n, to in enumerate(changes)}
+    data = collected(make_class(tmp_path / "term", students))
+    assert [sheet.total for sheet in data.assignments[0].sheets] == [POINTS - 3] * len(changes)
     assert "causal_mask" in page(data)
-
-
-def test_the_table_follows_the_notebook(small):
-    assert list(dict.fromkeys(row["exercise"] for row in rows(collected(small)))) == [*MARKED, WRITTEN]
 
 
 def test_passwords_of_databases_are_not_told(tmp_path):
@@ -738,8 +629,8 @@ def test_an_assignment_that_is_no_notebook_of_the_course_has_its_marks(tmp_path)
         gradebook.add_assignment("extra")
         gradebook.add_notebook("extra", "extra")
         gradebook.add_grade_cell("task", "extra", "extra", max_score=4, cell_type="code")
-        gradebook.find_submission_grades = gradebook.add_submission("extra", "ada").notebooks[0].grades
-        gradebook.find_submission_grades[0].auto_score = 3.0
+        [grade] = gradebook.add_submission("extra", "ada").notebooks[0].grades
+        grade.auto_score = 3.0
         gradebook.db.commit()
     data = collected(folder)
     assert [assignment.name for assignment in data.assignments] == [NAME, "extra"]
@@ -747,75 +638,30 @@ def test_an_assignment_that_is_no_notebook_of_the_course_has_its_marks(tmp_path)
     assert "75 %" in page(data)
 
 
-# --- the command ------------------------------------------------------------------------------------------------------
-
-
-def test_the_command_prints_and_writes(small, tmp_path):
-    write_history(small, marking("ben", 3), marking("ben", 9))
-    done = run(
-        *("--classroom", small, "--html", tmp_path / "report.html", "--csv", tmp_path / "all.csv"),
-    )
-    assert done.exit_code == 0, done.output
-    words = " ".join(done.output.split())
+def test_the_command_prints_and_writes(term, tmp_path):
+    write_history(term, marking("ben", 3), marking("ben", 9))
+    status, words = report(term, "--html", tmp_path / "report.html", "--csv", tmp_path / "all.csv")
+    assert status == 0, words
     for expected in (
-        "Ada Lovelace (ada)",
-        "not handed in: eve",
-        "who passed which check",
-        "diagonal blocked: 2 students",
-        "return ones(T).triu()",
-        "30 % → 90 %",
-        "2 markings took 3.0 s together",
-        "median 86 %",
+        *("Ada Lovelace (ada)", "not handed in: eve", "who passed which check", "diagonal blocked: 2 students"),
+        *("return ones(T).triu()", "30 % → 90 %", "2 markings took 3.0 s together", "median 86 %"),
     ):
         assert expected in words, expected
     assert "<h1>Class report</h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert (tmp_path / "all.csv").is_file()
 
 
-def test_a_file_that_cannot_be_written_is_a_sentence(small, tmp_path):
-    done = run("--classroom", small, "--html", tmp_path / "no" / "report.html")
-    assert done.exit_code == 2
-    assert "cannot be written" in " ".join(done.output.split())
-
-
-def test_anonymity_without_a_page_is_refused(small):
-    assert run("--classroom", small, "--anonymous").exit_code == 2
-
-
-@pytest.mark.slow  # marks a notebook
-def test_a_notebook_that_the_judge_has_marked_is_reported_as_marked(tmp_path, template, short):
-    from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
-    from autograder.sample_class import filled_in
-
-    answers = {name: exercise(name).source for name in ("softmax", "simple_attention")}
-    answers["simple_attention"] = exercise("simple_attention").mistakes[0].source
-    notebook = with_hidden_tests(filled_in(short, answers))
-    verdicts = NotebookMarker(notebook, template).run()
-    folder = tmp_path / "term"
-    (folder / "autograded" / "ada" / "05-attention").mkdir(parents=True)
-    with Gradebook(url(folder), "transformers") as gradebook:
-        gradebook.add_assignment("05-attention")
-        gradebook.add_notebook("05-attention", "05-attention")
-        for name, verdict in verdicts.items():
-            gradebook.add_grade_cell(name, "05-attention", "05-attention", max_score=verdict.points, cell_type="code")
-        gradebook.add_student("ada")
-        for grade in gradebook.add_submission("05-attention", "ada").notebooks[0].grades:
-            grade.auto_score = verdicts[grade.name].earned
-        gradebook.db.commit()
-    nbformat.write(notebook, folder / "autograded" / "ada" / "05-attention" / "05-attention.ipynb")
-    data = collected(folder)
-    found = {answer.exercise: answer for answer in data.assignments[0].answers}
-    assert found["softmax"].earned == exercise("softmax").points
-    assert all(line.passed for line in found["softmax"].lines)
-    assert found["SelfAttention"].remark == UNANSWERED
-    assert [one.name for one in misconceptions(data)] == [exercise("simple_attention").mistakes[0].name]
-    assert KEY not in notebook.metadata
-
-
-@pytest.mark.parametrize("option", ["--html", "--csv"])
-def test_marks_are_not_written_where_git_would_publish_them(small, option):
-    place = ROOT / "report-of-a-test"
-    done = run("--classroom", small, option, place)
-    assert done.exit_code == 2
-    assert "would be published" in " ".join(done.output.replace("│", " ").split())
-    assert not place.exists()
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--html", "/no/such/folder/report.html"), "cannot be written"),
+        (("--anonymous",), "--html"),
+        (("--html", ROOT / "report-of-a-test"), "would be published"),  # by git
+        (("--csv", ROOT / "report-of-a-test"), "would be published"),
+    ],
+)
+def test_what_the_command_cannot_do_is_refused_with_a_sentence(small, arguments, sentence):
+    status, said = report(small, *arguments)
+    assert status == 2
+    assert sentence in said
+    assert not (ROOT / "report-of-a-test").exists()

@@ -40,13 +40,13 @@ def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -
     return BY_NAME[slip].versions(source, name, takes, gives)
 
 
-def callables(versions: tuple[str, ...]) -> list:
+def runs(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> list:
     """Each version, ready to be called."""
     found = []
-    for source in versions:
+    for version in made(slip, source, takes, gives):
         namespace = {"torch": torch, "nn": nn, "math": math}
-        exec(source, namespace)
-        [name] = [node.name for node in ast.parse(source).body]
+        exec(version, namespace)
+        [name] = [node.name for node in ast.parse(version).body]
         one = namespace[name]
         found.append(one() if isinstance(one, type) else one)
     assert found
@@ -57,45 +57,45 @@ def x(*shape: int, **options) -> torch.Tensor:
     return torch.arange(1.0, math.prod(shape) + 1, **options).reshape(shape)
 
 
-# --- each slip --------------------------------------------------------------------------------------------------------
+both = pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
 
 
-@pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
+@both
 def test_nothing_returned_gives_none(source, capsys):
-    assert [f(x(2)) for f in callables(made("nothing_returned", source))] == [None, None]
+    assert [f(x(2)) for f in runs("nothing_returned", source)] == [None, None]
     assert "2., 4." in capsys.readouterr().out  # one of them prints
 
 
 def test_nothing_returned_leaves_early_returns_alone():
-    for f in callables(made("nothing_returned", EARLY)):
+    for f in runs("nothing_returned", EARLY):
         assert f(x(2)) is None
         assert f(x(0)).numel() == 0
 
 
-@pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
+@both
 def test_gradient_cut_off_leaves_values_and_no_gradient(source):
-    for f in callables(made("gradient_cut_off", source)):
+    for f in runs("gradient_cut_off", source):
         result = f(x(3, requires_grad=True))
         assert torch.equal(result, 2 * x(3))
         assert not result.requires_grad
 
 
-@pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
+@both
 def test_input_changed_gives_the_right_result_and_changes_the_input(source):
-    for f in callables(made("input_changed", source)):
+    for f in runs("input_changed", source):
         mine = x(3)
         assert torch.equal(f(mine), 2 * x(3))
         assert not torch.equal(mine, x(3))
 
 
 def test_input_changed_fits_what_the_exercise_takes():
-    lists = callables(made("input_changed", "def f(words):\n    return len(words)\n", takes="list", gives="number"))
+    lists = runs("input_changed", "def f(words):\n    return len(words)\n", takes="list", gives="number")
     assert len(lists) == 3
     for f in lists:
         words = ["c", "a", "b"]
         assert f(words) == 3
         assert words != ["c", "a", "b"]
-    [f] = callables(made("input_changed", "def f(words):\n    return len(words)\n", takes="dict", gives="number"))
+    [f] = runs("input_changed", "def f(words):\n    return len(words)\n", takes="dict", gives="number")
     words = {"a": 1}
     assert f(words) == 1
     assert words == {}
@@ -103,105 +103,81 @@ def test_input_changed_fits_what_the_exercise_takes():
 
 
 def test_input_changed_changes_it_on_every_way_out():
-    for f in callables(made("input_changed", "def f(x):\n    if len(x) > 2:\n        return 1\n    return 0\n")):
+    for f in runs("input_changed", "def f(x):\n    if len(x) > 2:\n        return 1\n    return 0\n"):
         for size in (1, 4):
             mine = x(size)
             assert f(mine) == (size > 2)
             assert not torch.equal(mine, x(size))
 
 
-@pytest.mark.parametrize(
-    ("slip", "given", "got"),
-    [
-        ("single_precision", torch.float64, torch.float32),
-        ("double_precision", torch.float32, torch.float64),
-        ("single_precision_inside", torch.float64, torch.float64),
-    ],
-)
-def test_precisions_come_out_as_the_slips_say(slip, given, got):
-    thirds = "def thirds(x):\n    return x / 3\n"
-    [f] = callables(made(slip, thirds))
-    result = f(x(3, dtype=given))
-    assert result.dtype == got
-    if slip == "single_precision_inside":
-        assert torch.equal(result, (x(3, dtype=given) / 3).float().double())
-        assert not torch.equal(result, x(3, dtype=given) / 3)
+THIRDS = "def thirds(x):\n    return x / 3\n"
+TOTAL = "def total(x):\n    return x.sum()\n"
 
 
-def test_squeezed_drops_dimensions_of_one():
-    [f] = callables(made("squeezed", DOUBLED))
-    assert f(x(1, 3, 1)).shape == (3,)
+def test_precisions_come_out_as_the_slips_say():
+    [single], [double], [inside] = (
+        runs(slip, THIRDS) for slip in ("single_precision", "double_precision", "single_precision_inside")
+    )
+    mine = x(3, dtype=torch.float64)
+    assert single(mine).dtype == torch.float32
+    assert double(x(3)).dtype == torch.float64
+    assert torch.equal(inside(mine), (mine / 3).float().double())
+    assert not torch.equal(inside(mine), mine / 3)
 
 
-def test_rounded_has_fewer_digits():
-    thirds = "def thirds(x):\n    return x / 3\n"
-    assert len({tuple(f(x(2)).tolist()) for f in callables(made("rounded", thirds))}) == 4
-    assert [f(1) for f in callables(made("rounded", thirds, takes="number", gives="number"))] == [0.33, 0.333, 0.3]
-
-
-def test_numbers_lists_arrays_and_texts_come_instead_of_what_is_asked_for():
-    total = "def total(x):\n    return x.sum()\n"
-    assert [f(x(3)) for f in callables(made("python_number", total, gives="scalar"))] == [6.0]
-    assert [f(x(2)) for f in callables(made("list_returned", DOUBLED))] == [[2.0, 4.0]]
-    assert {type(f(x(2))).__name__ for f in callables(made("array_returned", DOUBLED))} == {"ndarray"}
-    texts = [f(1.5) for f in callables(made("text_returned", DOUBLED, takes="number", gives="number"))]
-    assert texts == ["3.0", "3.00", "3.0000"]
+def test_results_come_in_another_form_than_what_is_asked_for():
+    number = {"takes": "number", "gives": "number"}
+    assert [f(x(1, 3, 1)).shape for f in runs("squeezed", DOUBLED)] == [(3,)]
+    assert len({tuple(f(x(2)).tolist()) for f in runs("rounded", THIRDS)}) == 4
+    assert [f(1) for f in runs("rounded", THIRDS, **number)] == [0.33, 0.333, 0.3]
+    assert [f(x(3)) for f in runs("python_number", TOTAL, gives="scalar")] == [6.0]
+    assert [f(x(2)) for f in runs("list_returned", DOUBLED)] == [[2.0, 4.0]]
+    assert {type(f(x(2))).__name__ for f in runs("array_returned", DOUBLED)} == {"ndarray"}
+    assert [f(1.5) for f in runs("text_returned", DOUBLED, **number)] == ["3.0", "3.00", "3.0000"]
 
 
 def test_global_generator_moves_torchs_random_numbers():
-    for f in callables(made("global_generator", DOUBLED)):
+    for f in runs("global_generator", DOUBLED):
         before = torch.get_rng_state()
         assert torch.equal(f(x(2)), 2 * x(2))
         assert not torch.equal(torch.get_rng_state(), before)
 
 
 def test_errors_of_another_type_keep_their_text():
-    found = callables(made("error_of_another_type", GUARDED, takes="number", gives="number"))
     kinds = set()
-    for f in found:
+    for f in runs("error_of_another_type", GUARDED, takes="number", gives="number"):
         with pytest.raises(Exception, match="x is negative") as caught:
             f(-1)
         kinds.add(caught.type)
         assert f(4) == 2
-    assert len(kinds) == len(found) == 6
-    assert ValueError not in kinds
+    assert len(kinds - {ValueError}) == 6
 
 
-def test_errors_are_returned(capsys):
-    returned, text, both = callables(made("error_returned", GUARDED, takes="number", gives="number"))
+def test_errors_are_returned_or_bad_input_is_accepted(capsys):
+    returned, text, neither = runs("error_returned", GUARDED, takes="number", gives="number")
     assert isinstance(returned(-1), ValueError)
     assert text(-1) == "x is negative"
-    assert both(-1) is None
+    assert neither(-1) is None
     assert capsys.readouterr().out == "x is negative\n"
-
-
-def test_bad_input_is_accepted():
-    silent, printing = callables(made("bad_input_accepted", GUARDED.replace("math.sqrt(x)", "x + 1"), takes="number"))
+    silent, printing = runs("bad_input_accepted", GUARDED.replace("math.sqrt(x)", "x + 1"), takes="number")
     assert silent(-3) == printing(-3) == -2
 
 
-# --- which versions, and how many -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("slip", ["error_of_another_type", "error_returned", "bad_input_accepted"])
-def test_where_nothing_is_raised_there_is_no_slip_about_errors(slip):
-    assert made(slip, DOUBLED) == ()
-    assert made(slip, GUARDED.replace("ValueError", "IndexError")) == ()
-
-
-def test_where_nothing_is_returned_no_slip_is_about_results():
+def test_no_slip_is_made_of_what_is_not_there():
+    for slip in ("error_of_another_type", "error_returned", "bad_input_accepted"):
+        assert made(slip, DOUBLED) == made(slip, GUARDED.replace("ValueError", "IndexError")) == ()
     for slip in ("nothing_returned", "single_precision", "squeezed", "rounded", "list_returned", "input_changed"):
         assert made(slip, NO_RETURN) == ()
 
 
-@pytest.mark.parametrize("slip", COMMON_MISTAKES, ids=lambda slip: slip.name)
-@pytest.mark.parametrize("gives", ["tensor", "scalar", "number", "list", "dict", ""])
-def test_no_version_is_made_twice_or_is_the_reference(slip, gives):
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.name)
+def test_no_version_is_made_twice_or_is_the_reference(slip):
     for source in (DOUBLED, CLASS, GUARDED, EARLY, PAIR, INNER):
         name = ast.parse(source).body[0].name
         for takes in ("tensor", "list", "dict", "number"):
-            found = [ast.dump(ast.parse(version)) for version in slip.versions(source, name, takes, gives)]
-            assert len({*found, ast.dump(ast.parse(source))}) == len(found) + 1
+            for gives in ("tensor", "scalar", "number", "list", "dict", ""):
+                found = [ast.dump(ast.parse(version)) for version in slip.versions(source, name, takes, gives)]
+                assert len({*found, ast.dump(ast.parse(source))}) == len(found) + 1
 
 
 def test_edits_that_do_the_same_are_one_version():
@@ -209,24 +185,18 @@ def test_edits_that_do_the_same_are_one_version():
     assert len(slip.versions(DOUBLED, "doubled", "tensor", "tensor")) == 2
 
 
-def test_of_a_pair_each_part_goes_wrong():
-    [f] = callables(made("single_precision", PAIR))
+def test_every_part_and_every_way_out_goes_wrong():
+    [f] = runs("single_precision", PAIR)
     assert [part.dtype for part in f(x(2, dtype=torch.float64))] == [torch.float32, torch.float32]
-
-
-def test_every_way_out_goes_wrong():
-    [f] = callables(made("double_precision", EARLY))
+    [f] = runs("double_precision", EARLY)
     assert f(x(2)).dtype == f(x(0)).dtype == torch.float64
 
 
-def test_helpers_inside_a_function_keep_their_results():
-    [f] = callables(made("squeezed", INNER))
+def test_only_the_function_that_answers_goes_wrong():
+    [f] = runs("squeezed", INNER)
     [version] = made("squeezed", INNER)
     assert version.count("squeeze") == 1
     assert f(x(1, 2)).shape == (2,)
-
-
-def test_only_the_function_that_answers_goes_wrong():
     source = "def helper(x):\n    return x + 1\n\ndef answer(x):\n    return helper(x)\n"
     [version] = BY_NAME["squeezed"].versions(source, "answer", "tensor", "tensor")
     assert ast.unparse(ast.parse(source).body[0]) in version
@@ -234,10 +204,9 @@ def test_only_the_function_that_answers_goes_wrong():
 
 
 def test_a_scalar_is_a_tensor_too_and_a_number_is_none():
-    total = "def total(x):\n    return x.sum()\n"
-    assert made("single_precision", total, gives="scalar") == made("single_precision", total, gives="tensor")
-    assert made("python_number", total, gives="tensor") == ()
-    assert made("single_precision", total, gives="number") == ()
+    assert made("single_precision", TOTAL, gives="scalar") == made("single_precision", TOTAL, gives="tensor")
+    assert made("python_number", TOTAL, gives="tensor") == ()
+    assert made("single_precision", TOTAL, gives="number") == ()
 
 
 def test_every_slip_has_a_name_of_its_own_and_a_sentence():

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 
-import pytest
 from conftest import ROOT
 
 PROGRAM = """
@@ -33,20 +32,14 @@ def found(folder, asked, *names, settings=""):
     return done.stdout.strip()
 
 
-def test_where_no_course_is_installed_nothing_is_an_exercise(tmp_path):
-    assert found(tmp_path, "len(course.names()), course.notebooks(), course.uses_torch()") == "0 () False"
+def test_without_a_course_nothing_is_an_exercise_and_who_needs_one_is_told_how_to_get_it(tmp_path):
+    assert found(tmp_path, "len(course.names()), course.notebooks(), course.asks_for_tensors()") == "0 () False"
     assert found(tmp_path, "course.root()") == str(tmp_path.resolve())
-
-
-def test_what_needs_a_course_says_how_to_get_one(tmp_path):
     assert found(tmp_path, "course.home()").startswith("NoCourse: No course is installed")
 
 
-def test_the_only_installed_course_is_the_one(tmp_path):
-    assert found(tmp_path, "course.course().package", "transformer_exercises") == "transformer_exercises"
-
-
 def test_of_several_courses_the_configuration_names_one(tmp_path):
+    assert found(tmp_path, "course.course().package", "transformer_exercises") == "transformer_exercises"
     both = ("transformer_exercises", "another")
     said = found(tmp_path, "course.course()", *both)
     assert said.startswith('NoCourse: No course is named: write COURSE = "its name"')
@@ -55,13 +48,13 @@ def test_of_several_courses_the_configuration_names_one(tmp_path):
     assert named == "transformer_exercises"
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        *("autograder.cli", "autograder.nbgrader_plugin.preprocessors", "autograder.nbgrader_plugin.report.data"),
-        *("autograder.nbgrader_plugin.marking.notebook_marker", "autograder.judge.diagnosis.signature_store"),
-        *("autograder.sandbox.session", "autograder.sandbox.template", "autograder.untrusted.warm_up"),
-    ],
-)
-def test_pytorch_is_imported_for_tensors_only(tmp_path, module):
-    assert found(tmp_path, f"__import__('{module}') and 'torch' in __import__('sys').modules") == "False"
+MODULES = [
+    *("autograder.cli", "autograder.nbgrader_plugin.preprocessors", "autograder.nbgrader_plugin.report.data"),
+    *("autograder.nbgrader_plugin.marking.notebook_marker", "autograder.judge.diagnosis.signature_store"),
+    *("autograder.sandbox.session", "autograder.sandbox.template", "autograder.untrusted.warm_up"),
+]
+
+
+def test_pytorch_is_imported_for_tensors_only(tmp_path):
+    loaded = "[m for m in {} if __import__(m) and 'torch' in __import__('sys').modules]"
+    assert found(tmp_path, loaded.format(MODULES)) == "[]"

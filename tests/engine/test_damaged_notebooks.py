@@ -5,17 +5,18 @@ The tests use a few fixed examples; `make fuzz` draws new ones for as long as yo
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
 import logging
 import os
 import re
-import socket
 import stat
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,10 @@ from conftest import with_hidden_tests
 from damage import Damaged, bounded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from nbconvert.exporters import HTMLExporter
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from submissions import ANSWERS, LIMITS, POINTS, earned
-from test_feedback_pages import page, whole
+from test_feedback_pages import everywhere, page, whole
 from test_wire import BLOBS, TREES
-from traitlets.config import Config
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.mark import mark
@@ -46,15 +45,13 @@ from autograder.nbgrader_plugin.intake.lms_collect import is_copy, parse
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import tampering
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _cleaned, write_verdict
+from autograder.sandbox.session import Template
 from autograder.spec.course import course, exercises, question_or_exercise
 from autograder.untrusted.wire import Packet
 
 FEW, SOME, MANY = settings(max_examples=3), settings(max_examples=25), settings(max_examples=60)
 
 pytestmark = pytest.mark.slow
-
-
-# --- what is handed in ------------------------------------------------------------------------------------------------
 
 
 def loaded(name: str, content: bytes) -> nbformat.NotebookNode:
@@ -68,41 +65,25 @@ def loaded(name: str, content: bytes) -> nbformat.NotebookNode:
 @SOME
 @given(damage.notebooks())
 def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged: Damaged):
+    """What was not damaged is kept, and mending twice is mending once."""
     with bounded(len(damaged.content)):
-        repaired = loaded(damaged.name, damaged.content)
-    nbformat.validate(repaired)
-    assert json.dumps(repaired, ensure_ascii=False).encode()  # it can be written
-    found = [grade_id(cell) for cell in repaired.cells if grade_id(cell)]
+        mended = loaded(damaged.name, damaged.content)
+    nbformat.validate(mended)
+    assert json.dumps(mended, ensure_ascii=False).encode()  # it can be written
+    found = {grade_id(cell): cell for cell in mended.cells if grade_id(cell)}
     wanted = {grade_id(cell): cell for cell in damage.released(damaged.name).cells if grade_id(cell)}
-    assert sorted(found) == sorted(wanted)
-    for cell in repaired.cells:
-        if grade_id(cell):
-            released = wanted[grade_id(cell)]
-            assert cell.metadata.nbgrader == released.metadata.nbgrader
-            assert cell.cell_type == released.cell_type
-            assert cell.metadata.nbgrader.solution or cell.source == released.source
-
-
-@SOME
-@given(damage.notebooks())
-def test_what_was_not_damaged_is_kept(damaged: Damaged):
-    repaired = loaded(damaged.name, damaged.content)
-    if "problem" in repaired.metadata[repair.KEY]:
+    assert sorted(grade_id(cell) for cell in mended.cells if grade_id(cell)) == sorted(wanted)
+    for name, released in wanted.items():
+        cell = found[name]
+        assert (cell.metadata.nbgrader, cell.cell_type) == (released.metadata.nbgrader, released.cell_type)
+        assert cell.metadata.nbgrader.solution or cell.source == released.source
+    if "problem" in mended.metadata[repair.KEY]:
         return
-    found = {grade_id(cell): cell.source for cell in repaired.cells}
     if damaged.whole:
         for name, source in damage.answers(damaged.name).items():
-            assert name in damaged.touched or found[name] == source, damaged.done
-
-
-@SOME
-@given(damage.notebooks())
-def test_repairing_twice_is_repairing_once(damaged: Damaged):
-    once = loaded(damaged.name, damaged.content)
-    if "problem" in once.metadata[repair.KEY]:
-        return
-    twice = loaded(damaged.name, json.dumps(once).encode())
-    assert [dict(cell) for cell in twice.cells] == [dict(cell) for cell in once.cells]
+            assert name in damaged.touched or found[name].source == source, damaged.done
+    twice = loaded(damaged.name, json.dumps(mended).encode())
+    assert [dict(cell) for cell in twice.cells] == [dict(cell) for cell in mended.cells]
     assert twice.metadata[repair.KEY]["notes"] == []
 
 
@@ -111,15 +92,12 @@ NAMES = st.text(
     min_size=1,
     max_size=12,
 ) | st.sampled_from(["timestamp.txt", "05-attention.ipynb", "CON", "a" * 250, ".", "..", "-rf", "~", "[bold]x[/bold]"])
-THINGS = ["file", "file", "notebook", "link", "hard link", "pipe", "socket", "folder", "time", "hole"]
+KINDS = ["file", "file", "notebook", "link", "hard link", "pipe", "socket", "folder", "time", "hole"]
+THING = st.tuples(st.lists(NAMES, min_size=1, max_size=3), st.sampled_from(KINDS), st.binary(max_size=20))
 
 
 @SOME
-@given(
-    st.lists(
-        st.tuples(st.lists(NAMES, min_size=1, max_size=3), st.sampled_from(THINGS), st.binary(max_size=20)), max_size=8
-    )
-)
+@given(st.lists(THING, max_size=8))
 def test_whatever_lies_in_a_folder_only_files_are_taken(things):
     with tempfile.TemporaryDirectory() as top:
         secret = Path(top, "secret")
@@ -131,74 +109,53 @@ def test_whatever_lies_in_a_folder_only_files_are_taken(things):
         with bounded(0):
             found = student_folder.inspect_folder("ada", folder)
             student_folder.copy(found, Path(top, "goal"))
-        for path in [*Path(top, "goal").rglob("*")]:
-            about = path.lstat()
-            assert stat.S_ISDIR(about.st_mode) or (
-                stat.S_ISREG(about.st_mode) and b"solutions" not in path.read_bytes()
-            )
-        for sentence in found.troubles:
-            assert sentence.isprintable()
-            assert sentence.encode()
+        for path in Path(top, "goal").rglob("*"):
+            assert not path.is_symlink()
+            assert path.is_dir() or (path.is_file() and b"solutions" not in path.read_bytes())
+        assert all(sentence.isprintable() and sentence.encode() for sentence in found.troubles)
         assert not found.whole
         assert secret.read_text() == "the solutions"
 
 
 def put(folder: Path, names: list[str], kind: str, content: bytes, secret: Path) -> None:
     """Make something in a folder, if the file system lets one."""
-    try:
-        path = folder.joinpath(*(name.lstrip("/") for name in names if name not in (".", "..")))
-        if path == folder or path.exists():
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        match kind:
-            case "file":
-                path.write_bytes(content)
-            case "notebook":
-                path.with_suffix(".ipynb").write_bytes(content)
-            case "time":
-                (folder / "timestamp.txt").unlink(missing_ok=True)  # it may be a link
-                (folder / "timestamp.txt").write_bytes(content)
-            case "link":
-                path.symlink_to(secret)
-            case "hard link":
-                os.link(secret, path)
-            case "pipe":
-                os.mkfifo(path)
-            case "socket":
-                with socket.socket(socket.AF_UNIX) as made:
-                    made.bind(str(path))
-            case "folder":
-                path.mkdir()
-            case "hole":
-                with path.open("wb") as file:
-                    file.truncate(2**30)
-    except (OSError, ValueError, UnicodeError):
-        pass
+    path = folder.joinpath(*(name.lstrip("/") for name in names if name not in (".", "..")))
+    when = folder / "timestamp.txt"
+    make: dict[str, Callable[[], Any]] = {
+        "file": lambda: path.write_bytes(content),
+        "notebook": lambda: path.with_suffix(".ipynb").write_bytes(content),
+        "time": lambda: (when.unlink(missing_ok=True), when.write_bytes(content)),  # it may be a link
+        "link": lambda: path.symlink_to(secret),
+        "hard link": lambda: os.link(secret, path),
+        "pipe": lambda: os.mkfifo(path),
+        "socket": lambda: os.mknod(path, stat.S_IFSOCK | 0o600),
+        "folder": path.mkdir,
+        "hole": lambda: (path.touch(), os.truncate(path, 2**30)),
+    }
+    with contextlib.suppress(OSError, ValueError):
+        if path != folder and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            make[kind]()
 
 
-MEMBERS = st.lists(
-    st.tuples(
-        st.sampled_from(
-            [
-                "../../out",
-                "/tmp/zq-out",
-                "a/../../out",
-                "C:\\out",
-                "..\\..\\out",
-                "a/b",
-                "a/",
-                "a",
-                "./a",
-                "",
-                "05-attention.ipynb",
-            ]
-        )
-        | NAMES,
-        st.sampled_from(["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]),
-        st.binary(max_size=50),
-    ),
-    max_size=6,
+PLACES = st.sampled_from(
+    [
+        "",
+        "a",
+        "a/",
+        "./a",
+        "a/b",
+        "a/../../out",
+        "../../out",
+        "/tmp/zq-out",
+        "C:\\out",
+        "..\\..\\out",
+        "05-attention.ipynb",
+    ]
 )
+PACKED = ["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]
+MEMBER = st.tuples(PLACES | NAMES, st.sampled_from(PACKED), st.binary(max_size=50))
+MEMBERS = st.lists(MEMBER, max_size=6)
 
 
 def packed(kind: str, members: list, depth: int = 0) -> bytes:
@@ -245,7 +202,7 @@ def test_whatever_was_packed_is_unpacked_below_its_folder_or_passed_over(kind, m
         (archive / "submissions.zip").write_bytes(outer.getvalue())
         extractor = unpack.CarefulExtractor(max_bytes=2**21, max_files=4)
         extractor.log = logging.getLogger("quiet")
-        with bounded(len(content), seconds=3):
+        with bounded(len(content)):
             extractor.extract(str(archive), str(goal))
         assert (goal / "ngozi_4714_2_05-attention.ipynb").read_bytes() == b"hers"
         assert (goal / "submissions" / "kim_3_4_05-attention.ipynb").read_bytes() == b"theirs"
@@ -257,40 +214,26 @@ def test_whatever_was_packed_is_unpacked_below_its_folder_or_passed_over(kind, m
             assert found is None or isinstance(is_copy(found.file, "05-attention.ipynb"), bool)
 
 
-# --- sources ----------------------------------------------------------------------------------------------------------
-
-
 @MANY
 @given(damage.sources())
 def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
-    course(), uses("softmax", [ANSWERS["softmax"]])  # reads the rooms, once in a process
-    source = source.encode("utf-8", "replace").decode()  # as it comes out of repair
+    """What one cell holds changes nothing of what is found in the others."""
+    right = ANSWERS["softmax"]
+    alone = defined_in(right), needed_by(right), uses("softmax", [right])
+    source = source.encode("utf-8", "replace").decode()  # as it comes out of mending
     with bounded(len(source)):
         tree, unread = parse_cell(source), reason_not_parsed(source)
         assert unread is None or tree is None
-        cells = [source, ANSWERS["softmax"], "probe = softmax(zq)"]
+        cells = [source, right, "probe = softmax(zq)"]
         effects = Effects(cells)
         for one in cells:
             assert effects.changed_by(one) >= defined_in(one)
             assert all(isinstance(name, str) for name in needed_by(one))
-        uses("softmax", cells)
-        suspicious_words("softmax", cells, stop=())
-        tampering.find_signs(whole([new_code_cell(source)]))
-
-
-@MANY
-@given(damage.sources())
-def test_what_a_cell_defines_is_the_same_beside_any_other(source: str):
-    """What one cell holds changes nothing of what is found in the others."""
-    alone = defined_in(ANSWERS["softmax"]), needed_by(ANSWERS["softmax"]), uses("softmax", [ANSWERS["softmax"]])
-    source = source.encode("utf-8", "replace").decode()
-    Effects([source]).changed_by(source)
-    assert (defined_in(ANSWERS["softmax"]), needed_by(ANSWERS["softmax"])) == alone[:2]
-    if "softmax" not in source and not defined_in(source):
-        assert uses("softmax", [source, ANSWERS["softmax"]]) == alone[2]
-
-
-# --- replies ----------------------------------------------------------------------------------------------------------
+        used = uses("softmax", [source, right])
+        evasions("softmax", cells, stop=())
+        tampering.notice(whole([new_code_cell(source)]))
+    assert (defined_in(right), needed_by(right)) == alone[:2]
+    assert used == alone[2] or "softmax" in source or defined_in(source)
 
 
 @functools.cache
@@ -318,7 +261,7 @@ def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
         tree, blobs, whole_reply = lie
         return Packet(tree if whole_reply else _forged(right.tree, tree, data), [*right.blobs, *blobs])
 
-    with bounded(0, seconds=20, memory=2**29):
+    with bounded(0, memory=2**29):
         verdict = mark(declared.name, Student(reply), list(damage.answers(declared.notebook).values()))
     assert 0 <= verdict.earned <= declared.points
     cell = new_code_cell("x", metadata={"nbgrader": {"grade_id": "test_x", "points": declared.points}})
@@ -335,8 +278,6 @@ def _forged(right: Any, tree: Any, data: st.DataObject) -> Any:
     place = data.draw(st.integers(0, len(parts) - 1))
     return {"dict": [[key, tree] if at == place else [key, value] for at, (key, value) in enumerate(parts)]}
 
-
-# --- what is shown ----------------------------------------------------------------------------------------------------
 
 OURS = {"header", "main", "footer", "section"}
 ALLOWED = sanitize.TAGS | mathml.TAGS | OURS | {"html", "head", "body"}
@@ -369,39 +310,23 @@ def forbidden(markup: str) -> list[str]:
 
 
 def cells_with(text: str, output: Any) -> list[nbformat.NotebookNode]:
-    """A text everywhere in a notebook, as it comes out of repair and marking, between two honest cells."""
-    graded = {"grade_id": "a", "grade": False, "solution": True, "comment": text}
-    outputs = [clean for one in (*shown_as(text), output) for clean in _cleaned(one, 1)]
-    attached = new_markdown_cell(sanitize.markdown(text))
+    """A text everywhere in a notebook, as it comes out of mending and marking, between honest cells."""
+    cells = [new_markdown_cell("before *it*"), *everywhere(text)]
     data = output.get("data") if isinstance(output, dict) else None
-    attached.attachments = (
-        {"p.png": {k: v for k, v in data.items() if isinstance(v, str)}} if isinstance(data, dict) else {}
-    )
-    return [
-        new_markdown_cell("before *it*"),
-        attached,
-        new_code_cell(sanitize.printable(text), outputs=outputs),
-        new_code_cell("1", metadata={"nbgrader": graded}),
-        new_raw_cell(sanitize.printable(text)),
-        new_markdown_cell("after <b>it</b>"),
-        new_code_cell("y = 2 < 3\n"),
-    ]
-
-
-def shown_as(text: str) -> list[dict]:
-    kinds = ("text/html", "text/markdown", "text/latex", "image/svg+xml", "image/png", "text/plain")
-    about = {"image/png": {"alt": text}}
-    outputs: list[dict] = [{"output_type": "display_data", "data": {kind: text}, "metadata": about} for kind in kinds]
-    outputs.append({"output_type": "stream", "name": "stdout", "text": text})
-    outputs.append({"output_type": "error", "ename": text, "evalue": text, "traceback": [text]})
-    return outputs
+    if isinstance(data, dict):
+        cells[1].attachments = {"p.png": {kind: value for kind, value in data.items() if isinstance(value, str)}}
+    for cell in cells:
+        cell.source = (sanitize.markdown if cell.cell_type == "markdown" else sanitize.printable)(cell.source)
+        if cell.cell_type == "code" and cell.outputs:
+            cell.outputs = [clean for one in (*cell.outputs, output) for clean in _cleaned(one, 1)]
+    return cells
 
 
 @SOME
 @given(damage.markup(), damage.OUTPUTS)
 def test_whatever_a_notebook_shows_a_feedback_page_holds_nothing_off_the_list(text, output):
     cells = cells_with(text, output)
-    with bounded(12 * len(text), seconds=2):
+    with bounded(12 * len(text)):
         made = page(whole(cells))
     assert made.encode()
     body = made[made.index("<main") : made.index("</main>\n<footer>")]
@@ -409,29 +334,9 @@ def test_whatever_a_notebook_shows_a_feedback_page_holds_nothing_off_the_list(te
     soup = BeautifulSoup(made, "html.parser")
     assert [element.name for element in soup.body.find_all(True, recursive=False)] == ["header", "main", "footer"]
     shown = soup.select_one(".notebook").find_all(class_="cell", recursive=False)
-    assert shown[-1].select_one("pre.code").get_text() == "y = 2 < 3"
-    assert shown[-2].b.get_text() == "it"
+    assert shown[-2].select_one("pre.code").get_text() == "y = 2 < 3"
+    assert shown[-1].b.get_text() == "it"
     assert shown[0].em.get_text() == "it"
-
-
-FORMGRADER = Config()
-FORMGRADER.HTMLExporter.filters = {"markdown2html": "autograder.nbgrader_plugin.formgrader.server.markdown2html"}
-
-
-@functools.cache
-def formgraders() -> HTMLExporter:
-    return HTMLExporter(config=FORMGRADER)
-
-
-@SOME
-@given(damage.markup())
-def test_whatever_a_text_cell_holds_formgrader_shows_nothing_off_the_list(text):
-    """Its exporter is nbconvert's, with our filter for text cells."""
-    cell = new_markdown_cell(sanitize.markdown(text))
-    with bounded(len(text), seconds=2):
-        made = formgraders().from_notebook_node(whole([cell]))[0]
-    body = made[made.index('<div class="jp-RenderedHTMLCommon') : made.rindex("</main>")]
-    assert [f for f in forbidden(body) if "data-mime-type" not in f] == []
 
 
 @MANY
@@ -452,7 +357,7 @@ def test_cleaning_twice_is_cleaning_once(text):
 @given(damage.formulas(), st.booleans())
 def test_a_formula_is_set_or_shown_as_it_was_written(latex, block):
     mathml.mathml.cache_clear()
-    with bounded(len(latex), seconds=0.5):
+    with bounded(len(latex)):
         made = mathml.mathml(latex, block)
     assert forbidden(made) == []
     assert made.startswith(("<math", "<code>"))
@@ -460,7 +365,7 @@ def test_a_formula_is_set_or_shown_as_it_was_written(latex, block):
     assert whole_formula.name in ("math", "code")
 
 
-@MANY
+@SOME
 @given(damage.sources())
 def test_any_source_is_shown_as_it_is(source):
     source = sanitize.printable(source)
@@ -479,9 +384,6 @@ def test_any_output_is_one_of_a_notebook_or_none(output):
         assert json.dumps(clean, ensure_ascii=False).encode()
 
 
-# --- a whole notebook -------------------------------------------------------------------------------------------------
-
-
 @functools.cache
 def short() -> nbformat.NotebookNode:
     """Notebook 05 without its experiments."""
@@ -492,8 +394,6 @@ def short() -> nbformat.NotebookNode:
 
 @functools.cache
 def template():
-    from autograder.sandbox.session import Template
-
     return Template(preload=course().preload)
 
 
@@ -524,13 +424,11 @@ def answered() -> nbformat.NotebookNode:
 
 @FEW
 @given(damage.harmless_sources(), st.sampled_from(sorted(ANSWERS)))
-def test_a_cell_costs_itself_and_the_next_student_nothing(source, before):
-    """Such a cell stands among right answers; another student's right answers are marked after them."""
+def test_a_cell_among_right_answers_costs_nothing(source, before):
     notebook = answered()
     [index] = [i for i, cell in enumerate(notebook.cells) if grade_id(cell) == before]
     notebook.cells.insert(index, new_code_cell(source))
     assert marks(notebook) == POINTS
-    assert marks(answered()) == POINTS
 
 
 @FEW
@@ -552,10 +450,10 @@ def test_an_answer_that_is_damaged_costs_its_exercise(data):
 
 @FEW
 @given(damage.notebooks())
-def test_whatever_is_handed_in_every_exercise_has_a_mark(damaged: Damaged):
-    repaired = with_hidden_tests(loaded("05-attention", damaged.content))
-    repaired.cells = [cell for cell in repaired.cells if grade_id(cell)]
-    verdicts = NotebookMarker(repaired, template(), limits=LIMITS).run()
+def test_whatever_is_handed_in_every_exercise_has_a_mark_and_the_next_student_theirs(damaged: Damaged):
+    mended = with_hidden_tests(loaded("05-attention", damaged.content))
+    mended.cells = [cell for cell in mended.cells if grade_id(cell)]
+    verdicts = NotebookMarker(mended, template(), limits=LIMITS).run()
     assert {verdict.exercise for verdict in verdicts.values()} == set(POINTS)
     assert all(0 <= verdict.earned <= verdict.points for verdict in verdicts.values())
-    assert marks(answered()) == POINTS
+    assert marks(answered()) == POINTS, "the next student's"

