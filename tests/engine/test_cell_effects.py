@@ -63,7 +63,7 @@ def test_a_given_cell_that_trains_a_model_is_run_for_a_student_who_uses_it(templ
 def mended(submitted, release):
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    return with_hidden_tests(mend(submitted, release, []))
+    return with_hidden_tests(repair(submitted, release, []))
 
 
 class Dry(NotebookMarker):

@@ -34,7 +34,7 @@ class Counted(Student):
 def counting(monkeypatch):
     """How often a check ran in earnest."""
     runs = []
-    monkeypatch.setattr(check_cache, "ask", lambda *args: runs.append(args[1].title) or ask(*args))
+    monkeypatch.setattr(check_cache, "run_check", lambda *args: runs.append(args[1].title) or run_check(*args))
     return runs
 
 
@@ -42,17 +42,17 @@ def test_the_same_answers_are_judged_once(counting):
     cache = CheckCache()
     first, second = Counted(RIGHT.source), Counted(RIGHT.source)
     for student in (first, second):
-        memory.ask(RIGHT, CHECK, student)
+        cache.run(RIGHT, CHECK, student)
     assert counting == [CHECK.title]
-    assert (first.heard, str(first.record), first.asked) == (second.heard, str(second.record), second.asked)
-    assert NAME in second.asked
+    assert (first.heard, str(first.record), first.called) == (second.heard, str(second.record), second.called)
+    assert NAME in second.called
 
 
 def test_the_same_wrong_answers_get_the_same_sentence(counting):
-    memory, sentences = Memory(), set()
+    cache, sentences = CheckCache(), set()
     for _ in range(3):
         with pytest.raises(Wrong) as found:
-            memory.ask(RIGHT, CHECK, Counted(UNSCALED))
+            cache.run(RIGHT, CHECK, Counted(UNSCALED))
         sentences.add(str(found.value))
     assert counting == [CHECK.title]
     assert len(sentences) == 1
@@ -108,7 +108,7 @@ def test_a_check_that_was_interrupted_has_no_result():
 
 
 def test_what_is_kept_is_bounded():
-    small = Memory(most=200_000)
+    small = CheckCache(most=200_000)
     for number in range(30):
         source = RIGHT.source + f"\n_answer = {NAME}\ndef {NAME}(*a, **k):\n    return _answer(*a, **k), {number}\n"
         with pytest.raises(Wrong):

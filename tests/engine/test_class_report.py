@@ -290,14 +290,14 @@ def test_what_did_not_run_and_signs_of_tampering_are_listed(tmp_path):
         zero_everywhere(notebook, "The file is empty.")
         notebook.cells.insert(0, _about_this_submission(["The file is empty."], failed=True))
 
-    sign = Noticed(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
+    sign = Sign(3, "causal_mask", "import gc  # <b>", "searches the memory of the process")
     changes = {
         "s01": shows("causal_mask", "stream", name="stdout", text=f"[{RESTARTED}]\n"),
         "s02": shows("padding_mask", "error", ename="NameError", evalue="no x", traceback=[]),
         "s03": shows(None, "stream", name="stdout", text="[I printed this]\n"),
         "s04": unreadable,
         "s05": lambda notebook: notebook.cells.insert(0, _about_this_submission(["A cell was copied."], failed=False)),
-        "s06": lambda notebook: keep(notebook, [sign]),
+        "s06": lambda notebook: write_signs(notebook, [sign]),
     }
     folder = make_class(tmp_path / "term", {s: Student(change=c) for s, c in changes.items()})
     assignment = the_only(folder)
@@ -412,7 +412,7 @@ def hostile(tmp_path_factory):
     verdict = student.verdicts["causal_mask"]
     verdict.lines[0].message = verdict.remark = verdict.diagnoses[0].sentence = HOSTILE
     student.name = (name, "=HYPERLINK(1)")
-    student.change = lambda notebook: keep(notebook, [Noticed(1, HOSTILE, HOSTILE, HOSTILE)])
+    student.change = lambda notebook: write_signs(notebook, [Sign(1, HOSTILE, HOSTILE, HOSTILE)])
     return make_class(tmp_path_factory.mktemp("hostile") / "term", {"=x<i>[red]": student, "s02": Student()})
 
 

@@ -170,7 +170,7 @@ def test_no_slip_is_made_of_what_is_not_there():
         assert made(slip, NO_RETURN) == ()
 
 
-@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.name)
+@pytest.mark.parametrize("slip", COMMON_MISTAKES, ids=lambda slip: slip.name)
 def test_no_version_is_made_twice_or_is_the_reference(slip):
     for source in (DOUBLED, CLASS, GUARDED, EARLY, PAIR, INNER):
         name = ast.parse(source).body[0].name

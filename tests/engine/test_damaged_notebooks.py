@@ -230,8 +230,8 @@ def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
             assert effects.changed_by(one) >= defined_in(one)
             assert all(isinstance(name, str) for name in needed_by(one))
         used = uses("softmax", [source, right])
-        evasions("softmax", cells, stop=())
-        tampering.notice(whole([new_code_cell(source)]))
+        suspicious_words("softmax", cells, stop=())
+        tampering.find_signs(whole([new_code_cell(source)]))
     assert (defined_in(right), needed_by(right)) == alone[:2]
     assert used == alone[2] or "softmax" in source or defined_in(source)
 

@@ -267,7 +267,7 @@ def test_another_maximum_is_reported_and_marks_are_scaled_if_that_is_wanted(canv
 
 
 def test_an_assignment_without_a_column_is_refused_with_what_to_do(canvas):
-    with pytest.raises(Unfit, match=r"has no column for 06-masking\. Make the assignment in Canvas"):
+    with pytest.raises(Unusable, match=r"has no column for 06-masking\. Make the assignment in Canvas"):
         canvas(LATE, options={"assignment": [MASKING]})
     assert canvas(LATE, options={"titles": {ATTENTION: "Project (91)"}})[0][0][5:] == ["Project (91)"]
 
@@ -294,7 +294,7 @@ def test_a_roster_that_cannot_be_read_is_refused_and_nothing_is_written(gradeboo
     if content is not None:
         roster.write_bytes(content)
     exporter = CanvasExport(roster=str(roster), assignment=[ATTENTION], titles={ATTENTION: "Section"})
-    with pytest.raises(Unfit, match=sentence):
+    with pytest.raises(Unusable, match=sentence):
         written(exporter, gradebook, tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
@@ -327,7 +327,7 @@ def test_marks_that_moodle_would_pass_over_are_reported(moodle, heard):
 
 
 def test_a_worksheet_is_of_one_assignment(moodle):
-    with pytest.raises(Unfit, match="worksheet of one assignment, and the gradebook has 2"):
+    with pytest.raises(Unusable, match="worksheet of one assignment, and the gradebook has 2"):
         moodle(WORKSHEET_HEADER, worksheet_row("51", "Lena", "late@example.edu"), options={"assignment": []})
 
 
@@ -338,7 +338,7 @@ def test_a_worksheet_in_another_language_needs_its_headings(moodle):
     }
     header = [german.get(name, name) for name in WORKSHEET_HEADER]
     row = worksheet_row("51", "Lena Late", "late@example.edu", maximum="10,00")
-    with pytest.raises(Unfit, match="none of the columns that Moodle knows students by"):
+    with pytest.raises(Unusable, match="none of the columns that Moodle knows students by"):
         moodle(header, row, options={"titles": {ATTENTION: "Bewertung"}}, delimiter=";")
     assert moodle(header, row, options={"headings": german, "decimal": ","}, delimiter=";")[0][4] == "6,5"
 
@@ -347,7 +347,7 @@ def test_moodles_grade_export_comes_back_too(moodle):
     header = ["First name", "Last name", "ID number", "Email address", f"Assignment: {ATTENTION} (Real)"]
     row = ["Amina", "Bello", "4711", "old@example.edu", "-"]
     assert moodle(header, row, options={"assignment": []})[0][4] == "10"
-    with pytest.raises(Unfit, match="Several columns"):
+    with pytest.raises(Unusable, match="Several columns"):
         moodle([*header, f"Assignment: {ATTENTION} (Percentage)"], [*row, "-"], options={"assignment": []})
 
 

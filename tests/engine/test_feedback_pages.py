@@ -217,7 +217,7 @@ def test_what_was_not_run_is_said_once_with_its_reason():
     answer.outputs = [stopped]
     notebook.cells.append(new_code_cell("x", outputs=[failed]))
     soup = soup_of(notebook)
-    assert PASSED_OVER not in soup.get_text()
+    assert SKIPPED not in soup.get_text()
     first, second, own = soup.select("[aria-labelledby=not-run] li")
     assert first.a["href"] == "#answer-softmax"
     assert RESTARTED in first.get_text()
