@@ -168,7 +168,7 @@ def _extend_templates(settings: dict[str, Any]) -> None:
 
 
 class FirstPage(FormgraderHandler):
-    """Formgrader's first page, refusing a `?path=` outside the course's or Jupyter's folder.
+    """Serve Formgrader's first page, but refuse a `?path=` outside the course's or Jupyter's folder.
 
     Formgrader runs nbgrader_config.py in that folder, and a link in a notebook could name a student's folder.
     """
@@ -181,7 +181,7 @@ class FirstPage(FormgraderHandler):
 
 
 class StudentLists(BaseHandler):
-    """nbgrader's scripts that list students, with ids for missing names, and with the progress of marking."""
+    """Serve nbgrader's scripts that list students, with ids for missing names, and with the progress of marking."""
 
     @authenticated
     def get(self, name: str) -> None:
