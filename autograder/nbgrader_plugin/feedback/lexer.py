@@ -17,12 +17,10 @@ _Original: Any = type(get_lexer_by_name("ipython3"))
 
 
 def _bounded(rule: Any) -> Any:
-    if not isinstance(rule, tuple) or not isinstance(rule[0], str):
-        return rule
-    pattern = rule[0]
-    for endless, enough in ENDLESS.items():
-        pattern = pattern.replace(endless, enough)
-    return (pattern, *rule[1:])
+    if isinstance(rule, tuple) and isinstance(rule[0], str):
+        for endless, enough in ENDLESS.items():
+            rule = (rule[0].replace(endless, enough), *rule[1:])
+    return rule
 
 
 class NotebookLexer(_Original):

@@ -144,7 +144,8 @@ class _Writer:
             elif cell.cell_type == "markdown" and without_space(cell.source) in self.released.texts:
                 self._given_text(cell, cells[index + 1 :])
             elif cell.cell_type == "code" and GIVEN in cell.metadata.get("tags", []) and not _problem(cell):
-                if not _housekeeping(cell):
+                # Cells that check the installation or the text are not shown.
+                if graded.get("grade_id") != NAME and not cell.source.startswith(CLAIMED):
                     self._given_code(cell)
             else:
                 self._own(cell, index)
@@ -161,14 +162,13 @@ class _Writer:
         if not self._title.startswith(title):
             self.parts.append(Part("heading", body=Markup("<h4>{}</h4>").format(title)))
             self._title = title
-        part = Part("answer", f"answer-{name}", "Your answer", self._shown(cell), comment=comment)
+        label = "Not answered" if untouched else "Your answer"
+        part = Part("answer", f"answer-{name}", label, self._shown(cell), comment=comment)
         if graded.get("grade"):
             self.rows[name] = row = _row(cell, name, self._spot(name), untouched)
             part.mark = f"{number(row.earned)} of {number(row.points)} points"
             if row.state == "waits":
                 part.mark = f"{number(row.points)} points, not read yet"
-        if untouched:
-            part.label = "Not answered"
         self.parts.append(part)
         self._note_stop(cell, part.anchor, title.striptags())
 
@@ -256,12 +256,6 @@ class _Writer:
         why = _problem(cell)
         if why:
             self.stopped.append((anchor, where, why))
-
-
-def _housekeeping(cell: NotebookNode) -> bool:
-    """Return True for cells that check the installation or the text's claims: the page does not show them."""
-    graded = cell.metadata.get("nbgrader", {})
-    return bool(graded.get("grade_id") == NAME or cell.source.startswith(CLAIMED))
 
 
 def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:

@@ -15,13 +15,15 @@ import select
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
+
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.apps.nbgraderapp import NbGraderApp
+
+from ..preprocessors import Judge
 
 IDLE = 600.0  # seconds without work after which the process ends
 LONGEST = 2**26  # bytes of a line from the process; it holds nbgrader's log
-
-
-# --- in the server ----------------------------------------------------------------------------------------------------
 
 
 class MarkingQueue:
@@ -107,37 +109,21 @@ class MarkingQueue:
             await process.wait()
 
 
-# --- in the process ---------------------------------------------------------------------------------------------------
-
-
 def main() -> None:
     """Mark the submissions named by the lines on standard input."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # all other output goes to the server's log
-    while select.select([sys.stdin], [], [], IDLE)[0]:
-        line = sys.stdin.readline()
-        if not line:
-            break
+
+    def send(**message: Any) -> None:
+        print(json.dumps(message), file=answers, flush=True)
+
+    Judge.tell = staticmethod(lambda done, of: send(done=done, of=of))
+    while select.select([sys.stdin], [], [], IDLE)[0] and (line := sys.stdin.readline()):
         assignment, student = json.loads(line)
-        _send(answers, done=0, of=0)
-        _send(answers, **_marked(assignment, student, answers))
-
-
-def _marked(assignment: str, student: str, answers: TextIO) -> dict[str, Any]:
-    from nbgrader.apps.api import NbGraderAPI
-    from nbgrader.apps.nbgraderapp import NbGraderApp
-
-    from ..preprocessors import Judge
-
-    app = NbGraderApp()
-    app.initialize([])  # reads nbgrader_config.py, which may have changed
-    Judge.tell = staticmethod(lambda done, of: _send(answers, done=done, of=of))
-    answer: dict[str, Any] = NbGraderAPI(app.coursedir, parent=app).autograde(assignment, student)
-    return answer
-
-
-def _send(answers: TextIO, **message: Any) -> None:
-    print(json.dumps(message), file=answers, flush=True)
+        send(done=0, of=0)
+        app = NbGraderApp()
+        app.initialize([])  # reads nbgrader_config.py, which may have changed
+        send(**NbGraderAPI(app.coursedir, parent=app).autograde(assignment, student))
 
 
 if __name__ == "__main__":

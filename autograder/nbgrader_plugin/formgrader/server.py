@@ -19,10 +19,12 @@ import secrets
 from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from jinja2 import BaseLoader, Environment, pass_context
 from markupsafe import Markup
+from nbgrader.server_extensions.formgrader.base import BaseApiHandler, check_notebook_dir, check_xsrf
+from nbgrader.server_extensions.formgrader.handlers import BaseHandler, FormgraderHandler, static_path, template_path
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
@@ -33,17 +35,14 @@ from ..feedback.budget import Budget
 from ..feedback.lexer import NotebookLexer
 from . import written_answers
 from .marking_queue import MarkingQueue
-from .script import SHOW_PROGRESS
 
+QUEUE = "autograder_marking_queue"  # key in the server's settings
 HEADER = "Content-Security-Policy"
 # The buttons' scripts in nbgrader's templates. A script in an attribute cannot carry a nonce, so their hashes are
 # allowed.
 ON_CLICK = (
-    "toggle_name(true);",
-    "toggle_name(false);",
-    "toggleAllNames()",
-    "createAssignmentModal();",
-    "createStudentModal();",
+    *("toggle_name(true);", "toggle_name(false);", "toggleAllNames()"),
+    *("createAssignmentModal();", "createStudentModal();"),
 )
 OWN_SCRIPT = re.compile(r"<script\b")
 STUDENT_FILE = re.compile(r"/formgrader/submissions/[^/]+/(?!(?:next|prev)(?:_incorrect)?/?$).+")
@@ -54,7 +53,6 @@ ANSWER = (
 )
 ANSWER_AND_PANEL = ANSWER.replace("</div>", "</div>{{ autograder_panel(resources.assignment_id, cell) }}", 1)
 # nbgrader's lists show a student without a name as "None, None". Here they show the id.
-STUDENT_LISTS = r"(manage_students|manage_submissions)\.js"
 SHOWN_NAME = 'var name = last_name + ", " + first_name;'
 NAME_OR_ID = (
     'var name = [last_name, first_name].filter((one) => one && one !== "None").join(", ")'
@@ -69,9 +67,6 @@ FILES_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sa
 _nonce: ContextVar[str] = ContextVar("nonce")  # nonce of the current response
 
 
-# --- rendering --------------------------------------------------------------------------------------------------------
-
-
 @pass_context
 def markdown2html(context: Any, source: str) -> str:
     """Replace nbconvert's filter: return clean markup with formulas, as on feedback pages, within the page's budget."""
@@ -82,20 +77,14 @@ def markdown2html(context: Any, source: str) -> str:
 @pass_context
 def highlight_code(context: Any, source: str, language: str | None = None, metadata: Any = None) -> str:
     """Replace nbconvert's filter: return the markup of highlighted code, within the page's budget."""
-    return _budget(context).piece(lambda: _highlighted(source), source)
-
-
-def _highlighted(source: str) -> Markup:
-    return Markup(highlight(source or " ", NotebookLexer(), HtmlFormatter(cssclass=" highlight hl-ipython3")))
+    formatter = HtmlFormatter(cssclass=" highlight hl-ipython3")
+    return _budget(context).piece(lambda: Markup(highlight(source or " ", NotebookLexer(), formatter)), source)
 
 
 def _budget(context: Any) -> Budget:
     """Return the page's budget. nbconvert's resources, which hold it, exist once per page."""
     budget: Budget = context["resources"].setdefault("autograder_budget", Budget())
     return budget
-
-
-# --- policy -----------------------------------------------------------------------------------------------------------
 
 
 def policy(nonce: str, place: str) -> str:
@@ -118,28 +107,28 @@ def policy(nonce: str, place: str) -> str:
     return "; ".join(parts)
 
 
-def guard(prefix: str, settings: dict[str, Any]) -> type[OutputTransform]:
-    """Return a tornado transform that adds the policy to Formgrader's responses; `prefix` is the server's base URL."""
+class Guard(OutputTransform):
+    """Add the policy to Formgrader's responses."""
 
-    class Guard(OutputTransform):
-        def __init__(self, request: HTTPServerRequest) -> None:
-            self.policy = ""
-            path = request.path.removeprefix(prefix)
-            if path == "/formgrader" or path.startswith("/formgrader/"):
-                nonce = secrets.token_urlsafe(16)
-                _nonce.set(nonce)
-                _extend_templates(settings)
-                host = request.host if HOST.fullmatch(request.host) else "localhost"
-                self.policy = FILES_POLICY if STUDENT_FILE.match(path) else policy(nonce, f"{host}{prefix}/formgrader")
+    settings: ClassVar[dict[str, Any]]  # of the server
 
-        def transform_first_chunk(
-            self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
-        ) -> tuple[int, HTTPHeaders, bytes]:
-            if self.policy:
-                headers[HEADER] = self.policy
-            return status_code, headers, chunk
+    def __init__(self, request: HTTPServerRequest) -> None:
+        self.policy = ""
+        prefix = self.settings["base_url"].rstrip("/")
+        path = request.path.removeprefix(prefix)
+        if path == "/formgrader" or path.startswith("/formgrader/"):
+            nonce = secrets.token_urlsafe(16)
+            _nonce.set(nonce)
+            _extend_templates(self.settings)
+            host = request.host if HOST.fullmatch(request.host) else "localhost"
+            self.policy = FILES_POLICY if STUDENT_FILE.match(path) else policy(nonce, f"{host}{prefix}/formgrader")
 
-    return Guard
+    def transform_first_chunk(
+        self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
+    ) -> tuple[int, HTTPHeaders, bytes]:
+        if self.policy:
+            headers[HEADER] = self.policy
+        return status_code, headers, chunk
 
 
 class NonceLoader(BaseLoader):
@@ -168,13 +157,8 @@ def _panel_beside(formgrader: Any, assignment: str, cell: Any) -> Markup:
 
 def _extend_templates(settings: dict[str, Any]) -> None:
     """Give both of Formgrader's template environments the nonce and the panel for written answers."""
-    from nbgrader.server_extensions.formgrader.handlers import template_path
-
-    environments = [
-        settings.get("nbgrader_jinja2_env"),
-        getattr(settings.get("nbgrader_exporter"), "environment", None),
-    ]
-    for environment in environments:
+    exporter = settings.get("nbgrader_exporter")
+    for environment in (settings.get("nbgrader_jinja2_env"), getattr(exporter, "environment", None)):
         if environment is not None and not isinstance(environment.loader, NonceLoader):
             environment.loader = NonceLoader(environment.loader, Path(template_path).resolve())
             environment.globals["autograder_nonce"] = _nonce.get
@@ -183,81 +167,68 @@ def _extend_templates(settings: dict[str, Any]) -> None:
                 environment.cache.clear()
 
 
-def first_page() -> type:
-    """Return a handler of Formgrader's first page that refuses a `?path=` outside the course's or Jupyter's folder.
+class FirstPage(FormgraderHandler):
+    """Serve Formgrader's first page, but refuse a `?path=` outside the course's or Jupyter's folder.
 
     Formgrader runs nbgrader_config.py in that folder, and a link in a notebook could name a student's folder.
     """
-    from nbgrader.server_extensions.formgrader.handlers import FormgraderHandler
 
-    class FirstPage(FormgraderHandler):
-        def get(self) -> Any:
-            asked, own = self.get_argument("path", ""), self.settings["nbgrader_formgrader"]
-            if asked and os.path.realpath(asked) not in map(os.path.realpath, (own.root_dir, own.coursedir.root)):
-                raise HTTPError(403, "Formgrader reads the configuration of the folder in which Jupyter runs only.")
-            return super().get()
-
-    return FirstPage
+    def get(self) -> Any:
+        asked, own = self.get_argument("path", ""), self.settings["nbgrader_formgrader"]
+        if asked and os.path.realpath(asked) not in map(os.path.realpath, (own.root_dir, own.coursedir.root)):
+            raise HTTPError(403, "Formgrader reads the configuration of the folder in which Jupyter runs only.")
+        return super().get()
 
 
-def student_lists() -> type:
-    """Return a handler of nbgrader's scripts that list students, changed to show ids for missing names.
+class StudentLists(BaseHandler):
+    """Serve nbgrader's scripts that list students, with ids for missing names, and with the progress of marking."""
 
-    The script for submissions also shows the progress of marking.
-    """
-    from nbgrader.server_extensions.formgrader.handlers import BaseHandler, static_path
-
-    class Lists(BaseHandler):
-        @authenticated
-        def get(self, name: str) -> None:
-            source = Path(static_path, "js", f"{name}.js").read_text("utf-8")
-            source = source.replace(SHOWN_NAME, NAME_OR_ID).replace('email = "None"', 'email = ""')
-            if name == "manage_submissions":
-                source += SHOW_PROGRESS
-            self.set_header("Content-Type", "text/javascript; charset=utf-8")
-            self.finish(source)
-
-    return Lists
+    @authenticated
+    def get(self, name: str) -> None:
+        source = Path(static_path, "js", f"{name}.js").read_text("utf-8")
+        source = source.replace(SHOWN_NAME, NAME_OR_ID).replace('email = "None"', 'email = ""')
+        if name == "manage_submissions":
+            source += Path(__file__).with_name("marking_progress.js").read_text("utf-8")
+        self.set_header("Content-Type", "text/javascript; charset=utf-8")
+        self.finish(source)
 
 
-def marks(queue: MarkingQueue) -> tuple[type, type]:
-    """Return two API handlers: one marks a student's submission, as nbgrader's does; one returns the progress."""
-    from nbgrader.server_extensions.formgrader.base import BaseApiHandler, check_notebook_dir, check_xsrf
+class Mark(BaseApiHandler):
+    """Mark a student's submission as nbgrader's handler does, but in the marking queue."""
 
-    class Mark(BaseApiHandler):
-        @authenticated
-        @check_xsrf  # type: ignore[untyped-decorator]
-        @check_notebook_dir  # type: ignore[untyped-decorator]
-        async def post(self, assignment: str, student: str) -> None:
-            queue.root = Path(self.coursedir.root)
-            self.write(json.dumps(await queue.mark(assignment, student)))
+    @authenticated
+    @check_xsrf  # type: ignore[untyped-decorator]
+    @check_notebook_dir  # type: ignore[untyped-decorator]
+    async def post(self, assignment: str, student: str) -> None:
+        queue = self.settings[QUEUE]
+        queue.root = Path(self.coursedir.root)
+        self.write(json.dumps(await queue.mark(assignment, student)))
 
-    class Progress(BaseApiHandler):
-        @authenticated
-        @check_xsrf  # type: ignore[untyped-decorator]
-        def get(self, assignment: str) -> None:
-            self.write(queue.progress(assignment))
 
-    return Mark, Progress
+class Progress(BaseApiHandler):
+    """Return the progress of an assignment's submissions in the marking queue."""
+
+    @authenticated
+    @check_xsrf  # type: ignore[untyped-decorator]
+    def get(self, assignment: str) -> None:
+        self.write(self.settings[QUEUE].progress(assignment))
 
 
 def guard_server() -> None:
     """Install the guard and handlers in this process's Jupyter server, if there is one. Later calls do nothing."""
-    from jupyter_server.serverapp import ServerApp
+    from jupyter_server.serverapp import ServerApp  # its presence tells nbgrader_config.py that it runs in a server
 
-    if not ServerApp.initialized():
+    if not ServerApp.initialized() or QUEUE in ServerApp.instance().web_app.settings:
         return
     application = ServerApp.instance().web_app
-    if application.settings.setdefault("autograder_guards_formgrader", False):
-        return
-    application.settings["autograder_guards_formgrader"] = True
-    prefix = application.settings["base_url"].rstrip("/")
-    application.add_transform(guard(prefix, application.settings))
-    mark, progress = marks(MarkingQueue(Path.cwd()))
+    application.settings[QUEUE] = MarkingQueue(Path.cwd())
+    Guard.settings = application.settings
+    application.add_transform(Guard)
+    formgrader = application.settings["base_url"].rstrip("/") + "/formgrader"
     own = [
-        (f"{prefix}/formgrader/?", first_page()),
-        (f"{prefix}/formgrader/static/js/{STUDENT_LISTS}", student_lists()),
-        (f"{prefix}/formgrader/api/submission/([^/]+)/([^/]+)/autograde", mark),
-        (f"{prefix}/formgrader/api/marking/([^/]+)", progress),
+        (f"{formgrader}/?", FirstPage),
+        (rf"{formgrader}/static/js/(manage_students|manage_submissions)\.js", StudentLists),
+        (f"{formgrader}/api/submission/([^/]+)/([^/]+)/autograde", Mark),
+        (f"{formgrader}/api/marking/([^/]+)", Progress),
     ]
     application.add_handlers(".*$", own)  # type: ignore[no-untyped-call]  # before nbgrader's: the first match counts

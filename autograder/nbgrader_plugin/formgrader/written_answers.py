@@ -11,7 +11,6 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from markupsafe import Markup
@@ -21,17 +20,6 @@ from ..feedback import rendering
 
 TABLE = "written_answers.toml"
 RUBRIC = re.compile(r"^\*\*Rubric\*\*.*", re.MULTILINE | re.DOTALL)
-STYLE = """<style>
-.panel-body:has(> .beside) { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 2em; }
-.panel-body:has(> .beside)::before, .panel-body:has(> .beside)::after { content: none; }
-.panel-body:has(> .beside) > .text_cell_render { position: sticky; top: 60px; align-self: start; }
-.beside { border-left: 3px solid #337ab7; padding-left: 1em; font-size: 93%; line-height: 1.45; }
-.beside h5 { margin: 0 0 .4em; font-weight: bold; }
-.beside details { border-top: 1px solid #ccc; padding: .4em 0; }
-.beside summary { display: list-item; cursor: pointer; font-weight: bold; }
-.beside .why { border-left: 3px solid #ccc; padding-left: .8em; }
-@media (max-width: 900px) { .panel-body:has(> .beside) { display: block; } .beside { margin-top: 1em; } }
-</style>"""
 
 
 @dataclass(frozen=True)
@@ -52,20 +40,6 @@ class Rubric:
     samples: tuple[Sample, ...]
 
 
-def samples(name: str) -> list[Sample]:
-    """Return the course's sample answers to this question that are worth some of the points, if there are any."""
-    try:
-        rows = _table(home() / TABLE).get(name, [])
-    except OSError:
-        return []
-    return [Sample(row["points"], row["answer"].strip(), row["why"].strip()) for row in rows]
-
-
-@functools.cache
-def _table(path: Path) -> dict[str, list[dict[str, Any]]]:
-    return tomllib.loads(path.read_text("utf-8"))
-
-
 def rubrics(solution: Path) -> dict[str, Rubric]:
     """Return the rubric and samples of each written answer in a solution notebook, by name; {} without such a file."""
     try:
@@ -77,16 +51,18 @@ def rubrics(solution: Path) -> dict[str, Rubric]:
 @functools.lru_cache(maxsize=16)
 def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
     """Read the rubrics and samples, cached. `changed`, the file's time of change, is part of the cache's key."""
+    table = home() / TABLE
+    partly = tomllib.loads(table.read_text("utf-8")) if table.is_file() else {}
     found, above = {}, ""
     for cell in nbformat.read(solution, as_version=4).cells:
         graded = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "markdown" and graded.get("grade") and graded.get("solution"):
+            name, points, rubric = graded["grade_id"], graded["points"], RUBRIC.search(above)
             lines = [line for line in cell.source.splitlines() if line.strip() not in MARKERS]
-            best = Sample(graded["points"], "\n".join(lines).strip())
-            rubric = RUBRIC.search(above)
-            found[graded["grade_id"]] = Rubric(
-                graded["points"], rubric[0] if rubric else "", (best, *samples(graded["grade_id"]))
-            )
+            samples = [Sample(points, "\n".join(lines).strip())]
+            for row in partly.get(name, []):
+                samples.append(Sample(row["points"], row["answer"].strip(), row["why"].strip()))
+            found[name] = Rubric(points, rubric[0] if rubric else "", tuple(samples))
         elif cell.cell_type == "markdown":
             above = cell.source
     return found
@@ -95,18 +71,15 @@ def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
 def beside(solution: Path, name: str) -> Markup:
     """Return the panel beside the written answer of this name; empty for other cells."""
     rubric = rubrics(solution).get(name)
-    return Markup() if rubric is None else _panel(rubric)
-
-
-@functools.lru_cache(maxsize=64)
-def _panel(rubric: Rubric) -> Markup:
-    parts = [Markup(STYLE), Markup('<aside class="beside" aria-label="Rubric and sample answers">')]
-    parts.append(Markup(rendering.markdown(rubric.text)))
-    parts.append(Markup("<h5>Answers for comparison</h5>"))
+    if rubric is None:
+        return Markup()
+    style = Path(__file__).with_suffix(".css").read_text("utf-8")
+    panel = Markup(f'<style>\n{style}</style><aside class="beside" aria-label="Rubric and sample answers">')
+    panel += rendering.markdown(rubric.text) + Markup("<h5>Answers for comparison</h5>")
     for sample in rubric.samples:
-        parts.append(Markup("<details><summary>{:g} of {:g} points</summary>").format(sample.points, rubric.points))
-        parts.append(Markup(rendering.markdown(sample.answer)))
+        panel += Markup("<details><summary>{:g} of {:g} points</summary>").format(sample.points, rubric.points)
+        panel += rendering.markdown(sample.answer)
         if sample.why:
-            parts.append(Markup('<div class="why">{}</div>').format(Markup(rendering.markdown(sample.why))))
-        parts.append(Markup("</details>"))
-    return Markup("").join([*parts, Markup("</aside>")])
+            panel += Markup('<div class="why">{}</div>').format(rendering.markdown(sample.why))
+        panel += Markup("</details>")
+    return panel + Markup("</aside>")

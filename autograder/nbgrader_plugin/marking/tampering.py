@@ -8,7 +8,6 @@ tree, so each has a line.
 from __future__ import annotations
 
 import ast
-import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -19,8 +18,6 @@ from ...judge.parsing import cached_by_source
 from ...judge.source_rules import parse_cells
 from ...spec.course import course
 from ..intake.repair import Kind, Note
-
-log = logging.getLogger(__name__)
 
 KEY = "autograder_noticed"  # key in a marked notebook's metadata
 MAX_SIGNS = 50

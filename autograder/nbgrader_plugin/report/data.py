@@ -137,9 +137,8 @@ class Assignment:
     @property
     def exercises(self) -> list[str]:
         """Return the exercises' names in the order of the notebook."""
-        found = dict.fromkeys(answer.exercise for answer in self.answers)
-        order = {name: place for place, name in enumerate(self.sections)}
-        return sorted(found, key=lambda name: (order.get(name, len(order)), name))
+        found = {answer.exercise for answer in self.answers}
+        return [name for name in self.sections if name in found] + sorted(found - set(self.sections))
 
     def answers_to(self, exercise: str) -> list[Answer]:
         return [answer for answer in self.answers if answer.exercise == exercise]

@@ -14,7 +14,6 @@ from .data import ClassData
 from .similar_answers import similar_pairs
 from .summary import distribution, duration, misconceptions, progress, rates, time_spent
 
-TEMPLATE = "class_report.html.j2"
 REPORT = "autograder report"  # the page's generator, which marks it as written by this program
 
 
@@ -33,7 +32,7 @@ def page(data: ClassData, anonymous: bool = False, made: datetime | None = None)
         "prose": lambda text: Markup(prose(text)),
         "bin_of": lambda index: f"{10 * index} to {10 * index + 10} %",
     }
-    return environment.get_template(TEMPLATE).render(
+    return environment.get_template("class_report.html.j2").render(
         data=data,
         generator=REPORT,
         anonymous=anonymous,

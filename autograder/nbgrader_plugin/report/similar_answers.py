@@ -86,8 +86,7 @@ def _distances(texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
     """
     differing = cdist(texts, others, scorer=Indel.distance, dtype=np.int32)
     total = np.add.outer([len(text) for text in texts], [len(text) for text in others])
-    distances: np.ndarray = (differing + 1) / (total + 1)
-    return distances
+    return np.asarray((differing + 1) / (total + 1))
 
 
 def _known(exercise: str) -> list[str]:

@@ -1,10 +1,6 @@
-"""JavaScript appended to nbgrader's manage_submissions.js: each row shows the progress of its marking.
-
-It also shows markings started from another page, or from this page before a reload. It uses the script's `SubmissionUI`
-and `views`, and gets progress from `marking_queue.MarkingQueue`.
-"""
-
-SHOW_PROGRESS = r"""
+// Appended to nbgrader's manage_submissions.js: each row shows the progress of its marking, also of markings started from
+// another page, or from this page before a reload. It uses that script's `SubmissionUI` and `views`, and gets progress
+// from `marking_queue.MarkingQueue`.
 (function () {
     var shown = {};  // by student: whether this page asked for it
     var timer = null;
@@ -57,4 +53,3 @@ SHOW_PROGRESS = r"""
 
     $(window).on("load", function () { again(1000); });  // nbgrader's rows are there by then, or at the next look
 })();
-"""
