@@ -27,14 +27,18 @@ def definitions(sources: Iterable[str]) -> dict[str, list[ast.stmt]]:
 
 @cached_by_source
 def _definitions_in(source: str) -> list[tuple[str, ast.stmt]]:
-    trees = parse_cells([source])
-    return [(name, statement) for tree in trees for statement in tree.body for name in defined_by(statement)]
+    return [(name, statement) for statement in _statements(source) for name in defined_by(statement)]
+
+
+def _statements(source: str) -> list[ast.stmt]:
+    tree = parse_cell(source)
+    return tree.body if tree else []
 
 
 @cached_by_source
 def defined_in(source: str) -> frozenset[str]:
     """Return the names that a cell defines at its top level."""
-    return frozenset(definitions([source]))
+    return frozenset(name for name, _ in _definitions_in(source))
 
 
 @cached_by_source
@@ -42,17 +46,13 @@ def needed_by(source: str) -> frozenset[str]:
     """Return the names that a cell takes from the notebook: used but not defined there, also inside functions."""
     needed: set[str] = set()
     own: set[str] = set()
-    for tree in parse_cells([source]):
-        for statement in tree.body:
-            bound = {
-                node.id
-                for loop in ast.walk(statement)
-                if isinstance(loop, (ast.For, ast.withitem))
-                for node in ast.walk((loop.target if isinstance(loop, ast.For) else loop.optional_vars) or ast.Pass())
-                if isinstance(node, ast.Name)
-            }
-            needed |= global_names(statement) - own - bound
-            own |= set(defined_by(statement))
+    for statement in _statements(source):
+        nodes = list(ast.walk(statement))
+        targets = [node.target for node in nodes if isinstance(node, ast.For)]
+        targets += [node.optional_vars for node in nodes if isinstance(node, ast.withitem) and node.optional_vars]
+        bound = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+        needed |= global_names(statement) - own - bound
+        own |= set(defined_by(statement))
     return frozenset(needed)
 
 
@@ -179,10 +179,9 @@ def _words(tree: ast.AST) -> Iterable[str]:
 
 
 def _computed_getattr(node: ast.AST) -> bool:
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"):
-        return False
-    return not (len(node.args) > 1 and (isinstance(node.args[1], ast.Constant) or _is_self(node.args[0])))
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
+    match node:
+        case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), _, *_] | [_, ast.Constant(), *_]):
+            return False
+        case ast.Call(func=ast.Name(id="getattr")):
+            return True
+    return False

@@ -53,7 +53,8 @@ def try_exercise(name: str) -> Trial:
         found.right += 1
         found.accepted += verdict.full
         if not verdict.full:
-            found.faults.append(f"{name}: {title} loses marks ({_loss(verdict)}); mend the check, or the answer.")
+            loss = verdict.remark or next(f"{line.title}: {line.message}" for line in verdict.lines if not line.passed)
+            found.faults.append(f"{name}: {title} loses marks ({loss}); mend the check, or the answer.")
     return found
 
 
@@ -97,7 +98,3 @@ def _right_answers(declared: Exercise) -> Iterator[tuple[str, Verdict]]:
         yield title, mark(declared.name, student_with_answer(declared, source), [source])
     working = student_with_answer(declared, declared.working)
     yield "`working`", mark(declared.name, working)  # without its source: it may use what the exercise bans
-
-
-def _loss(verdict: Verdict) -> str:
-    return verdict.remark or next(f"{line.title}: {line.message}" for line in verdict.lines if not line.passed)

@@ -237,14 +237,10 @@ def ordered(exercise: Exercise, signatures: Signatures, mine: StudentAnswers) ->
     one, other = np.triu_indices(count, 1)
     chosen = names[one] != names[other]
     one, other = one[chosen], other[chosen]
-    grade = np.array([_grade(exercise, name) for name in names])
+    grade = np.array([{SLIP: 0, MISSED: 2}.get(exercise.grades.get(name, ""), 1) for name in names])
     spread = signatures.failed[rows].sum(axis=1)
     keys = (one + other, grade[one] + grade[other], spread[one] + spread[other], against[one, other])
     return [(int(rows[one[at]]), int(rows[other[at]])) for at in np.lexsort(keys)]
-
-
-def _grade(exercise: Exercise, name: str) -> int:
-    return {SLIP: 0, MISSED: 2}.get(exercise.grades.get(name, ""), 1)
 
 
 def _contradictions(signatures: Signatures, rows: np.ndarray, column: int, mine: Sketch) -> np.ndarray:
