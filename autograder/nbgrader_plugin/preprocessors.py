@@ -30,8 +30,8 @@ from traitlets import Bool, Float, Integer, List, Unicode
 from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
 from .gradebook.locking import is_released, locked, make_ready, share_engines
+from .gradebook.roster import NAMES, take_names
 from .gradebook.rows import Rows
-from .gradebook.student_names import TABLE, take_names
 from .hidden_tests import HIDDEN, refuse_unknown_names
 from .intake import repair, student_folder
 from .marking import tampering
@@ -107,7 +107,7 @@ class SubmissionExporter(NotebookExporter):
             if converter.create_student:
                 students = {one.student for one in found} - set(settings.student_id_exclude.split(","))
                 make_ready(settings.db_url, settings.course_id, students)
-                take_names(settings.db_url, settings.course_id, top.parent / TABLE, self.log)
+                take_names(settings.db_url, settings.course_id, top.parent / NAMES, self.log)
             for assignment in {one.folder.name for one in found}:
                 self._register(assignment)
 
