@@ -258,9 +258,10 @@ class CheckMetadata(CheckCellMetadata):
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
-        if json.dumps(about) not in self._right:
+        said = json.dumps(about)
+        if said not in self._right:
             nb, resources = super().preprocess(nb, resources)
-            self._right.add(json.dumps(about))
+            self._right.add(said)
         return nb, resources
 
 
@@ -331,8 +332,8 @@ class Judge(NbGraderPreprocessor):
 def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
     title = FAILED if failed else "About this submission"
     lines = "\n".join(f"- {sentence}" for sentence in sentences)
-    cell: NotebookNode = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={repair.KEY: "notice"})
-    cell["id"] = "about-this-submission"
+    about = {"id": "about-this-submission", "metadata": {repair.KEY: "notice"}}
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", **about)
     return cell
 
 

@@ -215,10 +215,7 @@ class LmsExport(MarksExport):
         return list(range(len(table.rows)))
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:
-        """Return the column of each assignment that has one.
-
-        Raise Unusable if none has a column, if one named on the command line has none, or if several may be meant.
-        """
+        """Return the columns of assignments. Raise Unusable if all, or one that was asked for, have none or several."""
         columns = {}
         for name in assignments:
             title = str(self.titles.get(name, name))

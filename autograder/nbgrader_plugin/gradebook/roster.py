@@ -86,10 +86,7 @@ class Table:
 
 
 def read(path: Path, headings: Mapping[str, str] | None = None) -> Table:
-    """Read a CSV file in UTF-8, with or without a byte order mark, with commas, semicolons or tabs.
-
-    Raise Unusable if it cannot be read or is no such table.
-    """
+    """Read a CSV file in UTF-8 with commas, semicolons or tabs. Raise Unusable if it is none or cannot be read."""
     try:
         raw = path.read_bytes()
     except OSError as problem:
