@@ -32,9 +32,8 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     c.CourseDirectory.release_directory = os.environ.get("COURSE_RELEASE", release)  # another folder for `make demo`
     for step in ("submitted", "autograded", "feedback", "solution", "source_with_tests"):
         setattr(c.CourseDirectory, f"{step}_directory", os.path.normpath(os.path.join(classroom, step)))
-    c.CourseDirectory.db_url = (
-        f"sqlite:///{root / classroom}/gradebook.db?timeout=60"  # wait for a lock, do not abort the batch
-    )
+    # The timeout is that of locks: nbgrader waits and does not abort the batch.
+    c.CourseDirectory.db_url = f"sqlite:///{root / classroom}/gradebook.db?timeout=60"
     c.Exchange.root = str(root / classroom / "exchange")
     (root / classroom / "exchange").mkdir(exist_ok=True)  # students with accounts need access to it
     c.ExchangeFactory.release_feedback = "autograder.nbgrader_plugin.feedback.release_feedback.ReleaseFeedback"

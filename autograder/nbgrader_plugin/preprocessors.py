@@ -30,8 +30,8 @@ from traitlets import Bool, Float, Integer, List, Unicode
 from ..sandbox.limits import Limits, SandboxError
 from ..spec.course import course
 from .gradebook.locking import is_released, locked, make_ready, share_engines
+from .gradebook.roster import NAMES, take_names
 from .gradebook.rows import Rows
-from .gradebook.student_names import TABLE, take_names
 from .hidden_tests import HIDDEN, refuse_unknown_names
 from .intake import repair, student_folder
 from .marking import tampering
@@ -107,7 +107,7 @@ class SubmissionExporter(NotebookExporter):
             if converter.create_student:
                 students = {one.student for one in found} - set(settings.student_id_exclude.split(","))
                 make_ready(settings.db_url, settings.course_id, students)
-                take_names(settings.db_url, settings.course_id, top.parent / TABLE, self.log)
+                take_names(settings.db_url, settings.course_id, top.parent / NAMES, self.log)
             for assignment in {one.folder.name for one in found}:
                 self._register(assignment)
 
@@ -258,9 +258,10 @@ class CheckMetadata(CheckCellMetadata):
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
-        if json.dumps(about) not in self._right:
+        said = json.dumps(about)
+        if said not in self._right:
             nb, resources = super().preprocess(nb, resources)
-            self._right.add(json.dumps(about))
+            self._right.add(said)
         return nb, resources
 
 
@@ -331,8 +332,8 @@ class Judge(NbGraderPreprocessor):
 def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
     title = FAILED if failed else "About this submission"
     lines = "\n".join(f"- {sentence}" for sentence in sentences)
-    cell: NotebookNode = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", metadata={repair.KEY: "notice"})
-    cell["id"] = "about-this-submission"
+    about = {"id": "about-this-submission", "metadata": {repair.KEY: "notice"}}
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", **about)
     return cell
 
 

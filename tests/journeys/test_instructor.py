@@ -14,7 +14,7 @@ from nbgrader.utils import notebook_hash
 
 from autograder.nbgrader_plugin.converters import settings
 from autograder.nbgrader_plugin.feedback.release_feedback import ReleaseFeedback
-from autograder.nbgrader_plugin.gradebook.student_names import take_names
+from autograder.nbgrader_plugin.gradebook.roster import take_names
 
 NAME = "05-attention"
 LOG = logging.getLogger("test-instructor")

@@ -131,21 +131,17 @@ class CsvExport(MarksExport):
     """Export nbgrader's columns, quoted: in nbgrader's CsvExportPlugin a comma in a name shifts all later columns."""
 
     def _table(self, students: list[Person], assignments: list[Any], submissions: Submissions) -> Table:
-        rows = [
-            _nbgrader_row(assignment, person, submission)
-            for assignment in assignments
-            for person, submission in submissions[assignment.name].items()
-        ]
-        return Table(NBGRADER_COLUMNS, rows)
+        found = ((assignment, *pair) for assignment in assignments for pair in submissions[assignment.name].items())
+        return Table(NBGRADER_COLUMNS, [_nbgrader_row(*one) for one in found])
 
 
 def _nbgrader_row(assignment: Any, person: Person, submission: Any | None) -> list[Any]:
     """Return a row of nbgrader's table. A student without a submission gets a zero, as in nbgrader."""
     names = [as_key(person.id), as_text(person.last), as_text(person.first), as_key(person.email)]
-    raw, penalty, score, timestamp = 0.0, 0.0, 0.0, None
+    timestamp, raw, penalty, score = None, 0.0, 0.0, 0.0
     if submission:
-        raw, penalty, score = submission.score, submission.late_submission_penalty, _score(submission)
-        timestamp = submission.timestamp
+        timestamp, raw, penalty = submission.timestamp, submission.score, submission.late_submission_penalty
+        score = _score(submission)
     return [as_key(assignment.name), assignment.duedate, timestamp, *names, raw, penalty, score, assignment.max_score]
 
 
@@ -219,10 +215,7 @@ class LmsExport(MarksExport):
         return list(range(len(table.rows)))
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:
-        """Return the column of each assignment that has one.
-
-        Raise Unusable if none has a column, if one named on the command line has none, or if several may be meant.
-        """
+        """Return the columns of assignments. Raise Unusable if all, or one that was asked for, have none or several."""
         columns = {}
         for name in assignments:
             title = str(self.titles.get(name, name))

@@ -48,10 +48,7 @@ def rows(data: ClassData) -> Iterator[dict[str, Any]]:
 
 
 def write_csv(data: ClassData, path: Path) -> int:
-    """Write the table as CSV in UTF-8 and return its number of rows.
-
-    Put an apostrophe before text that a spreadsheet would run as a formula.
-    """
+    """Write the table as CSV in UTF-8, with an apostrophe before what a spreadsheet would run; return its length."""
     table = [[_cell(value) for value in row.values()] for row in rows(data)]
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([COLUMNS, *table])

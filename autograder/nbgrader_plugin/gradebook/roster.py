@@ -1,4 +1,4 @@
-"""Read the tables that Canvas and Moodle export, and match their rows to the gradebook's students.
+"""Read tables of students: those of Canvas and Moodle, matched to the gradebook's students, and the classroom's names.
 
 Sources on the columns' names, and on the columns by which each system identifies students on import:
 Canvas, https://teaching.resources.osu.edu/toolsets/carmencanvas/guides/calculating-final-grades/import-csv-file-carmen-grades
@@ -21,6 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nbgrader.api import Gradebook, Student
+
+from .locking import make_ready
+
+NAMES = "students.csv"  # in the classroom, in the format of `nbgrader db student import`
 
 
 class Unusable(Exception):
@@ -82,10 +86,7 @@ class Table:
 
 
 def read(path: Path, headings: Mapping[str, str] | None = None) -> Table:
-    """Read a CSV file in UTF-8, with or without a byte order mark, with commas, semicolons or tabs.
-
-    Raise Unusable if it cannot be read or is no such table.
-    """
+    """Read a CSV file in UTF-8 with commas, semicolons or tabs. Raise Unusable if it is none or cannot be read."""
     try:
         raw = path.read_bytes()
     except OSError as problem:
@@ -184,3 +185,27 @@ def key_cell(column: str, cell: str) -> str:
     """Return the cell by which to match. Of Moodle's Identifier, “Participant 123” in any language, take the number."""
     number = re.search(r"\d+$", cell)
     return number[0] if column == "Identifier" and number else cell
+
+
+def take_names(db_url: str, course_id: str, table: Path, log: logging.Logger) -> None:
+    """Add the table's students to the gradebook, and fill in their missing names. Without a table, do nothing."""
+    if not table.is_file():
+        return
+    try:
+        with table.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error, OSError) as error:
+        log.warning("%s cannot be read, so students have no names: %s. Save it as CSV in UTF-8.", table, error)
+        return
+    if rows and "id" not in rows[0]:
+        log.warning("%s has no column `id`, so students have no names; students.example.csv shows how.", table)
+        return
+    listed = {name: row for row in rows if (name := (row["id"] or "").strip())}
+    make_ready(db_url, course_id, listed)
+    with Gradebook(db_url, course_id) as book:
+        for student in book.db.query(Student).filter(Student.id.in_(listed)):
+            for column in ("first_name", "last_name", "email", "lms_user_id"):
+                value = (listed[student.id].get(column) or "").strip()
+                if value and not getattr(student, column):
+                    setattr(student, column, value)
+        book.db.commit()

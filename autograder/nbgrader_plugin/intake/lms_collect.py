@@ -16,6 +16,7 @@ its grading worksheet gives the student (`Identifier`). A student who cannot be 
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -28,6 +29,7 @@ from nbgrader.utils import find_all_notebooks
 from traitlets import Dict, Unicode
 
 from ..gradebook.roster import CANVAS_KEYS, MOODLE_KEYS, Person, Unusable, key_cell, match, people, read, warn
+from .student_folder import STAMP
 from .unpack import UNPACKED, free_name
 
 CANVAS = re.compile(
@@ -41,7 +43,6 @@ MOODLE = re.compile(
 NUMBERS = re.compile(r"(?:(?<=_)|^)\d+(?=_\d+_)")
 # Suffixes for a second file of the same name, from Canvas, browsers, JupyterLab and file managers.
 COPY = re.compile(r"(?:\s*\(\d+\)|[-_ ]\d{1,2}|[-_ ]+(?:copy|kopie|copie|copia)\s*\d*|-checkpoint)$", re.IGNORECASE)
-TIMESTAMP = "timestamp.txt"  # nbgrader takes the time of submission from this file
 
 
 @dataclass(frozen=True)
@@ -86,14 +87,11 @@ class LmsCollector(FileNameCollectorPlugin):
     )
     headings = Dict(help="What Moodle calls its columns in another language").tag(config=True)
 
-    _plan: dict[Path, dict[str, str]] | None = None
-
     def collect(self, submitted_file: str) -> dict[str, str] | None:
-        if self._plan is None:
-            self._plan = self._planned()
         return self._plan.get(Path(submitted_file))
 
-    def _planned(self) -> dict[Path, dict[str, str]]:
+    @functools.cached_property
+    def _plan(self) -> dict[Path, dict[str, str]]:
         """Return student and name for all files at once, since a choice between two files needs both."""
         app = self.parent
         folder = Path(app._format_collect_path(app.extracted_directory))
@@ -192,7 +190,7 @@ class LmsCollector(FileNameCollectorPlugin):
                 )
         if not any(one.file.lower().endswith(".ipynb") for one in own):
             self.log.warning("%s handed in no notebook, but %s", student, "; ".join(one.file for one in own))
-        taken = {name.casefold() for name in [*names.values(), TIMESTAMP]}
+        taken = {name.casefold() for name in [*names.values(), STAMP]}
         for one in own:
             if one.path not in names:
                 names[one.path] = free_name(one.file, lambda name: name.casefold() in taken)

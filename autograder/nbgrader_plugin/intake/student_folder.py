@@ -22,7 +22,7 @@ MAX_FILES = 2_000  # of one submission
 MAX_TOTAL = 512 * 2**20  # bytes of one submission
 MAX_FOLDERS = 12  # levels of nested folders
 MAX_STAMP = 100  # characters of a time stamp
-STAMP = "timestamp.txt"
+STAMP = "timestamp.txt"  # nbgrader takes the time of submission from this file
 
 KINDS = {
     stat.S_IFLNK: "a symbolic link",

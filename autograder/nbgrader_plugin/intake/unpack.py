@@ -126,10 +126,7 @@ def _refusal(member: Member) -> str | None:
 
 
 def _write(folder: Path, member: Member, max_bytes: float) -> Path:
-    """Write a member below the folder, as an ordinary file with a free name, and return its path.
-
-    Raise ValueError if it cannot be read or has more than `max_bytes` bytes.
-    """
+    """Write a member below the folder under a free name; return the path. Raise ValueError if it is too large."""
     parts = [part for part in member.name.replace("\\", "/").split("/") if part not in ("", ".")]
     path = folder.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import nbformat.reader
-from nbformat import NotebookNode
 
 HEADING = re.compile(r"^(#{1,6}) +(.+?) *#* *$", re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -50,10 +49,7 @@ def read(path: Path) -> Released:
 def _read(path: Path, changed: int) -> Released:
     """Read a released notebook, cached by path and time of change."""
     with path.open(encoding="utf-8") as file:
-        return of(nbformat.reader.read(file).cells)
-
-
-def of(cells: list[NotebookNode]) -> Released:
+        cells = nbformat.reader.read(file).cells
     title, section, own = "", "", ""
     spots, answers, texts = {}, {}, set()
     for cell in cells:
