@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from nbformat import NotebookNode
 
@@ -51,8 +52,8 @@ def sample_class(notebook: str) -> list[Submission]:
             full | dict.fromkeys(wrong_letters, 0.0),
         ),
         Submission("crashing", best | {first.name: CRASH}, full | {first.name: 0.0}),
-        Submission("test-cell-deleted", best, full, damage=_delete(f"test_{first.name}")),
-        Submission("cell-copied", best, full, damage=_copy_cell(f"test_{first.name}")),
+        Submission("test-cell-deleted", best, full, damage=partial(_delete, f"test_{first.name}")),
+        Submission("cell-copied", best, full, damage=partial(_copy_cell, f"test_{first.name}")),
     ]
 
 
@@ -90,21 +91,15 @@ def points_for(exercise: Exercise, source: str) -> float:
     return mark(exercise.name, in_process(namespace_with(exercise, source)), [source]).earned
 
 
-def _delete(name: str) -> Callable[[NotebookNode], None]:
-    def damage(notebook: NotebookNode) -> None:
-        notebook.cells = [cell for cell in notebook.cells if grade_id(cell) != name]
-
-    return damage
+def _delete(name: str, notebook: NotebookNode) -> None:
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell) != name]
 
 
-def _copy_cell(name: str) -> Callable[[NotebookNode], None]:
-    def damage(notebook: NotebookNode) -> None:
-        [index] = [i for i, cell in enumerate(notebook.cells) if grade_id(cell) == name]
-        twin = copy.deepcopy(notebook.cells[index])
-        twin["id"] = "a-copied-cell"
-        notebook.cells.insert(index + 1, twin)
-
-    return damage
+def _copy_cell(name: str, notebook: NotebookNode) -> None:
+    [index] = [i for i, cell in enumerate(notebook.cells) if grade_id(cell) == name]
+    twin = copy.deepcopy(notebook.cells[index])
+    twin["id"] = "a-copied-cell"
+    notebook.cells.insert(index + 1, twin)
 
 
 def filled_in(release: NotebookNode, answers: dict[str, str]) -> NotebookNode:

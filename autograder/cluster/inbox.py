@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,12 @@ def last_change(look: Snapshot) -> float:
 def looks_complete(folder: Path) -> bool:
     """Return True if the folder has notebooks and each one ends with a closing brace."""
     notebooks = [path for path in folder.glob("*.ipynb") if stat.S_ISREG(path.lstat().st_mode)]
-    return bool(notebooks) and all(_end_of(path).rstrip().endswith(b"}") for path in notebooks)
-
-
-def _end_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        file.seek(max(0, os.fstat(file.fileno()).st_size - 64))
-        return file.read(64)
+    for path in notebooks:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 64))
+            if not file.read(64).rstrip().endswith(b"}"):
+                return False
+    return bool(notebooks)
 
 
 @dataclass
@@ -173,16 +173,14 @@ class _Collect(ExchangeCollect):
             modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
             return {name for name, mode in modes.items() if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))}
 
-        shutil.copytree(src, dest, symlinks=True, ignore=left_out, copy_function=_copy)
+        shutil.copytree(
+            src, dest, symlinks=True, ignore=left_out, copy_function=partial(shutil.copy2, follow_symlinks=False)
+        )
         for path in [Path(dest), *Path(dest).rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)  # the student's modes may lock the collector out
 
 
 _Collect.__name__ = ExchangeCollect.__name__  # traitlets finds the settings of a class by its name
-
-
-def _copy(source: str, target: str) -> str:
-    return shutil.copy2(source, target, follow_symlinks=False)
 
 
 class Exchange:
@@ -243,12 +241,11 @@ class Exchange:
 
     def _is_collected(self, student: str, assignment: str) -> bool:
         """Return True if `submitted/` has the newest. Delete an unreadable timestamp: it would block all later ones."""
-        course = self._app.coursedir
-        folder = course.format_path(course.submitted_directory, student, assignment)
+        folder = self._folder("submitted", student, assignment)
         try:
-            there = course.get_existing_timestamp(folder)
+            there = self._app.coursedir.get_existing_timestamp(str(folder))
         except (Exception, SystemExit):
-            Path(folder, TIMESTAMP).unlink(missing_ok=True)
+            (folder / TIMESTAMP).unlink(missing_ok=True)
             return False
         return there is not None and there >= self._newest[student, assignment][0]
 
@@ -265,12 +262,11 @@ class Exchange:
     # --- feedback -----------------------------------------------------------------------------------------------------
 
     def was_submitted_here(self, student: str, assignment: str) -> bool:
-        course = self._app.coursedir
-        return Path(course.format_path(course.submitted_directory, student, assignment), SECRET).is_file()
+        return (self._folder("submitted", student, assignment) / SECRET).is_file()
 
     def is_released(self, student: str, assignment: str) -> bool:
         """Return True if the student can fetch the pages that are in `feedback/` now."""
-        folder = self._feedback(student, assignment)
+        folder = self._folder("feedback", student, assignment)
         try:
             secret = (folder / SECRET).read_text()
             pages = {
@@ -283,7 +279,7 @@ class Exchange:
 
     def release(self, student: str, assignment: str) -> None:
         """Release a student's feedback through the exchange. Raise ExchangeError with a sentence on failure."""
-        folder = self._feedback(student, assignment)
+        folder = self._folder("feedback", student, assignment)
         for name in (TIMESTAMP, SECRET):
             if not (folder / name).is_file():
                 raise ExchangeError(f"what was handed in has no {name}")
@@ -292,9 +288,9 @@ class Exchange:
         except (Exception, SystemExit) as error:
             raise ExchangeError(str(error)) from error
 
-    def _feedback(self, student: str, assignment: str) -> Path:
+    def _folder(self, kind: str, student: str, assignment: str) -> Path:
         course = self._app.coursedir
-        return Path(course.format_path(course.feedback_directory, student, assignment))
+        return Path(course.format_path(getattr(course, f"{kind}_directory"), student, assignment))
 
 
 def _handed_in(folder: Path) -> bool:

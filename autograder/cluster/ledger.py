@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
+from ..files import files
 from ..judge.diagnosis import mistake_costs
 from ..spec.course import course, home, release, root, sources, topics_of
 from .tasks import Submission
@@ -49,16 +50,12 @@ def environment_of(assignment: str) -> str:
     places = [*written, release() / assignment, *settings]
     others = {home() / topic for topic in set(course().topics) - set(topics_of(assignment))}
     code = [path for place in (ENGINE, home()) for path in place.rglob("*.py") if not others & {*path.parents}]
-    for path in sorted([path for place in places for path in _within(place)] + code):
+    for path in sorted([path for place in places for path in files(place, frozenset())] + code):
         found.update(f"\0{path.name}\0".encode())
         found.update(path.read_bytes())
     versions = [f"{name} {metadata.version(name)}" for name in LIBRARIES]
     found.update("\n".join([f"python {platform.python_version()}", *versions]).encode())
     return found.hexdigest()
-
-
-def _within(place: Path) -> list[Path]:
-    return [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
 
 
 @dataclass

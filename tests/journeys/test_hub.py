@@ -231,7 +231,7 @@ def test_nothing_of_somebody_elses_is_taken_or_removed(monkeypatch, tmp_path):
     monkeypatch.setattr(classroom.pwd, "getpwnam", lambda name: Other)
     with pytest.raises(classroom.CannotRun, match="none of ours"):
         classroom.account(AMINA)
-    monkeypatch.setattr(classroom, "look_around", lambda: None)
+    monkeypatch.setattr(classroom, "check_machine", lambda: None)
     (tmp_path / "thesis.tex").write_text("years of work")
     for what in (classroom.make_folders, lambda folder: classroom.clean(folder, sure=True)):
         with pytest.raises(classroom.CannotRun):
@@ -240,7 +240,7 @@ def test_nothing_of_somebody_elses_is_taken_or_removed(monkeypatch, tmp_path):
 
 
 def test_a_hub_is_not_removed_without_a_word_of_consent(monkeypatch, tmp_path):
-    monkeypatch.setattr(classroom, "look_around", lambda: None)
+    monkeypatch.setattr(classroom, "check_machine", lambda: None)
     classroom.make_folders(tmp_path / "hub")
     work = tmp_path / "hub" / "homes" / "thesis.tex"
     work.write_text("years of work")
@@ -259,7 +259,7 @@ def checkout(monkeypatch, tmp_path):
     for name in ("nbgrader_config.py", "course/START.md"):
         shutil.copy(ROOT / name, tmp_path / "checkout" / name)
     monkeypatch.setattr(classroom, "ROOT", tmp_path / "checkout")
-    monkeypatch.setattr(classroom, "own_all", lambda path, name: None)
+    monkeypatch.setattr(classroom, "chown_tree", lambda path, name: None)
     classroom.make_folders(tmp_path / "hub")
     for person in (classroom.TEACHER, *classroom.STUDENTS):
         (tmp_path / "hub" / "homes" / person.account).mkdir()

@@ -157,12 +157,14 @@ def make_users(hub: Path) -> None:
             command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/bin/bash"]
             subprocess.run([*command, "--comment", MADE, "--home-dir", home, person.account], check=True)
         home.mkdir(mode=0o700, exist_ok=True)
-        shutil.chown(home, person.account, person.account)
+        found = pwd.getpwnam(person.account)
+        os.chown(home, found.pw_uid, found.pw_gid, follow_symlinks=False)
 
 
 def chown_tree(path: Path, name: str) -> None:
+    found = pwd.getpwnam(name)
     for one in (path, *path.rglob("*")):
-        shutil.chown(one, name, name, follow_symlinks=False)
+        os.chown(one, found.pw_uid, found.pw_gid, follow_symlinks=False)
 
 
 def make_folders(hub: Path) -> None:
