@@ -1,7 +1,5 @@
 """Fixtures and hooks that several test modules share."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os
@@ -32,7 +30,7 @@ APART = ("test_release.py", "test_exercises.py", "test_mutants.py", "test_pasted
 # Slow files that run as a whole start first; the tests that can run on any worker fill the gaps at the end
 LONGEST = (
     *("test_guides.py", "test_hub.py", "test_nbgrader_commands.py", "test_grade.py", "test_published_gpt2.py"),
-    *("test_site.py", "test_formgrader.py", "test_student_folder.py", "test_marking.py", "test_mistake_costs.py"),
+    *("test_site.py", "test_formgrader.py", "test_no_loss.py", "test_marking.py", "test_mistake_costs.py"),
     "test_stories.py",
 )
 
@@ -63,14 +61,9 @@ def ends():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file on one worker with `--dist loadgroup`, because they share a template process.
-
-    The tests of the files in APART share nothing: they go to any free worker.
-    """
-    order = {name: place for place, name in enumerate(LONGEST)} | {
-        name: len(LONGEST) + 1 + place for place, name in enumerate(APART)
-    }
-    items.sort(key=lambda item: order.get(item.path.name, len(LONGEST)))
+    """Keep the tests of a file on one worker with `--dist loadgroup`: they share a template process. APART's do not."""
+    rank = {name: place for place, name in enumerate((*LONGEST, None, *APART))}
+    items.sort(key=lambda item: rank.get(item.path.name, rank[None]))
     for item in items:
         if item.path.name not in APART:
             item.add_marker(pytest.mark.xdist_group(item.path.name))
@@ -142,8 +135,12 @@ def read(folder: str, name: str) -> nbformat.NotebookNode:
 
 def with_hidden_tests(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Add the hidden tests to a release or a repaired submission, as the gradebook does. Return the same notebook."""
-    solved = read("solutions", notebook.metadata["name"])
-    hidden = {grade_id(cell): HIDDEN.findall(cell.source) for cell in solved.cells}
+    hidden = hidden_tests(notebook.metadata["name"])
     for cell in notebook.cells:
-        cell.source += "".join(hidden.get(grade_id(cell), []))
+        cell.source += hidden.get(grade_id(cell), "")
     return notebook
+
+
+@functools.cache
+def hidden_tests(name: str) -> dict[str | None, str]:
+    return {grade_id(cell): "".join(HIDDEN.findall(cell.source)) for cell in read("solutions", name).cells}

@@ -1,7 +1,5 @@
 """Tests of Formgrader's marking queue: one after another, visible to all requests, and always with an answer."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 
@@ -51,29 +49,28 @@ def asked(queue, *students):
     return [one["log"].strip() if one["success"] else one["error"] for one in asyncio.run(ask())]
 
 
-def test_one_process_marks_one_after_the_other_in_the_order_in_which_they_ask(queue):
-    assert asked(queue, "slow", "bo", "ada") == ["slow was number 1", "bo was number 2", "ada was number 3"]
+ENDED = "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
 
 
-def test_who_asks_for_the_same_gets_the_same_answer(queue):
-    assert asked(queue, "slow", "slow") == ["slow was number 1"] * 2
+@pytest.mark.parametrize(
+    ("students", "answers"),
+    [
+        (("slow", "bo", "ada"), ["slow was number 1", "bo was number 2", "ada was number 3"]),
+        (("slow", "slow"), ["slow was number 1"] * 2),
+        (("dies", "bo"), [ENDED, "bo was number 1"]),
+        (
+            ("last", "bo", "last", "ada"),
+            ["last was number 1", "bo was number 1", "last was number 1", "ada was number 2"],
+        ),
+    ],
+    ids=["in their order", "the same twice", "a process ends", "a process has ended"],
+)
+def test_one_process_marks_one_after_the_other_and_is_started_again(clerk, students, answers):
+    assert asked(clerk, *students) == answers
 
 
-def test_a_process_that_ends_is_a_sentence_for_its_student_and_nothing_to_the_next(queue):
-    first, second = asked(queue, "dies", "bo")
-    assert first == "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
-    assert second == "bo was number 1"
-
-
-def test_a_process_that_ended_while_there_was_nothing_to_do_is_started_again(queue):
-    assert asked(queue, "last", "bo", "last", "ada") == [
-        *("last was number 1", "bo was number 1"),
-        *("last was number 1", "ada was number 2"),
-    ]
-
-
-def test_a_line_that_is_no_message_is_a_sentence_too(queue):
-    first, second = asked(queue, "talks", "bo")
+def test_a_line_that_is_no_message_is_a_sentence(clerk):
+    first, second = asked(clerk, "talks", "bo")
     assert first.startswith("Marking came to no end: JSONDecodeError")
     assert second == "bo was number 1"
 
