@@ -12,8 +12,8 @@ import torch
 from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, read
 
-from autograder.spec.course import home
 from autograder.authoring import put_beside
+from autograder.spec.course import home
 
 BESIDE = home() / "handout" / "beside"
 WORDS = ["the", "<dog>", "&", "drinks"]

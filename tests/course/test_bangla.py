@@ -13,9 +13,9 @@ from conftest import ROOT
 from transformers import AutoTokenizer, GPT2LMHeadModel
 from typer.testing import CliRunner
 
-from transformer_exercises.stories import bangla
 from tools.training import bangla as experiment
 from tools.training import grow, sizes, texts
+from transformer_exercises.stories import bangla
 
 KEPT = json.loads(experiment.KEPT.read_text(encoding="utf-8")) if experiment.KEPT.is_file() else {}
 

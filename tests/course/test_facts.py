@@ -19,9 +19,9 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from autograder.judge.run_check import namespace_with
 from autograder.spec.course import exercises
 from transformer_exercises.stories import prefix_log_prob, sample, true_nll
-from autograder.judge.run_check import namespace_with
 
 
 def parts_of(notebook: str) -> SimpleNamespace:

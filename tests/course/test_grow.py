@@ -19,8 +19,8 @@ from conftest import ROOT
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 from typer.testing import CliRunner
 
-from transformer_exercises.stories import sample, true_nll
 from tools.training import grow, grown, keeping, machine, scaling, sizes, texts
+from transformer_exercises.stories import sample, true_nll
 
 STEPS = 40
 TRY = ["--size", "tiny", "--steps", str(STEPS), "--device", "cpu"]

@@ -14,9 +14,9 @@ import pytest
 import yaml
 from conftest import NOTEBOOKS, ROOT, read
 
-from autograder.spec.course import MARKERS, questions
 from autograder.files import MANIFESTS
 from autograder.handout import FOLDER, NotReady, chapters, leaks, write_start, write_zip
+from autograder.spec.course import MARKERS, questions
 from autograder.workload import minutes_of
 
 REGION = re.compile(rf"{MARKERS[0]}\n(.*?){MARKERS[1]}", re.DOTALL)

@@ -16,11 +16,11 @@ import pytest
 import torch
 from conftest import read
 
-from autograder.spec.course import exercises, in_notebook, question_or_exercise, questions, without_markers
 from autograder.authoring import tidied
+from autograder.judge.run_check import namespace_with
 from autograder.nbgrader_plugin.hidden_tests import CHECK, HIDDEN, exercise_of
 from autograder.nbgrader_plugin.intake.repair import grade_id
-from autograder.judge.run_check import namespace_with
+from autograder.spec.course import exercises, in_notebook, question_or_exercise, questions, without_markers
 
 # What was promised to be there. More may be: what is added to a notebook need not be added here.
 CONTRACT = {

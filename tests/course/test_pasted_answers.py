@@ -28,14 +28,14 @@ import pytest
 from conftest import NOTEBOOKS, ROOT, read
 from torch import nn
 
-from autograder.spec.course import course, exercises, reference, working_versions
-from autograder.spec.exercise import Exercise
-from autograder.untrusted.responder import Responder
-from autograder.untrusted.wire import Packet, encode
 from autograder.judge import mark as marking
 from autograder.judge.mark import Verdict, mark, zero
 from autograder.judge.source_rules import defined_in, global_names
 from autograder.judge.student import Student
+from autograder.spec.course import course, exercises, reference, working_versions
+from autograder.spec.exercise import Exercise
+from autograder.untrusted.responder import Responder
+from autograder.untrusted.wire import Packet, encode
 
 # The clock may stop a figure's own housekeeping, and candidates build layers of no size.
 pytestmark = [

@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from conftest import NOTEBOOKS, ROOT, read
 
-from autograder.spec.course import exercise, questions
 from autograder.judge.run_check import namespace_with
+from autograder.spec.course import exercise, questions
 
 MARK = "practice-"
 OPTION = re.compile(r"<details><summary><b>([A-Z])</b>\s(.+?)</summary>\n\n(.+?)\n\n</details>", re.DOTALL)

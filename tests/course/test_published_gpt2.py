@@ -39,9 +39,9 @@ from conftest import ROOT, read
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 from typer.testing import CliRunner
 
-from autograder.spec.course import without_markers
 from autograder.authoring import check_claims
 from autograder.cli import app
+from autograder.spec.course import without_markers
 
 NAME = "10-hugging-face-gpt2"
 FOLDER = ROOT / "solutions" / NAME

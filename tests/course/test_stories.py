@@ -15,7 +15,15 @@ from collections import Counter
 
 import pytest
 
-from transformer_exercises.stories import LANGUAGES, next_character_distribution, parallel, prefix_log_prob, sample, true_nll, write
+from transformer_exercises.stories import (
+    LANGUAGES,
+    next_character_distribution,
+    parallel,
+    prefix_log_prob,
+    sample,
+    true_nll,
+    write,
+)
 from transformer_exercises.stories.engine import SLOT, Derivation, Grammar, Role, Say, either, maybe, one_of, say
 from transformer_exercises.stories.languages import word
 from transformer_exercises.stories.lexicon import ANIMALS, BOYS, GIRLS
@@ -338,8 +346,12 @@ def test_the_sentence_of_the_course_is_in_the_corpus():
 def test_assignments_hold_what_the_script_writes(number: str, root):
     for folder in root.glob(f"solutions/{number}-*/"):
         for name, make in write.ASSIGNMENTS[number].items():
-            assert (folder / name).is_file(), f"{folder.name}/{name} is missing: run python -m transformer_exercises.stories"
-            assert (folder / name).read_bytes() == make().encode(), f"{name} is old: run python -m transformer_exercises.stories"
+            assert (folder / name).is_file(), (
+                f"{folder.name}/{name} is missing: run python -m transformer_exercises.stories"
+            )
+            assert (folder / name).read_bytes() == make().encode(), (
+                f"{name} is old: run python -m transformer_exercises.stories"
+            )
 
 
 def test_the_script_writes_into_folders_that_exist_and_nowhere_else(tmp_path):

@@ -11,9 +11,9 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, read
 
-from autograder.spec.course import home
 from autograder.authoring import put_beside
 from autograder.nbgrader_plugin.intake import sanitize
+from autograder.spec.course import home
 
 BESIDE = home() / "handout" / "beside"
 MERGES = [("t", "h"), ("th", "e")]

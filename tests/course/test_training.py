@@ -19,8 +19,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from typer.testing import CliRunner
 
-from transformer_exercises.stories import parallel, sample
 from tools.training import keeping, say, stories_gpt2, translate
+from transformer_exercises.stories import parallel, sample
 
 TINY = ["--steps", "3", "--layers", "1", "--heads", "2", "--width", "16"]
 TINY_GPT2 = [*TINY, "--batch-size", "2", "--characters", "20000"]
