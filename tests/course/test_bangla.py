@@ -191,7 +191,6 @@ def test_stories_in_an_unknown_language_are_refused(tmp_path):
 # --- the experiment -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_the_experiment_trains_once_and_measures_as_often_as_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(experiment, "NAMES", ("tiny", "laptop"))

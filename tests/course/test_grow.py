@@ -26,9 +26,6 @@ STEPS = 40
 TRY = ["--size", "tiny", "--steps", str(STEPS), "--device", "cpu"]
 
 
-of_growing = pytest.mark.long
-
-
 @pytest.fixture(scope="module")
 def diary(tmp_path_factory) -> Path:
     """A text of somebody's own: with accents, another script, and no story of the course."""
@@ -65,8 +62,7 @@ def refused(*arguments: object) -> str:
 # --- a run ------------------------------------------------------------------------------------------------------------
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_grown_loads_as_any_model_of_hugging_face(undisturbed, diary):
     folder, _ = undisturbed
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
@@ -78,8 +74,7 @@ def test_what_is_grown_loads_as_any_model_of_hugging_face(undisturbed, diary):
     assert not (folder / keeping.UNFINISHED).exists()
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_notebook_10_takes_a_grown_folder(undisturbed, monkeypatch):
     folder, _ = undisturbed
     cells = json.loads((ROOT / "solutions/10-hugging-face-gpt2/10-hugging-face-gpt2.ipynb").read_text("utf-8"))["cells"]
@@ -92,8 +87,7 @@ def test_notebook_10_takes_a_grown_folder(undisturbed, monkeypatch):
     assert namespace["complete"]("Day 7.", 5).startswith("Day 7.")
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_loss_falls_and_the_kept_model_has_the_lowest_one(undisturbed, diary, tmp_path):
     folder, printed = undisturbed
     points = [float(point["validation"]) for point in curve(folder)]
@@ -108,8 +102,7 @@ def test_the_loss_falls_and_the_kept_model_has_the_lowest_one(undisturbed, diary
     assert f"{loss:.4f} nats per token" in printed
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_says_what_it_cost(undisturbed):
     folder, printed = undisturbed
     model = AutoModelForCausalLM.from_pretrained(folder)
@@ -125,8 +118,7 @@ def test_it_says_what_it_cost(undisturbed):
 # --- killed, and going on ---------------------------------------------------------------------------------------------
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
 def test_a_run_killed_without_warning_goes_on_to_the_same_losses_and_weights(diary, undisturbed, tmp_path):
     folder = tmp_path / "killed"
@@ -146,8 +138,7 @@ def test_a_run_killed_without_warning_goes_on_to_the_same_losses_and_weights(dia
         assert (folder / name).read_bytes() == (undisturbed[0] / name).read_bytes(), name
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_state_kept_between_two_looks_goes_on_as_exactly(diary, undisturbed, tmp_path, monkeypatch):
     step = grow.Trainer.step
 
@@ -168,15 +159,13 @@ def test_a_state_kept_between_two_looks_goes_on_as_exactly(diary, undisturbed, t
     assert (tmp_path / "model.safetensors").read_bytes() == (undisturbed[0] / "model.safetensors").read_bytes()
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_another_text_or_other_settings_do_not_go_on_with_an_unfinished_run(diary, tmp_path):
     keeping.keep_state(tmp_path, {"run": "another"})
     assert "unfinished training of another text or with other settings" in refused(diary, "--out", tmp_path)
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_minutes_are_kept(diary, tmp_path):
     arguments = [str(diary), "--size", "tiny", "--device", "cpu", "--minutes", "0.02", "--out", str(tmp_path)]
     result = CliRunner().invoke(grow.app, arguments)
@@ -233,8 +222,7 @@ def test_sixteen_bits_learn_what_float32_learns(material, precision):
     assert losses[precision] != losses["float32"], "it was computed in another format"
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_compiling_changes_no_loss_and_makes_one_graph(material):
     """What Triton makes of the graph needs a GPU; that there is one graph, and what it computes, does not."""
     torch._dynamo.reset()
@@ -429,8 +417,7 @@ def test_the_curve_shows_the_floor_where_it_is_known(tmp_path, monkeypatch):
 SMALL = ["--width", "8", "--width", "12", "--tokens", "2000", "--tokens", "4000", "--rate", "0.05"]
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_experiment_goes_on_where_it_was_and_repeats_to_the_letter(tmp_path):
     whole, parts = tmp_path / "whole.json", tmp_path / "parts.json"
     for out, options in ((whole, SMALL), (parts, SMALL[2:]), (parts, SMALL)):  # without the first width; with it

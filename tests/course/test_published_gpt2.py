@@ -374,9 +374,6 @@ class Hub(http.server.BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
-of_the_notebook = pytest.mark.long
-
-
 @pytest.fixture
 def hub(stand_in):
     """The address of a hub on this machine, and the list of what it is asked for."""
@@ -398,8 +395,7 @@ def loading(cells, home: Path, **environment: str) -> subprocess.CompletedProces
     return subprocess.run(command, env=bare, cwd=FOLDER, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.slow
-@of_the_notebook
+@pytest.mark.long
 def test_the_download_comes_from_a_mirror_shows_its_progress_and_is_kept(cells, hub, tmp_path):
     address, asked = hub
     first = loading(cells, tmp_path, HF_ENDPOINT=address)
@@ -413,8 +409,7 @@ def test_the_download_comes_from_a_mirror_shows_its_progress_and_is_kept(cells, 
     assert not asked, "what is in the cache is not asked for again"
 
 
-@pytest.mark.slow
-@of_the_notebook
+@pytest.mark.long
 def test_the_download_goes_through_a_proxy(cells, hub, tmp_path):
     address, asked = hub
     through = {"HTTP_PROXY": address, "http_proxy": address, "HF_ENDPOINT": "http://hub.invalid"}
@@ -423,8 +418,7 @@ def test_the_download_goes_through_a_proxy(cells, hub, tmp_path):
     assert all(path.startswith("http://hub.invalid/") for path in asked)
 
 
-@pytest.mark.slow
-@of_the_notebook
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["told to stay offline", "nothing answers", "told to take the small one"])
 def test_without_the_model_the_notebook_takes_the_small_one_and_says_so(cells, hub, tmp_path, how):
     address, asked = hub
@@ -439,8 +433,7 @@ def test_without_the_model_the_notebook_takes_the_small_one_and_says_so(cells, h
     assert ("does not answer" in result.stdout) == (how != "told to take the small one")
 
 
-@pytest.mark.slow
-@of_the_notebook
+@pytest.mark.long
 def test_a_folder_is_taken_as_it_is(cells, stand_in, tmp_path):
     result = loading(cells, tmp_path, COURSE_GPT2=str(stand_in), HF_HUB_OFFLINE="1")
     assert "This notebook runs with gpt2\n" in result.stdout, result.stderr

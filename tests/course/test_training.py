@@ -27,8 +27,6 @@ TINY_GPT2 = [*TINY, "--batch-size", "2", "--characters", "20000"]
 # A model is kept in a folder of the working directory, if nobody names another
 TINY_TRANSLATOR = [*TINY, "--vocab-size", "400", "--batch-tokens", "300", "--tests", "2", "--rounds", "1"]
 
-of_training = pytest.mark.long
-
 
 # --- stories_gpt2 -----------------------------------------------------------------------------------------------------
 
@@ -52,8 +50,7 @@ def trained(tmp_path_factory):
     return folders, results[0].output
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_few_steps_make_a_model_that_hugging_face_loads(trained):
     folder = trained[0][0]
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
@@ -63,8 +60,7 @@ def test_a_few_steps_make_a_model_that_hugging_face_loads(trained):
     assert model(ids).logits.shape == (1, ids.shape[1], len(tokenizer))
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_run_says_its_loss_beside_the_floor_and_so_does_the_card(trained):
     folders, printed = trained
     card = (folders[0] / "README.md").read_text(encoding="utf-8")
@@ -75,8 +71,7 @@ def test_the_run_says_its_loss_beside_the_floor_and_so_does_the_card(trained):
     assert str(folders[0]) not in card
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_weights(trained):
     first, second = (AutoModelForCausalLM.from_pretrained(folder).state_dict() for folder in trained[0])
     assert all(torch.equal(first[name], second[name]) for name in first)
@@ -141,8 +136,7 @@ def tsv(tmp_path_factory):
     return path
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_few_steps_of_both_layouts_are_reported_beside_the_published_run(tsv):
     result = CliRunner().invoke(translate.app, [str(tsv), "--layout", "both", *TINY_TRANSLATOR])
     assert result.exit_code == 0, result.output
@@ -189,8 +183,7 @@ def test_sentences_of_ones_own_have_settings_of_their_own_where_nothing_else_is_
     assert (paper.width, paper.dropout, paper.vocab_size) == (512, 0.1, 37_000)
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_runs_in_bfloat16_as_on_a_gpu(tsv):
     for options in (["--layout", "fused", "--beam", "2"], ["--layout", "looped"]):
         result = CliRunner().invoke(translate.app, [str(tsv), *options, "--precision", "bfloat16", *TINY_TRANSLATOR])
@@ -348,8 +341,7 @@ def undisturbed(tsv, tmp_path_factory):
     return folder
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(tsv, undisturbed, tmp_path, monkeypatch):
     step = translate.Trainer.step
     for kill_at in (17, 44):
@@ -377,16 +369,14 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(tsv, und
     assert curves[0] == curves[1]
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_other_settings_do_not_go_on_with_an_unfinished_run(tsv, undisturbed, tmp_path):
     keeping.keep_state(tmp_path, {"run": "another"})
     assert "unfinished training of other data" in refused(tsv, "--out", tmp_path)
     assert "unfinished training of other data" not in (undisturbed / "model.json").read_text(encoding="utf-8")
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_curve_holds_both_losses_and_what_sacrebleu_says(undisturbed):
     points = list(csv.DictReader((undisturbed / "curve.csv").open()))
     assert [int(point["step"]) for point in points] == list(range(3, 61, 3))
@@ -396,8 +386,7 @@ def test_the_curve_holds_both_losses_and_what_sacrebleu_says(undisturbed):
     assert (undisturbed / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_kept_model_translates_without_the_autograder(undisturbed):
     sentence = "Onye gụrụ egwu? Ọ bụ Kate."
     here = say.Speaker(undisturbed)
@@ -413,8 +402,7 @@ def test_a_kept_model_translates_without_the_autograder(undisturbed):
     assert here.say(sentence, beam=1) == translate.translate(here.parts, here.model, tongues, [sentence], recipe, 1)[0]
 
 
-@of_training
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_joint_vocabulary_has_one_table_for_source_target_and_output(undisturbed):
     here = say.Speaker(undisturbed)
     assert (undisturbed / "source.json").read_bytes() == (undisturbed / "target.json").read_bytes()

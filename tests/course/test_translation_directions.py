@@ -24,9 +24,6 @@ LESS = {  # so that a run takes seconds
 LEFT_OUT = {"explorer", "interactive", "layouts", "layout-run", "layout-figure", "layout-claims"}
 
 
-of_both_directions = pytest.mark.long
-
-
 @pytest.fixture(scope="module", params=["english", "igbo"])
 def ran(request):
     """The notebook's names after a short run from this language, what it printed, and its figures' texts by cell."""
@@ -61,8 +58,7 @@ def seen(fig) -> str:
     return " | ".join(text.get_text() for text in fig.findobj(plt.Text)) + " | "
 
 
-@of_both_directions
-@pytest.mark.slow
+@pytest.mark.long
 def test_texts_and_figures_name_the_right_language_on_either_side(ran):
     source, target = ran.SOURCE.capitalize(), ran.TARGET.capitalize()
     assert f"{source} ids" in ran.figures["machine-figure"]
@@ -78,14 +74,12 @@ def test_texts_and_figures_name_the_right_language_on_either_side(ran):
     assert not any(map(ran.is_new_shape, ran.train_pairs + ran.held_pairs))
 
 
-@of_both_directions
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_floor_is_zero_from_igbo_and_above_zero_from_english(ran):
     assert (ran.LINES["true floor, at most"] == 0) == (ran.SOURCE == "igbo")
 
 
-@of_both_directions
-@pytest.mark.slow
+@pytest.mark.long
 def test_lists_grow_by_the_same_names_on_both_sides(ran):
     for source, target in ran.longer_lists(ran.train_pairs, 5)[:10]:
         names = re.match(r"(\w+), (\w+), (\w+), (\w+) (?:and|na) (\w+)", source)

@@ -53,9 +53,6 @@ pytestmark = [
 ]
 
 
-of_what_is_handed_out = pytest.mark.long
-
-
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
@@ -135,7 +132,7 @@ def test_the_first_thing_that_a_student_sees_is_the_start_page(lab, page):
     assert not ours(page.errors)
 
 
-@of_what_is_handed_out
+@pytest.mark.long
 def test_answers_wrong_and_right_are_told_in_a_sentence(lab, page):
     page.goto(f"{lab}/lab/tree/06-masking/06-masking.ipynb?reset")
     expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
@@ -215,7 +212,7 @@ def stopped(page: Page, text: str) -> int:
     return int(found[1].replace(",", ""))
 
 
-@of_what_is_handed_out
+@pytest.mark.long
 def test_a_training_that_is_stopped_leaves_a_notebook_that_goes_on_and_goes_on_itself(lab, page):
     page.goto(f"{lab}/lab/tree/09-gpt/09-gpt.ipynb?reset")
     expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
@@ -308,7 +305,7 @@ def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
     assert not page.errors
 
 
-@of_what_is_handed_out
+@pytest.mark.long
 def test_in_jupyterlab_the_explorer_keeps_the_arrow_keys_for_itself(lab, page):
     page.goto(f"{lab}/lab/tree/05-attention/attention.ipynb?reset")
     expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
@@ -324,7 +321,7 @@ def test_in_jupyterlab_the_explorer_keeps_the_arrow_keys_for_itself(lab, page):
     assert not ours(page.errors)
 
 
-@of_what_is_handed_out
+@pytest.mark.long
 def test_the_explorer_shows_a_sentence_that_is_typed(lab, page):
     """As in notebook 11."""
     page.goto(f"{lab}/lab/tree/05-attention/typed.ipynb?reset")
@@ -422,7 +419,7 @@ def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
     assert not page.errors
 
 
-@of_what_is_handed_out
+@pytest.mark.long
 def test_in_jupyterlab_a_picture_to_touch_keeps_the_arrow_keys_for_itself(lab, page):
     page.goto(f"{lab}/lab/tree/04-positional-encoding/touch.ipynb?reset")
     expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()

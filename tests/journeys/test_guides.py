@@ -250,7 +250,6 @@ def test_what_the_gradebook_is_told_and_asked_is_run_as_it_is_written(classroom)
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_term_goes_by_the_guide(tmp_path):
     """Its commands in their order, as they are written. Two students hand in; their written answers get points."""
     term = Classroom(

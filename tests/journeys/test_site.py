@@ -289,8 +289,6 @@ def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(raw, 
 
 # --- what is built ----------------------------------------------------------------------------------------------------
 
-of_the_built_site = pytest.mark.long
-
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
@@ -322,8 +320,7 @@ def pages(folder: Path) -> list[Path]:
     return [folder / "index.html", *(folder / f"{name}.html" for name in NOTEBOOKS)]
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_that_marks_is_in_any_built_file(built):
     seen = set()
     for path in (path for path in built.rglob("*") if path.is_file() and not path.is_relative_to(built / "course")):
@@ -348,8 +345,7 @@ def _only_what_is_handed_out(path: Path) -> None:
             assert archive.read(name) == twin.read_bytes()
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_exercise_is_on_its_page_with_box_and_stub(built):
     for name in NOTEBOOKS:
         text = soup(built / f"{name}.html").get_text()
@@ -364,8 +360,7 @@ def test_every_exercise_is_on_its_page_with_box_and_stub(built):
         assert len(re.findall(r"· \d+ points? · \w+ · \d+ minutes", squeezed(text))) == len(boxes) > 0
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_picture_has_its_words_and_every_formula_is_set(built):
     for path in pages(built):
         for image in soup(path).select("article img"):
@@ -383,8 +378,7 @@ def test_every_picture_has_its_words_and_every_formula_is_set(built):
         soup.cache_clear()
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 def test_headings_go_down_one_step_at_a_time_on_every_page(built):
     for path in pages(built):
         levels = [int(heading.name[1]) for heading in soup(path).select("article :is(h1, h2, h3, h4, h5, h6)")]
@@ -441,8 +435,7 @@ def kept(page, name: str) -> None:
     page.screenshot(path=folder / f"site-{name}.png")
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["index", "05-attention"])
 def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme):
@@ -452,8 +445,7 @@ def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme)
     without_findings(page)
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name != "05-attention"])
 def test_pages_have_no_serious_finding(opened, name):
     """Contrast aside: all pages take their colours from the same styles, and to look at every word takes a minute."""
@@ -471,8 +463,7 @@ def without_findings(page, **rules) -> None:
     )
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["index", *NOTEBOOKS])
 def test_on_a_phone_no_page_is_wider_than_the_screen(opened, name):
     page = opened(f"{name}.html", width=390)
@@ -481,8 +472,7 @@ def test_on_a_phone_no_page_is_wider_than_the_screen(opened, name):
         kept(page, f"{name}-phone")
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_figures_are_sharp_on_fine_screens_and_no_larger_than_in_jupyter(opened, scheme):
     name = "06-masking"
@@ -502,8 +492,7 @@ def test_figures_are_sharp_on_fine_screens_and_no_larger_than_in_jupyter(opened,
     kept(page, f"figure-sharp-{scheme}")
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_keyboard_turns_day_into_night(opened):
     page = opened("index.html")
     ground = "getComputedStyle(document.body).backgroundColor"
@@ -519,8 +508,7 @@ def test_the_keyboard_turns_day_into_night(opened):
     assert page.evaluate(ground) != before
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_search_finds_a_word_and_shows_where_it_stands(opened):
     page = opened("search.html?q=perplexity")
     page.locator("#search-results li a").first.wait_for()
@@ -529,8 +517,7 @@ def test_the_search_finds_a_word_and_shows_where_it_stands(opened):
     kept(page, "search")
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):
     """What a browser does not allow there is to fetch the lines around a word that was found."""
     page = browser.new_page()
@@ -541,8 +528,7 @@ def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):
     page.close()
 
 
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(EXPLORERS))
 def test_explorers_are_alive(opened, name):
     page = opened(f"{name}.html")
