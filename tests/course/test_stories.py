@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import os
@@ -76,39 +75,35 @@ def every_story(grammar: Grammar, language: str) -> dict[str, float]:
 
 
 def test_brute_force_over_a_small_grammar_gives_the_same_probabilities():
+    """Of stories, of their beginnings, and of the characters that follow."""
     stories = every_story(SMALL, "english")
     assert len(stories) > 20
     assert math.fsum(stories.values()) == pytest.approx(1, rel=1e-12)
-    for line, probability in stories.items():
-        assert math.exp(SMALL.log_prob(line, "english")) == pytest.approx(probability, rel=1e-12), line
     for first, second in itertools.product(list(stories)[:4], repeat=2):
         both = SMALL.log_prob(first + second, "english")
         assert math.exp(both) == pytest.approx(stories[first] * stories[second], rel=1e-12)
-
-
-def test_brute_force_gives_the_same_probabilities_for_beginnings_and_next_characters():
-    stories = every_story(SMALL, "english")
-    for beginning in {line[:length] for line in stories for length in range(len(line))}:
+    for beginning in {line[:length] for line in stories for length in range(len(line) + 1)}:
         begun = {line: p for line, p in stories.items() if line.startswith(beginning)}
         total = math.fsum(begun.values())
         assert math.exp(SMALL.log_prob(beginning, "english")) == pytest.approx(total, rel=1e-12), beginning
         following: Counter[str] = Counter()
         for line, probability in begun.items():
-            following[line[len(beginning)]] += probability / total
-        assert SMALL.next_character(beginning, "english") == pytest.approx(dict(following), rel=1e-12), beginning
+            following[line[len(beginning) : len(beginning) + 1]] += probability / total
+        if "" not in following:
+            assert SMALL.next_character(beginning, "english") == pytest.approx(dict(following), rel=1e-12), beginning
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_story_is_less_likely_than_the_choices_that_told_it(language: str):
     source = random.Random(5)
     ambiguous = 0
-    for _ in range(400):
+    for _ in range(100):
         story = STORIES.derive(source)
         line = story.line(language)
         exact = STORIES.log_prob(line, language)
         assert exact >= story.log_prob - 1e-9, line
         ambiguous += exact > story.log_prob + 1e-9
-    assert ambiguous < 100  # most stories can be told in one way only, so the sum is the teller's own product
+    assert ambiguous < 25  # most stories can be told in one way only, so the sum is the teller's own product
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -136,29 +131,6 @@ def test_beginnings_of_stories_are_as_frequent_as_their_probabilities():
         assert abs(frequency - math.exp(prefix_log_prob(beginning))) < slack, beginning
 
 
-@pytest.mark.slow
-def test_the_mean_loss_is_the_entropy_whoever_draws_the_stories():
-    """The entropy of a story's choices, counted at the teller's side, against the loss counted at the text's side.
-
-    Both estimate the same number up to ambiguity, which can only make the loss smaller. The samples are independent,
-    so their difference has standard error √(v₁/n + v₂/n); we allow six of them (two in 10⁹, as a normal tail).
-    """
-    teller = random.Random(8)
-    surprises = []
-    for _ in range(1500):
-        story = STORIES.derive(teller)
-        story.line("english")
-        surprises.append(-story.log_prob)
-    losses = [true_nll(line) for line in sample(stories=1500, seed=9).splitlines(keepends=True)]
-    means = [math.fsum(values) / len(values) for values in (surprises, losses)]
-    variances = [
-        math.fsum((value - mean) ** 2 for value in values) / len(values)
-        for values, mean in zip((surprises, losses), means, strict=True)
-    ]
-    error = math.sqrt(sum(variances) / 1500)
-    assert -6 * error < means[0] - means[1] < 6 * error + 0.5  # half a nat for ambiguity
-
-
 def test_impossible_texts_have_infinite_loss():
     story = sample(stories=1, seed=1)
     for text in ("\n", story + "\n", " " + story, story.replace(".", ",", 1), story.upper(), "Ada had had", "আডা"):
@@ -178,17 +150,6 @@ def test_a_story_with_a_wrong_pronoun_is_impossible():
             for new in ("his", "him") if old == "her" else (swap[old],):
                 other = new.capitalize() if found.group()[0].isupper() else new
                 assert true_nll(line[: found.start()] + other + line[found.end() :]) == math.inf, (line, other)
-
-
-def test_pronouns_agree_with_names():
-    she, he = ({person.forms["english"][""] for person in people} for people in (GIRLS, BOYS))
-    checked = 0
-    for name, pronoun in re.findall(
-        r"\b([A-Z]\w+) (?:lost|could not find|and|gave the picture to) (his|her)\b", sample(characters=150_000, seed=11)
-    ):
-        assert name in (he if pronoun == "his" else she), (name, pronoun)
-        checked += 1
-    assert checked > 20
 
 
 def test_verbs_agree_with_nouns_at_a_distance():
@@ -216,23 +177,13 @@ def test_what_was_left_is_what_was_there_less_what_was_taken():
         assert value[many] - value[part] == value[left.lower()]
 
 
-def test_sampling_is_the_same_in_every_process():
-    code = (
-        "import hashlib; from transformer_exercises.stories import sample, parallel;"
-        "print(hashlib.sha256((sample('igbo', stories=30, seed=3) + str(parallel(30, 3))).encode()).hexdigest())"
+@pytest.mark.parametrize("salt", ["1", "2"])
+def test_sampling_is_the_same_in_every_process(salt):
+    code = "from transformer_exercises.stories import *; print(ascii(sample('igbo', stories=9) + str(parallel(9))))"
+    there = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": salt}, capture_output=True, text=True
     )
-    there = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": salt},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for salt in ("1", "2")
-    }
-    here = hashlib.sha256((sample("igbo", stories=30, seed=3) + str(parallel(30, 3))).encode()).hexdigest()
-    assert there == {here}
+    assert there.stdout.strip() == ascii(sample("igbo", stories=9) + str(parallel(9))), there.stderr
 
 
 def test_samples_are_whole_stories_and_never_repeat_one():
@@ -274,23 +225,17 @@ def test_texts_are_normalised_and_tidy(language: str):
 def test_languages_are_told_in_step():
     english, igbo, bangla = (sample(language, stories=50, seed=15).splitlines() for language in LANGUAGES)
     for one, two, three in zip(english, igbo, bangla, strict=True):
-        names = {
-            name for name in re.findall(r"\b[A-Z]\w+", one) if name in {p.forms["english"][""] for p in GIRLS + BOYS}
-        }
-        for person in GIRLS + BOYS:
-            if person.forms["english"][""] in names:
-                assert person.forms["igbo"][""] in two
-                assert person.forms["bangla"][""] in three
+        for forms in (person.forms for person in GIRLS + BOYS):
+            if re.search(rf"\b{forms['english']['']}\b", one):
+                assert forms["igbo"][""] in two
+                assert forms["bangla"][""] in three
 
 
 def every_sentence(nodes: tuple = STORIES.story) -> list[Say]:
-    return [
-        one
-        for node in nodes
-        for one in (
-            [node] if isinstance(node, Say) else [s for _, way in node.branches for s in every_sentence(tuple(way))]
-        )
-    ]
+    found = []
+    for node in nodes:
+        found += [node] if isinstance(node, Say) else [one for _, way in node.branches for one in every_sentence(way)]
+    return found
 
 
 PRONOUNS = {"he", "him", "his", "it", "its", "them", "was"}
@@ -342,7 +287,9 @@ def test_the_sentence_of_the_course_is_in_the_corpus():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", write.ASSIGNMENTS)
+@pytest.mark.parametrize(
+    "number", [pytest.param(one, marks=pytest.mark.long if one == "09" else ()) for one in write.ASSIGNMENTS]
+)
 def test_assignments_hold_what_the_script_writes(number: str, root):
     for folder in root.glob(f"solutions/{number}-*/"):
         for name, make in write.ASSIGNMENTS[number].items():
@@ -364,13 +311,12 @@ def test_the_script_writes_into_folders_that_exist_and_nowhere_else(tmp_path):
     assert len(rows) == 6_001
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("language", "characters"), [("english", 300_000), ("igbo", 100_000), ("bangla", 100_000)])
-def test_every_story_of_the_files_is_possible_and_the_floor_is_their_mean(language: str, characters: int):
-    text = write.text(language, "train", characters)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_story_of_the_files_is_possible_and_the_floor_is_their_mean(language: str):
+    text = write.text(language, "train", 30_000)
     losses = [true_nll(line, language) for line in text.splitlines(keepends=True)]
     assert max(losses) < math.inf
-    floor = write.floor(language, "train", characters)
+    floor = write.floor(language, "train", 30_000)
     assert floor["characters"] == len(text)
     assert floor["floor"] == pytest.approx(math.fsum(losses) / len(text), rel=1e-12)
     assert 0.25 < floor["floor"] / math.log(2) < 0.4  # bits per character
