@@ -158,8 +158,7 @@ def test_minutes_and_what_a_notebook_builds_on_are_those_of_its_opening_cell(cou
     notebook["cells"][0]["source"] = re.sub(r"about \d+ minutes", "about 77 minutes", changed, count=1)
     path.write_text(json.dumps(notebook), "utf-8")
     write_start(course)
-    old, new = (text.read_text("utf-8").splitlines() for text in (ROOT / "course" / "START.md", start))
-    [(_, row)] = [(before, now) for before, now in zip(old, new, strict=True) if before != now]
+    [row] = [line for line in start.read_text("utf-8").splitlines() if "6. Masking" in line]
     assert row.endswith("| 77 | Courage |")
 
 
