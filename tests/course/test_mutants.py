@@ -82,14 +82,14 @@ class Impatient(Student):
         yield
 
 
-def keeps_all_marks(exercise: Exercise, source: str, seconds: float = SECONDS) -> bool:
+def keeps_all_marks(exercise: Exercise, source: str) -> bool:
     """Return True if every check passes. Whatever stops on the way, or does not end, costs marks."""
 
     def stop(*_: object) -> None:
         raise TimeoutError
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.5)  # and again, should the mutant catch the first
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 0.5)  # and again, should the mutant catch the first
     try:
         student = Impatient(Responder(namespace_with(exercise, source)).answer)
         for check in exercise.checks:
@@ -114,8 +114,3 @@ def test_most_changes_of_one_place_in_a_right_answer_lose_marks(caplog):
         made, programs = made + len(found), programs + kept
     assert made > 900
     assert len(programs) <= (1 - REFUSED) * made, "sharpen checks:\n\n" + "\n\n".join(programs)
-
-
-def test_an_endless_mutant_loses_marks():
-    [exercise] = [exercise for exercise in exercises() if exercise.name == "perplexity"]
-    assert not keeps_all_marks(exercise, "def perplexity(mean_nll):\n    while True:\n        pass\n", seconds=0.5)

@@ -140,6 +140,11 @@ def test_impossible_texts_have_infinite_loss():
         next_character_distribution("Ada had had ")
     with pytest.raises(ValueError, match="not in 'french'"):
         true_nll(story, "french")
+    begun = "One day, Ada saw a small dog and two fat hens near the river. The dog drank the water because it was "
+    assert {"t", "c"} <= set(next_character_distribution(begun))  # thirsty (the dog was) or cold (the water was)
+    assert math.isfinite(true_nll(begun + "thirsty. Who was thirsty? The dog was. The hens"))
+    assert math.isfinite(true_nll(begun + "cold. What was cold? The water was."))
+    assert true_nll(begun + "cold. Who was cold?") == math.inf
 
 
 def test_a_story_with_a_wrong_pronoun_is_impossible():
@@ -165,18 +170,6 @@ def test_verbs_agree_with_nouns_at_a_distance():
     assert min(numbers["was"], numbers["were"]) > 10
 
 
-def test_what_was_left_is_what_was_there_less_what_was_taken():
-    value = dict(zip(["two", "three", "four", "five", "six", "seven", "eight", "nine"], range(2, 10), strict=True))
-    sums = re.findall(
-        r"(?:had|found|bought) (\w+) .*?(?:gave|ate|took) (\w+) .*?(?:now had|now\?\" asked \w+\.) \"?(\w+)",
-        "\n".join(line for line in sample(characters=300_000, seed=13).splitlines() if " do you have now" in line),
-        re.IGNORECASE,
-    )
-    assert len(sums) > 10
-    for many, part, left in sums:
-        assert value[many] - value[part] == value[left.lower()]
-
-
 @pytest.mark.parametrize("salt", ["1", "2"])
 def test_sampling_is_the_same_in_every_process(salt):
     code = "from transformer_exercises.stories import *; print(ascii(sample('igbo', stories=9) + str(parallel(9))))"
@@ -186,25 +179,19 @@ def test_sampling_is_the_same_in_every_process(salt):
     assert there.stdout.strip() == ascii(sample("igbo", stories=9) + str(parallel(9))), there.stderr
 
 
-def test_samples_are_whole_stories_and_never_repeat_one():
+def test_the_english_files_are_whole_stories_without_repeats_of_few_symbols_and_words():
     text = write.text("english", "train", 300_000)
     assert text.endswith("\n")
     assert 300_000 <= len(text) < 301_000
     lines = text.splitlines()
+    assert 150 < len(text) / len(lines) < 300
     assert len(set(lines)) == len(lines)
     assert not set(lines) & set(write.text("english", "validation", 30_000).splitlines())
-    assert sample(stories=4, seed=1).count("\n") == 4
-    with pytest.raises(ValueError, match="either stories"):
-        sample(seed=1)
-
-
-def test_english_needs_few_symbols_and_few_words():
-    text = write.text("english", "train", 300_000)
     assert text.isascii()
     assert 50 <= len(set(text)) <= 60
     assert len(set(re.findall(r"[a-z]+", text.lower()))) < 420
-    stories = text.splitlines()
-    assert 150 < len(text) / len(stories) < 300
+    with pytest.raises(ValueError, match="either stories"):
+        sample(seed=1)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -241,21 +228,15 @@ def every_sentence(nodes: tuple = STORIES.story) -> list[Say]:
 PRONOUNS = {"he", "him", "his", "it", "its", "them", "was"}
 
 
-def test_sentences_understood_alone_name_whom_they_mean():
-    for sentence in every_sentence():
-        if sentence.alone:
-            named = set()
-            for name, form in SLOT.findall(sentence.patterns[0].lower()):
-                assert form not in PRONOUNS or name in named, sentence.patterns[0]
-                named.add(name)
-
-
 def test_every_pattern_names_the_same_people_and_things_in_every_language():
+    """A sentence that is understood alone names whom it means before a pronoun does."""
     for sentence in every_sentence():
-        english, igbo, bangla = (SLOT.findall(pattern.lower()) for pattern in sentence.patterns)
+        english, *others = (SLOT.findall(pattern.lower()) for pattern in sentence.patterns)
         named = {name for name, form in english if form not in PRONOUNS}
-        assert named <= {name for name, _ in igbo}, sentence.patterns
-        assert named <= {name for name, _ in bangla}, sentence.patterns
+        assert all(named <= {name for name, _ in other} for other in others), sentence.patterns
+        for place, (name, form) in enumerate(english):
+            before = {other for other, _ in english[:place]}
+            assert not sentence.alone or form not in PRONOUNS or name in before, sentence.patterns[0]
 
 
 def test_every_form_that_a_pattern_asks_for_exists():
@@ -275,15 +256,6 @@ def test_parallel_sentences_are_distinct_and_in_step():
     assert rows[:100] == parallel(100, seed=16)
     for row in rows:
         assert all(cell and cell == cell.strip() and "\t" not in cell and "\n" not in cell for cell in row)
-
-
-def test_the_sentence_of_the_course_is_in_the_corpus():
-    story = "One day, Ada saw a small dog and two fat hens near the river. The dog drank the water because it was "
-    following = next_character_distribution(story)
-    assert {"t", "c"} <= set(following)  # thirsty (the dog was) or cold (the water was)
-    assert math.isfinite(true_nll(story + "thirsty. Who was thirsty? The dog was. The hens"))
-    assert math.isfinite(true_nll(story + "cold. What was cold? The water was."))
-    assert true_nll(story + "cold. Who was cold?") == math.inf
 
 
 @pytest.mark.slow

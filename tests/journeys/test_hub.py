@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import nbformat
@@ -224,10 +225,8 @@ def test_without_root_it_says_what_it_needs(monkeypatch):
 
 
 def test_nothing_of_somebody_elses_is_taken_or_removed(monkeypatch, tmp_path):
-    class Other:
-        pw_gecos, pw_dir = "Amina Bello", "/home/amina"
-
-    monkeypatch.setattr(classroom.pwd, "getpwnam", lambda name: Other)
+    other = types.SimpleNamespace(pw_gecos="Amina Bello", pw_dir="/home/amina")
+    monkeypatch.setattr(classroom.pwd, "getpwnam", lambda name: other)
     with pytest.raises(classroom.Unfit, match="none of ours"):
         classroom.account(AMINA)
     monkeypatch.setattr(classroom, "look_around", lambda: None)

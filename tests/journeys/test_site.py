@@ -94,10 +94,7 @@ def readable(path: Path) -> str:
 
 def test_the_search_for_secrets_would_find_them():
     assert len(secrets()) > 1000
-    for name in NOTEBOOKS:
-        solved = "\n".join(cell.source for cell in read("solutions", name).cells)
-        assert len(given_away(solved)) > 20, name
-        assert not given_away("\n".join(cell.source for cell in read("course", name).cells)), name
+    assert len(given_away("\n".join(cell.source for cell in read("solutions", "05-attention").cells))) > 20
     [key] = [question for question in questions("05-attention") if question.name == "q5_1"]
     assert given_away(f'<p>q5_1 = "{key.key}"</p>')
     assert given_away(key.explanations["B"])
@@ -130,22 +127,6 @@ def test_a_page_is_the_released_notebook_with_figures_of_given_cells(written, na
             figures += sum("image/png" in output.get("data", {}) for output in outputs)
     assert figures >= 10
     assert not given_away(json.dumps([cell.get("outputs", []) for cell in made.cells], ensure_ascii=False))
-
-
-def test_a_cell_that_is_not_given_keeps_its_outputs_to_itself():
-    released, solved = read("course", "05-attention"), read("solutions", "05-attention")
-    shown = nbformat.v4.new_output("stream", text="42")
-    changed = []
-    for cell in solved.cells:
-        if cell.cell_type == "code":
-            twin = next(one for one in released.cells if one.id == cell.id)
-            cell.outputs = [shown]
-            if twin.source != cell.source:
-                changed.append(cell.id)
-    made = {cell.id: cell for cell in sources.page_of(released, solved).cells if cell.cell_type == "code"}
-    assert len(changed) > 20
-    assert not any(made[name].outputs for name in changed)
-    assert any(cell.outputs for cell in made.values())
 
 
 def test_tests_and_claims_are_folded_under_their_names(written):
@@ -379,8 +360,8 @@ def opened(browser, host):  # noqa: F811
     """Opens a page; in the end nothing may have been asked of another host, and no script may have failed."""
     asked, errors, contexts = [], [], []
 
-    def open_page(path: str, width: int = 1300, scheme: str = "light", pixels: int = 1):
-        screen = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "device_scale_factor": pixels}
+    def open_page(path: str, width: int = 1300, scheme: str = "light"):
+        screen = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
         contexts.append(browser.new_context(**screen))
         page = contexts[-1].new_page()
         page.set_default_timeout(60_000)
@@ -400,19 +381,15 @@ def opened(browser, host):  # noqa: F811
 
 @seen
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["index", "05-attention"])
+@pytest.mark.parametrize("name", ["index", *NOTEBOOKS])
 def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme):
     page = opened(f"{name}.html", scheme=scheme)
     assert page.locator("html").get_attribute("data-theme") == scheme
-    kept(page, f"site-{name}-{scheme}")
-    without_findings(page)
-
-
-@seen
-@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name != "05-attention"])
-def test_pages_have_no_serious_finding(opened, name):
-    """Contrast aside: all pages take their colours from the same styles, and to look at every word takes a minute."""
-    without_findings(opened(f"{name}.html"), **{"color-contrast": {"enabled": False}})
+    if name in ("index", "05-attention"):
+        kept(page, f"site-{name}-{scheme}")
+        without_findings(page)
+    else:  # all pages take their colours from the same styles, and to look at every word takes a minute
+        without_findings(page, **{"color-contrast": {"enabled": False}})
 
 
 @seen
@@ -422,42 +399,6 @@ def test_on_a_phone_no_page_is_wider_than_the_screen(opened, name):
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
     if name in ("index", "05-attention"):
         kept(page, f"site-{name}-phone")
-
-
-@seen
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_figures_are_sharp_on_fine_screens_and_no_larger_than_in_jupyter(opened, scheme):
-    name = "06-masking"
-    page = opened(f"{name}.html", scheme=scheme, pixels=2)
-    look = """all => all.map(one => [one.naturalWidth, one.naturalHeight, one.clientWidth, one.clientHeight,
-                                     one.closest(".cell_output").clientWidth])"""
-    seen = page.locator("article .cell_output img").evaluate_all(look)
-    made = sources.page_of(read("course", name), read("solutions", name)).cells
-    figures = [output.metadata["image/png"] for cell in made for output in cell.get("outputs", [])
-               if "image/png" in output.get("data", {})]  # fmt: skip
-    assert len(seen) == len(figures) > 5
-    for (width, height, shown, high, column), about in zip(seen, figures, strict=True):
-        assert width == 2 * about["width"]
-        assert shown == min(about["width"], column)
-        assert abs(high / shown - height / width) < 0.01, "not stretched"
-    page.locator("article .cell_output img").first.scroll_into_view_if_needed()
-    kept(page, f"site-figure-sharp-{scheme}")
-
-
-@seen
-def test_the_keyboard_turns_day_into_night(opened):
-    page = opened("index.html")
-    ground = "getComputedStyle(document.body).backgroundColor"
-    before = page.evaluate(ground)
-    page.keyboard.press("Tab")
-    page.locator(".theme-switch-button").focus()
-    page.keyboard.press("Enter")
-    page.keyboard.press("ArrowDown")
-    page.get_by_role("button", name="Dark", exact=True).focus()
-    page.keyboard.press("Enter")
-    assert page.locator("html").get_attribute("data-theme") == "dark"
-    page.wait_for_timeout(500)
-    assert page.evaluate(ground) != before
 
 
 @seen
