@@ -156,13 +156,6 @@ def test_the_experiment_trains_once_and_measures_as_often_as_asked(tmp_path, mon
         assert len(one["stories"]) == len(experiment.PROMPTS)
 
 
-def test_merging_ends_at_the_token_that_the_tokenizer_gives(material):
-    steps = experiment.merged(material.tokenizer, " পড়ছে")
-    assert all(bytes.fromhex("".join(step)).decode() == " পড়ছে" for step in steps)
-    assert len(steps[0]) == len(" পড়ছে".encode())
-    assert len(steps[-1]) == len(material.tokenizer(" পড়ছে").input_ids) == 1
-
-
 def test_what_is_kept_of_the_experiment_is_what_sizes_and_grammar_say():
     assert (ROOT / "course" / "09-gpt" / "bangla.json").read_bytes() == experiment.KEPT.read_bytes()
     for row in KEPT["at_the_verb"]:

@@ -184,20 +184,16 @@ def test_anything_but_a_letter_earns_nothing(answer):
 
 
 def test_the_references_agree_with_pytorch():
-    softmax, simple_attention, causal_mask = map(reference, ("softmax", "simple_attention", "causal_mask"))
-    scaled_dot_product_attention, masked_softmax = map(reference, ("scaled_dot_product_attention", "masked_softmax"))
     generator = torch.Generator().manual_seed(3)
     Q, K, V = (torch.randn(2, 4, n, d, generator=generator) for n, d in ((5, 8), (7, 8), (7, 3)))
     mask = torch.rand(5, 7, generator=generator) > 0.6
     mask[:, 0] = False
-    scores = Q @ K.mT
-    torch.testing.assert_close(softmax(scores, dim=2), torch.softmax(scores, dim=2))
-    torch.testing.assert_close(simple_attention(Q), F.scaled_dot_product_attention(Q, Q, Q, scale=1.0))
-    torch.testing.assert_close(
-        scaled_dot_product_attention(Q, K, V, mask)[0], F.scaled_dot_product_attention(Q, K, V, attn_mask=~mask)
-    )
-    torch.testing.assert_close(
-        causal_mask(6), torch.nn.Transformer.generate_square_subsequent_mask(6).isinf(), check_dtype=True
-    )
-    filled = torch.softmax(scores.masked_fill(mask, -torch.inf), -1)
-    torch.testing.assert_close(masked_softmax(scores, mask), filled)
+    scores, attention = Q @ K.mT, F.scaled_dot_product_attention
+    for ours, theirs in (
+        (reference("softmax")(scores, dim=2), torch.softmax(scores, dim=2)),
+        (reference("simple_attention")(Q), attention(Q, Q, Q, scale=1.0)),
+        (reference("scaled_dot_product_attention")(Q, K, V, mask)[0], attention(Q, K, V, attn_mask=~mask)),
+        (reference("causal_mask")(6), torch.nn.Transformer.generate_square_subsequent_mask(6).isinf()),
+        (reference("masked_softmax")(scores, mask), torch.softmax(scores.masked_fill(mask, -torch.inf), -1)),
+    ):
+        torch.testing.assert_close(ours, theirs)

@@ -99,6 +99,7 @@ def test_two_libraries_cut_texts_as_the_table_of_10_says(encode, table):
         assert encode(text)[:2] == (list(pieces.values()), list(pieces))
     for text, ids in table["tokens"]["spaces and bytes"].items():
         assert encode(text)[0] == ids
+    assert encode("")[2] == table["sizes"]["all"]["vocab_size"] == 50_257
 
 
 def test_the_merges_that_02_quotes_are_the_published_ones_and_all_that_its_texts_can_meet(published):
@@ -131,10 +132,6 @@ def test_02_gives_the_bytes_the_ids_that_gpt2_gives_them(published):
     symbols = bytes_to_unicode()
     assert defined["BYTE_IDS"] == [vocabulary[symbols[byte]] for byte in range(256)]
     assert vocabulary["<|endoftext|>"] == defined["GPT2_SPECIAL"]["<|endoftext|>"] == 50_256
-
-
-def test_gpt2_has_50257_tokens(encode, table):
-    assert encode("")[2] == table["sizes"]["all"]["vocab_size"] == 50_257
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"])

@@ -19,7 +19,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LM
 from typer.testing import CliRunner
 
 from tools.training import grow, keeping, scaling, sizes, texts
-from transformer_exercises.stories import sample, true_nll
 
 STEPS = 40
 TINY = sizes.size_named("tiny")
@@ -305,24 +304,6 @@ def test_the_experiment_goes_on_where_it_was_and_repeats_to_the_letter(tmp_path)
     assert all(run.loss > shared["floor"] for run in runs)
     shown = CliRunner().invoke(scaling.app, ["--show", "--out", str(whole)])
     assert f"{runs[-1].loss - shared['floor']:.4f}" in shown.output
-
-
-def test_no_token_of_the_experiment_is_learnt_from_twice(monkeypatch):
-    monkeypatch.setattr(scaling, "LEARNT_FROM", 30_000)
-    monkeypatch.setattr(scaling, "VALIDATION", 5_000)
-    stories = scaling.Stories(20_000)
-    assert len(stories.windows) * scaling.CONTEXT >= 20_000
-    assert (stories.windows[:, 0] == stories.newline).all()
-    text = sample("english", characters=400_000, seed=scaling.TRAIN_SEED)
-    ids = [stories.newline, *(i for row in stories._encoded(text) for i in row)]
-    place = 0
-    for row in stories.windows.tolist():
-        while ids[place : place + len(row)] != row:
-            place += 1
-        place += scaling.CONTEXT
-    held = sample("english", characters=5_000, seed=scaling.VALIDATION_SEED)
-    count = int((stories.targets != grow.IGNORED).sum())
-    assert stories.floor == pytest.approx(true_nll(held) / count)
 
 
 def test_the_kept_experiment_is_whole_and_above_its_floor():

@@ -159,12 +159,10 @@ def _candidates(statement: ast.stmt, cell: str) -> Iterator[Candidate]:
 
 def _may_make_a_function(statement: ast.stmt) -> bool:
     """`name = other`, `name = thing.method`, `name = a if … else b`, `name = partial(…)`."""
-    match statement:
-        case ast.Assign(value=ast.Name() | ast.Attribute() | ast.IfExp()):
-            return True
-        case ast.Assign(value=ast.Call(func=ast.Name(id="partial") | ast.Attribute(attr="partial"))):
-            return True
-    return False
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if isinstance(value, ast.Call):
+        return "partial" in (getattr(value.func, "id", ""), getattr(value.func, "attr", ""))
+    return isinstance(value, (ast.Name, ast.Attribute, ast.IfExp))
 
 
 def could_be(thing: Any, exercise: Exercise) -> bool:

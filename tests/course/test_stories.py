@@ -25,7 +25,7 @@ from transformer_exercises.stories import (
 )
 from transformer_exercises.stories.engine import SLOT, Derivation, Grammar, Role, Say, either, maybe, one_of, say
 from transformer_exercises.stories.languages import word
-from transformer_exercises.stories.lexicon import ANIMALS, BOYS, GIRLS
+from transformer_exercises.stories.lexicon import BOYS, GIRLS
 from transformer_exercises.stories.plots import STORIES
 
 # A small grammar with everything a large one has: roles with parents, of which some are never said; different weights;
@@ -121,16 +121,6 @@ def test_probabilities_of_the_next_character_add_up_along_stories(language: str)
             assert ratio == pytest.approx(probability, rel=1e-9), (beginning, character)
 
 
-def test_beginnings_of_stories_are_as_frequent_as_their_probabilities():
-    """Monte Carlo on the full grammar. By Hoeffding's inequality a right grammar fails this once in 10⁹ / 200 runs."""
-    lines = sample(stories=3000, seed=7).splitlines(keepends=True)
-    slack = math.sqrt(math.log(2e9) / (2 * len(lines)))
-    beginnings = {line[:length] for line in lines[:20] for length in (1, 2, 4, 6, 8, 10, 12, 16, 20, 30)}
-    for beginning in beginnings:
-        frequency = sum(line.startswith(beginning) for line in lines) / len(lines)
-        assert abs(frequency - math.exp(prefix_log_prob(beginning))) < slack, beginning
-
-
 def test_impossible_texts_have_infinite_loss():
     story = sample(stories=1, seed=1)
     for text in ("\n", story + "\n", " " + story, story.replace(".", ",", 1), story.upper(), "Ada had had", "আডা"):
@@ -155,19 +145,6 @@ def test_a_story_with_a_wrong_pronoun_is_impossible():
             for new in ("his", "him") if old == "her" else (swap[old],):
                 other = new.capitalize() if found.group()[0].isupper() else new
                 assert true_nll(line[: found.start()] + other + line[found.end() :]) == math.inf, (line, other)
-
-
-def test_verbs_agree_with_nouns_at_a_distance():
-    forms = [animal.forms["english"] for animal in ANIMALS]
-    one = {form[""] for form in forms if form[""] != form["s"]}
-    several = {form["s"] for form in forms if form[""] != form["s"]}
-    numbers = Counter()
-    for noun, verb in re.findall(
-        r"The (\w+) (?:near|behind|under|in) the \w+ (was|were)", sample(characters=200_000, seed=12)
-    ):
-        assert noun not in (several if verb == "was" else one), (noun, verb)
-        numbers[verb] += 1
-    assert min(numbers["was"], numbers["were"]) > 10
 
 
 @pytest.mark.parametrize("salt", ["1", "2"])
