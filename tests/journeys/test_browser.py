@@ -155,19 +155,25 @@ def test_answers_wrong_and_right_are_told_in_a_sentence(lab, page):
     expect(test.locator(".jp-OutputArea")).to_contain_text("○ shift_targets: Not answered yet")
     assert test.locator(".jp-OutputArea-output").inner_text().count("\n") <= 1, "one line, no wall of assertions"
     kept(page, "unanswered")
-    for answer, said in (
+    for returned, said in (
         ("ids[:, 1:], ids[:, :-1]", "✗ the inputs of 5 2 7 9"),
         ("ids[:, :-1], ids[:, 1:]", "✓ shift_"),
     ):
-        editor = page.locator(".jp-CodeCell", has_text="def shift_targets(ids):").locator(".cm-content").first
-        editor.click()
-        page.keyboard.press("Control+a")
-        page.keyboard.insert_text(f"def shift_targets(ids):\n    return {answer}")
-        page.keyboard.press("Shift+Enter")
-        page.keyboard.press("Shift+Enter")
-        expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(said)
+        answered(page, returned, said)
         kept(page, "wrong" if said[0] == "✗" else "right")
     assert not ours(page.errors)
+
+
+def answered(page: Page, returned: str, said: str) -> None:
+    """Write an answer to shift_targets, run it and its test, and wait for what the test says."""
+    editor = page.locator(".jp-CodeCell", has_text="def shift_targets(").locator(".cm-content").first
+    editor.scroll_into_view_if_needed()
+    editor.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(f"def shift_targets(ids):\n    return {returned}")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.press("Shift+Enter")
+    expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(said)
 
 
 def run(page: Page, what: str) -> None:

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -58,20 +57,15 @@ def named(page: Path) -> list[list[str]]:
     return [shlex.split(" ".join(words.split())) for words in INLINE.findall(text)]
 
 
-@dataclass(frozen=True)
-class Classroom:
-    """A folder in which the course's commands work on a term of its own."""
-
-    root: Path
-
-    def run(self, words: list[str]) -> str:
-        environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
-        module = {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[words[0]]
-        done = subprocess.run(
-            [sys.executable, "-m", module, *words[1:]], cwd=self.root, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
-        return done.stdout + done.stderr
+def run(folder: Path, words: list[str]) -> str:
+    """Return what a command says in a folder in which the course's commands work on a term of its own."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("COURSE_CLASSROOM", "PYTHONPATH")}
+    command = [sys.executable, "-m", {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[words[0]], *words[1:]]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}"
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +77,7 @@ def classroom(tmp_path_factory):
     place = root / "classroom" / "submitted" / "amina" / NAME
     place.mkdir(parents=True)
     shutil.copy(ROOT / "course" / NAME / f"{NAME}.ipynb", place)
-    return Classroom(root)
+    return root
 
 
 # --- does a command exist as it is written? ---------------------------------------------------------------------------
@@ -144,7 +138,7 @@ CHECKS = {"autograder": check_autograder, "nbgrader": check_nbgrader, "make": ch
 
 @pytest.mark.parametrize("page", [INSTRUCTORS, STUDENTS], ids=lambda page: page.stem)
 def test_every_command_of_a_guide_exists_as_it_is_written(page, classroom, monkeypatch):
-    monkeypatch.chdir(classroom.root)
+    monkeypatch.chdir(classroom)
     found = [*commands(page), *(named(page) if page == INSTRUCTORS else [])]
     assert len(found) >= {INSTRUCTORS: 30, STUDENTS: 7}[page]
     name = yaml.safe_load((ROOT / "environment.yml").read_text())["name"]
@@ -186,7 +180,7 @@ def test_what_only_prints_is_run_as_it_is_written():
 @pytest.mark.slow
 def test_what_the_gradebook_is_told_and_asked_is_run_as_it_is_written(classroom):
     found = [words for words in commands(INSTRUCTORS) if words[:2] == ["nbgrader", "db"]]
-    said = [classroom.run(words) for words in found]
+    said = [run(classroom, words) for words in found]
     assert len(found) == 3
     assert "05-attention (due: 2027-02-01 23:59:00)" in said[1]
     assert "There are 0 students" in said[2]
@@ -195,24 +189,26 @@ def test_what_the_gradebook_is_told_and_asked_is_run_as_it_is_written(classroom)
 @pytest.mark.long
 def test_a_term_goes_by_the_guide(tmp_path):
     """Its commands in their order, as they are written. Two students hand in; their written answers get points."""
-    term = Classroom(
-        copy_of_the_course(tmp_path / "course", f"c.AssignLatePenalties.plugin_class = '{late_plugin()}'\n")
-    )
+    term = copy_of_the_course(tmp_path / "course", f"c.AssignLatePenalties.plugin_class = '{late_plugin()}'\n")
     [code] = fenced(INSTRUCTORS, "python")
-    (term.root / "late.py").write_text(code)
-    (term.root / "course").mkdir()
+    (term / "late.py").write_text(code)
+    (term / "course").mkdir()
     for name in set(NOTEBOOKS) - {NAME}:
         for folder in ("course", "solutions"):
-            (term.root / folder / name).symlink_to(ROOT / folder / name)
-    book, said = term.root / "classroom", {}
+            (term / folder / name).symlink_to(ROOT / folder / name)
+    book, said = term / "classroom", {}
     for words in commands(INSTRUCTORS):
         if words[0] in ("autograder", "nbgrader") and words[1] != "watch":
-            said[" ".join(words)] = term.run(words)
+            said[" ".join(words)] = run(term, words)
         if words[:2] == ["nbgrader", "collect"]:
             put(book, "amina", handed_in(), when="2027-02-05 12:00:00 UTC")
             put(book, "ngozi", handed_in(BEST | {"softmax": NO_SHIFT}), when="2027-02-05 12:00:00 UTC")
         if " ".join(words) == f"autograder grade {NAME}":
-            give_points(book, 2.5)
+            with Gradebook(f"sqlite:///{book}/gradebook.db", "transformers") as gradebook:
+                for student in ("amina", "ngozi"):  # points for what they wrote, as Formgrader gives them
+                    grade = gradebook.find_grade("written_scaling", NAME, NAME, student)
+                    grade.manual_score, grade.needs_manual_grade = 2.5, False
+                gradebook.db.commit()
     assert "2 marked" in said[f"autograder grade {NAME}"]
     assert "2 marked" in said[f"autograder grade {NAME} --force"]
     assert "1 marked" in said[f"autograder grade {NAME} --student amina --force"]
@@ -229,15 +225,6 @@ def test_a_term_goes_by_the_guide(tmp_path):
 
 
 NO_SHIFT = next(one for one in exercise("softmax").mistakes if one.name == "no_shift").source
-
-
-def give_points(classroom: Path, points: float) -> None:
-    """To both for what they wrote, as Formgrader does it."""
-    with Gradebook(f"sqlite:///{classroom}/gradebook.db", "transformers") as book:
-        for student in ("amina", "ngozi"):
-            grade = book.find_grade("written_scaling", NAME, NAME, student)
-            grade.manual_score, grade.needs_manual_grade = points, False
-        book.db.commit()
 
 
 # --- late days --------------------------------------------------------------------------------------------------------

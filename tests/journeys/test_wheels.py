@@ -204,13 +204,6 @@ def hand_in(folder: Path, student: str, answers: dict[str, str], cells: tuple[st
     nbformat.write(notebook, goal / f"{NAME}.ipynb")
 
 
-def beginnings() -> list[str]:
-    """How secrets begin: what a search of the memory can look for without knowing the rest."""
-    return [text[:16] for question in questions(NAME) for text in question.explanations.values()] + [
-        MISTAKE.sentence[:16]
-    ]
-
-
 @pytest.fixture(scope="module")
 def term(place, both):
     """A folder to teach in, made by the installed command, in which three students have handed in and are marked."""
@@ -218,7 +211,9 @@ def term(place, both):
     in_environment(both, "autograder", "init", str(folder), cwd=place)
     hand_in(folder, "right", {})
     hand_in(folder, "wrong", WRONG)
-    hand_in(folder, "seeker", WRONG, (PRELUDE + f"BEGINNINGS = {beginnings()!r}", *SEEKS.values()))
+    secret = [text for question in questions(NAME) for text in question.explanations.values()] + [MISTAKE.sentence]
+    begin = [text[:16] for text in secret]  # what a search of the memory can look for without knowing the rest
+    hand_in(folder, "seeker", WRONG, (PRELUDE + f"BEGINNINGS = {begin!r}", *SEEKS.values()))
     in_environment(both, "autograder", "grade", NAME, cwd=folder)
     return folder
 
