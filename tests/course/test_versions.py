@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from importlib import metadata
 
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import NOTEBOOKS, ROOT, read
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -162,13 +161,8 @@ def test_conda_installs_for_students_what_pip_does_with_the_same_pythons():
 
 
 def test_students_install_what_their_notebooks_import_and_nothing_that_only_marking_needs():
-    cells = [
-        "".join(cell["source"])
-        for path in ROOT.glob("course/*/*.ipynb")
-        for cell in json.loads(path.read_text())["cells"]
-        if cell["cell_type"] == "code"
-    ]
-    modules = {module for cell in cells for module in imported(cell)}
+    cells = [cell for name in NOTEBOOKS for cell in read("course", name).cells if cell.cell_type == "code"]
+    modules = {module for cell in cells for module in imported(cell.source)}
     assert "torch" in modules
     beside = {path.stem for path in ROOT.glob("course/*/*.py")}
     assert distributions(modules - BROUGHT - beside) == students() - WHERE_NOTEBOOKS_OPEN - RUNS_NOTEBOOKS_AS_TESTS

@@ -380,8 +380,10 @@ def opened(browser, host):  # noqa: F811
 
 
 @seen
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["index", *NOTEBOOKS])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [("index", "dark"), ("05-attention", "dark"), *((name, "light") for name in ("index", *NOTEBOOKS))],
+)
 def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme):
     page = opened(f"{name}.html", scheme=scheme)
     assert page.locator("html").get_attribute("data-theme") == scheme
