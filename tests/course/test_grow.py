@@ -257,13 +257,14 @@ def test_what_cannot_be_done_gets_a_sentence_too(diary, tmp_path, monkeypatch):
     assert "There is no file" in refused(tmp_path / "no.txt")
     assert "is a folder. Name one text file" in refused(tmp_path)
     assert "smaller context with --context" in refused(diary, "--context", 4_096, "--out", tmp_path / "model")
-    assert "needs a context as long" in refused("--stories", "english", "--context", 32, "--out", tmp_path / "model")
     assert "english or bangla, not latin" in refused("--stories", "latin", "--out", tmp_path / "model")
     assert "there are tiny, laptop, bangla, gpu, gpt2" in refused(diary, "--size", "huge")
     monkeypatch.setattr(grow.Trainer, "step", full)
     assert "--rows 4 --accumulate 2" in refused(diary, "--out", tmp_path / "full")
     keeping.keep_state(tmp_path / "full", {"run": "another"})
     assert "unfinished training of another text or with other settings" in refused(diary, "--out", tmp_path / "full")
+    with pytest.raises(texts.BadText, match="needs a context as long"):
+        texts.stories(tmp_path, 2_000, 32, characters=50_000)
 
 
 def test_every_held_back_token_is_predicted_once_and_none_is_learnt_from(material, diary):
