@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import http.server
-import json
 import re
 import sys
 import threading
 from collections.abc import Iterator
 
 import pytest
-from conftest import ROOT, WITHOUT_BOOK
+from conftest import WITHOUT_BOOK, read
 
 from autograder.sandbox.environment import FIXED
 
@@ -21,8 +20,7 @@ DATA = TEXT.encode("utf-8")
 
 
 def cell(notebook: str) -> dict:
-    cells = json.loads((ROOT / "solutions" / notebook / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-    return next(one for one in cells if one["id"] == CELLS[notebook])
+    return next(one for one in read("solutions", notebook).cells if one.id == CELLS[notebook])
 
 
 def definitions(notebook: str) -> str:
@@ -68,15 +66,6 @@ def served(book) -> Iterator[dict]:
         thread.join()
 
 
-def test_both_notebooks_find_the_book_in_the_same_way():
-    assert definitions("01-language-modelling") == definitions("02-tokenisation")
-
-
-def test_the_address_names_a_commit_and_the_file_is_known_by_its_hash(book):
-    assert re.search(r"/[0-9a-f]{40}/", book["BOOK_AT"])
-    assert re.fullmatch(r"[0-9a-f]{64}", book["BOOK_SHA256"])
-
-
 def test_the_book_is_fetched_once_and_then_read_from_the_cache(served, capsys):
     assert served["english_book"]("the stories' text") == ("tiny Shakespeare", TEXT)
     assert served["english_book"]("the stories' text") == ("tiny Shakespeare", TEXT)
@@ -84,17 +73,16 @@ def test_the_book_is_fetched_once_and_then_read_from_the_cache(served, capsys):
     assert capsys.readouterr().out.count("The text in use is tiny Shakespeare") == 2
 
 
-def test_a_file_with_another_hash_is_not_taken(served, capsys):
-    served["find_book"].__globals__["BOOK_SHA256"] = "0" * 64
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [({"BOOK_SHA256": "0" * 64}, "ValueError"), ({"BOOK_AT": "http://127.0.0.1:9/input.txt"}, "ConnectionError")],
+    ids=["another hash", "no network"],
+)
+def test_where_the_book_cannot_be_had_the_stories_are_taken_and_it_is_said(served, capsys, changed, error):
+    served["find_book"].__globals__.update(changed)
     assert served["english_book"]("once upon a time") == ("the stories", "once upon a time")
-    assert "The book cannot be had (ValueError)." in capsys.readouterr().out
-
-
-def test_without_a_network_the_stories_are_taken_and_it_is_said(book, capsys):
-    book["find_book"].__globals__["BOOK_AT"] = "http://127.0.0.1:9/input.txt"  # nobody listens there
-    assert book["english_book"]("once upon a time") == ("the stories", "once upon a time")
     said = capsys.readouterr().out
-    assert "The book cannot be had" in said
+    assert f"The book cannot be had ({error})." in said
     assert "The text in use is the stories: 16 characters." in said
 
 
@@ -125,6 +113,8 @@ def test_tests_and_marking_do_without_the_book():
 
 
 @pytest.mark.parametrize("notebook", CELLS)
-def test_what_is_kept_comes_from_the_book(notebook):
+def test_what_is_kept_comes_from_the_book(notebook, book):
+    assert re.search(r"/[0-9a-f]{40}/", book["BOOK_AT"]), "the address names a commit"
+    assert definitions(notebook) == definitions("02-tokenisation")
     [output] = cell(notebook)["outputs"]
     assert "".join(output["text"]) == "The text in use is tiny Shakespeare: 1,115,394 characters.\n"

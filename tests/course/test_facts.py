@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 import re
 import socket
@@ -14,20 +13,32 @@ from types import SimpleNamespace
 import pytest
 import sacrebleu
 import torch
+from conftest import ROOT, read
 from tokenizers import ByteLevelBPETokenizer
 from tokenizers.pre_tokenizers import ByteLevel
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel, GPT2TokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
+from autograder.judge.run_check import namespace_with
 from autograder.spec.course import exercises
 from transformer_exercises.stories import prefix_log_prob, sample, true_nll
-from autograder.judge.run_check import namespace_with
+
+SHIPPED = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
 
 
 def parts_of(notebook: str) -> SimpleNamespace:
     """What a notebook's locked cells and the references define."""
     asked = exercises(notebook)
     return SimpleNamespace(**namespace_with(asked[0], "\n\n".join(exercise.source for exercise in asked)))
+
+
+def cell_of(notebook: str, name: str) -> str:
+    return next(cell.source for cell in read("solutions", notebook).cells if cell.id == name)
+
+
+def pairs(merges: Path) -> list[tuple[str, ...]]:
+    """Return the merges of GPT-2's file, whose first line says which version this is."""
+    return [tuple(line.split()) for line in merges.read_text(encoding="utf-8").splitlines()[1:] if line]
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +50,8 @@ def gpt():
 
 
 def test_whoever_knows_the_grammar_pays_nothing_at_the_probes_of_01():
-    folder = Path(__file__).parents[2] / "solutions" / "01-language-modelling"
-    stories = (folder / "stories-validation.txt").read_text(encoding="utf-8")
-    cells = json.loads((folder / "01-language-modelling.ipynb").read_text(encoding="utf-8"))["cells"]
-    source = "".join(next(cell["source"] for cell in cells if cell["id"] == "probes"))
+    stories = (ROOT / "solutions/01-language-modelling/stories-validation.txt").read_text(encoding="utf-8")
+    source = cell_of("01-language-modelling", "probes")
     defined: dict = {}
     exec(source[: source.index("places =")], defined)  # the table of patterns, as the notebook has it
     found = 0
@@ -75,17 +84,14 @@ def encode(request, published):
     if request.param == "tokenizers":
         tokenizer = ByteLevelBPETokenizer(str(vocabulary), str(merges))
         return lambda text: (tokenizer.encode(text).ids, tokenizer.encode(text).tokens, tokenizer.get_vocab_size())
-    lines = merges.read_text(encoding="utf-8").splitlines()[1:]  # the first says which version this is
-    tokenizer = GPT2TokenizerFast(
-        vocab=json.loads(vocabulary.read_text(encoding="utf-8")), merges=[tuple(line.split()) for line in lines if line]
-    )
+    tokenizer = GPT2TokenizerFast(vocab=json.loads(vocabulary.read_text(encoding="utf-8")), merges=pairs(merges))
     return lambda text: (tokenizer(text).input_ids, tokenizer.tokenize(text), len(tokenizer))
 
 
 @pytest.fixture(scope="module")
-def table(root) -> dict:
+def table() -> dict:
     """The facts that notebook 10 reads."""
-    return json.loads((root / "solutions" / "10-hugging-face-gpt2" / "published.json").read_text("utf-8"))
+    return json.loads((ROOT / "solutions" / "10-hugging-face-gpt2" / "published.json").read_text("utf-8"))
 
 
 def test_two_libraries_cut_texts_as_the_table_of_10_says(encode, table):
@@ -93,19 +99,13 @@ def test_two_libraries_cut_texts_as_the_table_of_10_says(encode, table):
         assert encode(text)[:2] == (list(pieces.values()), list(pieces))
     for text, ids in table["tokens"]["spaces and bytes"].items():
         assert encode(text)[0] == ids
-
-
-def cell_of_02(name: str) -> str:
-    notebook = Path(__file__).parents[2] / "solutions" / "02-tokenisation" / "02-tokenisation.ipynb"
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return "".join(next(cell["source"] for cell in cells if cell["id"] == name))
+    assert encode("")[2] == table["sizes"]["all"]["vocab_size"] == 50_257
 
 
 def test_the_merges_that_02_quotes_are_the_published_ones_and_all_that_its_texts_can_meet(published):
-    lines = published[1].read_text(encoding="utf-8").splitlines()[1:]
-    merges = [tuple(line.split()) for line in lines if line]
+    merges = pairs(published[1])
     defined: dict = {}
-    exec(cell_of_02("gpt2-published"), defined)
+    exec(cell_of("02-tokenisation", "gpt2-published"), defined)
     quoted = {int(rank): pair for rank, *pair in (entry.split() for entry in defined["PUBLISHED"].split(";"))}
     assert all(tuple(pair) == merges[rank] for rank, pair in quoted.items())
     texts = ("The dog drinks water because it was thirsty.", "Money can't buy happiness 🐶", "কুকুর")
@@ -114,7 +114,7 @@ def test_the_merges_that_02_quotes_are_the_published_ones_and_all_that_its_texts
 
 
 def test_the_ids_that_02_says_are_published_are(encode):
-    says = re.search(r"GPT2_SAYS = (\{.*?\n\})", cell_of_02("gpt2-own"), re.DOTALL)[1]
+    says = re.search(r"GPT2_SAYS = (\{.*?\n\})", cell_of("02-tokenisation", "gpt2-own"), re.DOTALL)[1]
     known = {"sentence": "The dog drinks water because it was thirsty.", "money": "Money can't buy happiness 🐶"}
     ids = eval(says, known)
     assert len(ids) == 4
@@ -127,15 +127,11 @@ def test_the_ids_that_02_says_are_published_are(encode):
 def test_02_gives_the_bytes_the_ids_that_gpt2_gives_them(published):
     vocabulary = json.loads(published[0].read_text(encoding="utf-8"))
     defined: dict = {}
-    exec(cell_of_02("gpt2-published"), defined)
-    exec(cell_of_02("gpt2-parts"), defined)
+    exec(cell_of("02-tokenisation", "gpt2-published"), defined)
+    exec(cell_of("02-tokenisation", "gpt2-parts"), defined)
     symbols = bytes_to_unicode()
     assert defined["BYTE_IDS"] == [vocabulary[symbols[byte]] for byte in range(256)]
     assert vocabulary["<|endoftext|>"] == defined["GPT2_SPECIAL"]["<|endoftext|>"] == 50_256
-
-
-def test_gpt2_has_50257_tokens(encode, table):
-    assert encode("")[2] == table["sizes"]["all"]["vocab_size"] == 50_257
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"])
@@ -150,48 +146,25 @@ def test_a_gpt_of_the_published_sizes_has_the_published_number_of_parameters(gpt
     assert gpt.count_parameters(ours.config) == size["parameters"]
 
 
-@pytest.mark.parametrize("tied", [True, False])
-def test_the_small_bangla_model_can_be_built(gpt, tied):
-    config = gpt.GPTConfig(
-        vocab_size=32_100, block_size=128, n_layer=8, n_head=8, n_embd=512, dropout=0.2, tie_weights=tied
-    )
-    with torch.device("meta"):
-        model = gpt.GPT(config)
-    assert model.token_embedding.weight.shape == (32_100, 512)
-    assert model.position_embedding.weight.shape == (128, 512)
-    assert sum(p.numel() for p in model.parameters()) == gpt.count_parameters(config)
-    dropouts = {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)}
-    assert dropouts == {0.2}
-
-
 # --- the shipped model ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def folder(root) -> Path:
-    return root / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
-
-
-@pytest.fixture(scope="module")
-def shipped(folder):
+def shipped():
     """Model and tokenizer, loaded while every connection fails."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(socket.socket, "connect", no_network)
-        return AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+        patch.setattr(socket.socket, "connect", lambda *_: pytest.fail("it must load without a network"))
+        return AutoModelForCausalLM.from_pretrained(SHIPPED).eval(), AutoTokenizer.from_pretrained(SHIPPED)
 
 
-def no_network(*_):
-    raise AssertionError("the shipped model must load without a network")
-
-
-def test_the_shipped_model_is_a_small_gpt2_with_a_context_of_128(folder, shipped):
+def test_the_shipped_model_is_a_small_gpt2_with_a_context_of_128(shipped):
     model, tokenizer = shipped
     assert isinstance(model, GPT2LMHeadModel)
     assert model.config.n_positions >= 128
     assert len(tokenizer) == model.config.vocab_size
     assert tokenizer.eos_token_id == model.config.eos_token_id == model.generation_config.eos_token_id
-    assert sum(file.stat().st_size for file in folder.rglob("*")) <= 8_000_000
-    assert not [file.name for file in folder.iterdir() if file.suffix in (".bin", ".pt", ".pkl")]  # no pickles
+    assert sum(file.stat().st_size for file in SHIPPED.rglob("*")) <= 8_000_000
+    assert not [file.name for file in SHIPPED.iterdir() if file.suffix in (".bin", ".pt", ".pkl")]  # no pickles
 
 
 TEXTS = [
@@ -211,9 +184,9 @@ def test_any_text_comes_back_from_the_shipped_tokenizer(shipped, text):
     assert tokenizer.decode(tokenizer(text).input_ids) == text
 
 
-def test_the_loss_of_the_shipped_model_is_what_its_card_says(folder, shipped):
+def test_the_loss_of_the_shipped_model_is_what_its_card_says(shipped):
     model, tokenizer = shipped
-    card = (folder / "README.md").read_text(encoding="utf-8")
+    card = (SHIPPED / "README.md").read_text(encoding="utf-8")
     said, floor = (
         float(re.search(rf"\| {name} \| ([\d.]+)", card)[1]) for name in ("loss on validation stories", "floor")
     )
@@ -276,16 +249,15 @@ def test_bleu_is_sacrebleus_at_the_edges(bleu, name):
     assert bleu(hypotheses, references) == pytest.approx(sacrebleus(hypotheses, references), abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_bleu_is_sacrebleus_on_random_corpora(bleu, seed):
-    source = random.Random(seed)
+def test_bleu_is_sacrebleus_on_random_corpora(bleu):
+    source = random.Random(0)
     scores = set()
-    for _ in range(100):
+    for _ in range(300):
         hypotheses, references = random_corpus(source)
         expected = sacrebleus(hypotheses, references)
         assert bleu(hypotheses, references) == pytest.approx(expected, abs=1e-6), (hypotheses, references)
         scores.add(round(expected, 2))
-    assert len(scores) > 30  # not all of them trivial
+    assert len(scores) > 90  # not all of them trivial
 
 
 def random_corpus(source: random.Random) -> tuple[list[list[str]], list[list[str]]]:
@@ -300,7 +272,3 @@ def random_corpus(source: random.Random) -> tuple[list[list[str]], list[list[str
         for tokens in references
     ]
     return hypotheses, references
-
-
-def test_a_perfect_corpus_has_100(bleu):
-    assert math.isclose(bleu([list("abcdef")], [list("abcdef")]), 100)

@@ -8,7 +8,7 @@ import zipfile
 
 import nbformat
 import pytest
-from conftest import NOTEBOOKS, ROOT, read
+from conftest import ROOT, read
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from test_browser import browser, kept, lab, ours, page, pytestmark  # noqa: F401  (fixtures, and when they are skipped)
 from test_feedback_pages import page as page_of
@@ -47,37 +47,34 @@ def figure(name: str):
     return next(output for output in outputs if "image/png" in output.get("data", {}))
 
 
-def test_figures_have_their_description_in_jupyterlab(lab, page):  # noqa: F811
-    drawn = figure("05-attention")
-    bare = new_output("display_data", data=drawn.data)
-    cell = new_code_cell("show(fig, alt)", outputs=[drawn, bare])
-    content = json.loads(nbformat.writes(new_notebook(cells=[cell])))
+def shown(page, lab, name: str, *outputs) -> None:  # noqa: F811
+    """Open a notebook whose one cell has these outputs, each of them a figure."""
+    notebook = new_notebook(cells=[new_code_cell("show(fig, alt)", outputs=list(outputs))])
     page.goto(lab)
     page.locator(".jp-MarkdownViewer h1").wait_for()
-    assert page.evaluate(SAVE, ["05-attention/figure.ipynb", content]) == 201
-    page.goto(f"{lab}/lab/tree/05-attention/figure.ipynb?reset")
-    page.locator(".jp-RenderedImage img").nth(1).wait_for()
+    assert page.evaluate(SAVE, [f"{name}/figure.ipynb", json.loads(nbformat.writes(notebook))]) == 201
+    page.goto(f"{lab}/lab/tree/{name}/figure.ipynb?reset")
+    page.locator(".jp-RenderedImage img").nth(len(outputs) - 1).wait_for()
+
+
+def test_figures_have_their_description_in_jupyterlab(lab, page):  # noqa: F811
+    drawn = figure("05-attention")
+    words = drawn.metadata["image/png"]["alt"]
+    shown(page, lab, "05-attention", drawn, new_output("display_data", data=drawn.data))
     first, second = page.locator(".jp-RenderedImage img").all()
-    assert first.get_attribute("alt") == drawn.metadata["image/png"]["alt"]
+    assert first.get_attribute("alt") == words
     assert not second.get_attribute("alt"), "without a description there is none to give"
-    named = page.get_by_role("img", name=drawn.metadata["image/png"]["alt"])
-    assert named.count() == 1, "this is what a screen reader asks for"
+    assert page.get_by_role("img", name=words).count() == 1, "this is what a screen reader asks for"
     kept(page, "figure-described")
     assert not ours(page.errors)
 
 
 def test_figures_are_sharp_on_fine_screens_in_jupyterlab(lab, fine):  # noqa: F811
     drawn = figure("06-masking")
-    content = json.loads(nbformat.writes(new_notebook(cells=[new_code_cell("show(fig, alt)", outputs=[drawn])])))
-    fine.goto(lab)
-    fine.locator(".jp-MarkdownViewer h1").wait_for()
-    assert fine.evaluate(SAVE, ["06-masking/figure.ipynb", content]) == 201
-    fine.goto(f"{lab}/lab/tree/06-masking/figure.ipynb?reset")
-    shown = fine.locator(".jp-RenderedImage img")
-    shown.wait_for()
+    shown(fine, lab, "06-masking", drawn)
     fine.wait_for_function("() => document.querySelector('.jp-RenderedImage img').naturalWidth > 0")
     kept(fine, "figure-sharp-lab")
-    sharp(shown.evaluate(LOOK), drawn)
+    sharp(fine.locator(".jp-RenderedImage img"), drawn)
 
 
 def test_figures_are_sharp_on_fine_screens_in_feedback(fine, tmp_path):
@@ -86,16 +83,14 @@ def test_figures_are_sharp_on_fine_screens_in_feedback(fine, tmp_path):
     own = new_code_cell("show(fig, alt)", outputs=[sanitised_output(drawn)])
     path.write_text(page_of(whole([own])), "utf-8")
     fine.goto(path.as_uri())
-    shown = fine.locator("img")
-    assert shown.count() == 1
-    shown.scroll_into_view_if_needed()
+    fine.locator("img").scroll_into_view_if_needed()
     kept(fine, "figure-sharp-feedback")
-    sharp(shown.evaluate(LOOK), drawn)
+    sharp(fine.locator("img"), drawn)
 
 
-def sharp(seen: list, drawn) -> None:
+def sharp(image, drawn) -> None:
     about = drawn.metadata["image/png"]
-    width, shown, height, high, words = seen
+    width, shown, height, high, words = image.evaluate(LOOK)
     assert (width, height) == (2 * about["width"], 2 * about["height"])
     assert 0 < shown <= about["width"], "as wide as it was drawn for, or as the column is"
     assert abs(high / shown - height / width) < 0.01, "not stretched"
@@ -111,11 +106,3 @@ def test_what_describes_figures_goes_with_what_students_get(tmp_path):
     with zipfile.ZipFile(io.BytesIO((tmp_path / "students.zip").read_bytes())) as archive:
         about = json.loads(archive.read(f"course/{place}/course-figures/package.json"))
         assert archive.read(f"course/{place}/course-figures/{about['jupyterlab']['_build']['load']}")
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_figure_brings_its_description_where_jupyterlab_is_shown_to_look(name):
-    for cell in read("solutions", name).cells:
-        for output in cell.get("outputs", []):
-            if "image/png" in output.get("data", {}):
-                assert len(output.metadata["image/png"]["alt"]) > 40, cell.id

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import os
 import re
@@ -15,18 +14,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, read
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 from typer.testing import CliRunner
 
-from transformer_exercises.stories import sample, true_nll
-from tools.training import checkpoints, device, gpt2, grow, scaling, sizes, texts
+from tools.training import grow, keeping, scaling, sizes, texts
 
 STEPS = 40
+TINY = sizes.size_named("tiny")
 TRY = ["--size", "tiny", "--steps", str(STEPS), "--device", "cpu"]
-
-
-of_growing = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -65,25 +61,33 @@ def refused(*arguments: object) -> str:
 # --- a run ------------------------------------------------------------------------------------------------------------
 
 
-@of_growing
-@pytest.mark.slow
-def test_what_is_grown_loads_as_any_model_of_hugging_face(undisturbed, diary):
-    folder, _ = undisturbed
+@pytest.mark.long
+def test_what_is_grown_is_the_best_seen_loads_anywhere_and_says_what_it_cost(undisturbed, diary, tmp_path):
+    folder, printed = undisturbed
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     text = diary.read_text(encoding="utf-8")[:500]
-    ids = tokenizer(text, return_tensors="pt").input_ids[:, : model.config.n_positions]
-    assert model(ids).logits.shape == (*ids.shape, len(tokenizer))
     assert tokenizer.decode(tokenizer(text).input_ids) == text
-    assert not list(folder.glob("*.bin")), "the tokens of the text are gone, and so is the state of the run"
-    assert not (folder / checkpoints.UNFINISHED).exists()
+    points = [float(point["validation"]) for point in curve(folder)]
+    assert len(points) == 20
+    assert points[-1] < points[0] - 0.3
+    material = texts.own_text(diary, tmp_path, 2_000, 96)
+    with torch.no_grad():
+        total = grow.loss_of(model, material.inputs, material.targets, "sum").item()
+    loss = total / int((material.targets != grow.IGNORED).sum())
+    assert loss == pytest.approx(min(points), abs=1e-5)
+    cost = f"{6 * model.num_parameters() * STEPS * 8 * 96:.2e}"
+    for said in (f"{loss:.4f} nats per token", f"{model.num_parameters():,}", f"{cost} FLOP", "tokens per second"):
+        assert said in printed
+    assert f"6ND | {cost}" in (folder / "README.md").read_text(encoding="utf-8")
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "samples.txt").read_text(encoding="utf-8").count("--- ") == 20
+    assert not {*folder.glob("*.bin"), *folder.glob(keeping.UNFINISHED)}, "only what was grown is left"
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_notebook_10_takes_a_grown_folder(undisturbed, monkeypatch):
     folder, _ = undisturbed
-    cells = json.loads((ROOT / "solutions/10-hugging-face-gpt2/10-hugging-face-gpt2.ipynb").read_text("utf-8"))["cells"]
-    sources = {cell["id"]: "".join(cell["source"]) for cell in cells}
+    sources = {cell.id: cell.source for cell in read("solutions", "10-hugging-face-gpt2").cells}
     monkeypatch.setenv("COURSE_GPT2", str(folder))
     namespace: dict = {"display": lambda *_: None}
     for name in ("setup", "load-gpt2", "load", "first-words"):
@@ -92,63 +96,34 @@ def test_notebook_10_takes_a_grown_folder(undisturbed, monkeypatch):
     assert namespace["complete"]("Day 7.", 5).startswith("Day 7.")
 
 
-@of_growing
-@pytest.mark.slow
-def test_the_loss_falls_and_the_kept_model_has_the_lowest_one(undisturbed, diary, tmp_path):
-    folder, printed = undisturbed
-    points = [float(point["validation"]) for point in curve(folder)]
-    assert len(points) == 20
-    assert points[-1] < points[0] - 0.3
-    material = texts.read_file(diary, tmp_path, 2_000, 96)
-    model = AutoModelForCausalLM.from_pretrained(folder)
-    with torch.no_grad():
-        total = gpt2.loss_of(model, material.validation.inputs, material.validation.targets, "sum").item()
-    loss = total / int((material.validation.targets != gpt2.IGNORED).sum())
-    assert loss == pytest.approx(min(points), abs=1e-5)
-    assert f"{loss:.4f} nats per token" in printed
-
-
-@of_growing
-@pytest.mark.slow
-def test_it_says_what_it_cost(undisturbed):
-    folder, printed = undisturbed
-    model = AutoModelForCausalLM.from_pretrained(folder)
-    tokens = STEPS * 8 * 96
-    assert f"{model.num_parameters():,}" in printed
-    assert f"{6 * model.num_parameters() * tokens:.2e} FLOP" in printed
-    assert re.search(r"tokens per second +[\d,]+; \d+% of what", printed)
-    assert f"6ND | {6 * model.num_parameters() * tokens:.2e}" in (folder / "README.md").read_text(encoding="utf-8")
-    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
-    assert (folder / "samples.txt").read_text(encoding="utf-8").count("--- ") == 20
-
-
 # --- killed, and going on ---------------------------------------------------------------------------------------------
 
 
-@of_growing
-@pytest.mark.slow
+def goes_on_to_the_same(diary: Path, folder: Path, undisturbed: tuple[Path, str]) -> str:
+    again = CliRunner().invoke(grow.app, [str(diary), *TRY, "--out", str(folder)])
+    assert again.exit_code == 0, again.output
+    assert curve(folder) == curve(undisturbed[0])
+    for name in ("model.safetensors", "tokenizer.json", "config.json", "samples.txt"):
+        assert (folder / name).read_bytes() == (undisturbed[0] / name).read_bytes(), name
+    return again.output
+
+
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
 def test_a_run_killed_without_warning_goes_on_to_the_same_losses_and_weights(diary, undisturbed, tmp_path):
     folder = tmp_path / "killed"
     command = [sys.executable, "-m", "tools.training.grow", str(diary), *TRY, "--out", str(folder)]
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
-    until = time.monotonic() + 300
-    while not (folder / checkpoints.UNFINISHED).exists() and time.monotonic() < until:
+    while not (folder / keeping.UNFINISHED).exists() and run.poll() is None:
         time.sleep(0.01)
     run.send_signal(signal.SIGKILL)
     assert run.wait() == -signal.SIGKILL, "it was still running"
     assert not (folder / "model.safetensors").exists()
-    again = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=ROOT)
-    assert again.returncode == 0, again.stderr
-    assert "Going on after step" in again.stdout
-    assert curve(folder) == curve(undisturbed[0])
-    for name in ("model.safetensors", "tokenizer.json", "config.json", "samples.txt"):
-        assert (folder / name).read_bytes() == (undisturbed[0] / name).read_bytes(), name
+    assert "Going on after step" in goes_on_to_the_same(diary, folder, undisturbed)
 
 
-@of_growing
-@pytest.mark.slow
-def test_a_state_kept_between_two_looks_goes_on_as_exactly(diary, undisturbed, tmp_path, monkeypatch):
+@pytest.mark.long
+def test_a_run_stopped_between_two_looks_goes_on_as_exactly(diary, undisturbed, tmp_path, monkeypatch):
     step = grow.Trainer.step
 
     def dying(self, material, share):
@@ -156,33 +131,22 @@ def test_a_state_kept_between_two_looks_goes_on_as_exactly(diary, undisturbed, t
             raise KeyboardInterrupt
         return step(self, material, share)
 
-    monkeypatch.setattr(grow.Trainer, "step", dying)
-    stopped = CliRunner().invoke(grow.app, [str(diary), *TRY, "--out", str(tmp_path)])
+    with monkeypatch.context() as patch:
+        patch.setattr(grow.Trainer, "step", dying)
+        stopped = CliRunner().invoke(grow.app, [str(diary), *TRY, "--out", str(tmp_path)])
     assert stopped.exit_code == 130
     assert "The same command goes on from here" in stopped.output
     assert AutoModelForCausalLM.from_pretrained(tmp_path).config.n_layer == 2, "the best so far can be used"
-    monkeypatch.setattr(grow.Trainer, "step", step)
-    result = CliRunner().invoke(grow.app, [str(diary), *TRY, "--out", str(tmp_path)])
-    assert "Going on after step 17" in result.output
-    assert curve(tmp_path) == curve(undisturbed[0])
-    assert (tmp_path / "model.safetensors").read_bytes() == (undisturbed[0] / "model.safetensors").read_bytes()
+    assert "Going on after step 17" in goes_on_to_the_same(diary, tmp_path, undisturbed)
 
 
-@of_growing
-@pytest.mark.slow
-def test_another_text_or_other_settings_do_not_go_on_with_an_unfinished_run(diary, tmp_path):
-    torch.save({"run": "another"}, tmp_path / checkpoints.UNFINISHED)
-    assert "unfinished training of another text or with other settings" in refused(diary, "--out", tmp_path)
-
-
-@of_growing
-@pytest.mark.slow
-def test_the_minutes_are_kept(diary, tmp_path):
+@pytest.mark.long
+def test_a_run_ends_when_its_minutes_are_over(diary, tmp_path):
     arguments = [str(diary), "--size", "tiny", "--device", "cpu", "--minutes", "0.02", "--out", str(tmp_path)]
     result = CliRunner().invoke(grow.app, arguments)
     assert result.exit_code == 0, result.output
-    last = list(csv.DictReader((tmp_path / "curve.csv").open(encoding="utf-8")))[-1]
-    assert 0.02 <= float(last["minutes"]) < 0.1, "and no step is begun after them"
+    *_, last = csv.DictReader((tmp_path / "curve.csv").open(encoding="utf-8"))
+    assert float(last["minutes"]) >= 0.02
 
 
 # --- one step ---------------------------------------------------------------------------------------------------------
@@ -193,87 +157,33 @@ def material(diary, tmp_path_factory) -> texts.TrainingText:
     return texts.read_file(diary, tmp_path_factory.mktemp("material"), 2_000, 64)
 
 
-def recipe(**said) -> grow.Recipe:
+def trainer(material: texts.Material, size: sizes.Size = TINY, **said) -> grow.Trainer:
     usual = {"minutes": 1.0, "steps": 10, "seed": 9, "device": "cpu", "precision": "float32", "compiled": False}
-    return grow.Recipe(**{"size": sizes.size_named("tiny"), **usual, **said})
-
-
-def trainer(material: texts.TrainingText, **said) -> grow.Trainer:
-    chosen = recipe(**said)
+    chosen = grow.Recipe(size=size, **{**usual, **said})
     return grow.Trainer(grow.new_model(chosen.size, material, chosen.seed).train(), chosen)
 
 
-def gradients(trainer: grow.Trainer) -> dict[str, torch.Tensor]:
-    return {name: parameter.grad for name, parameter in trainer.model.named_parameters()}
-
-
 def test_a_batch_in_parts_has_the_gradients_of_the_whole_batch(material, monkeypatch):
-    whole = trainer(material, size=sizes.size_named("tiny").but(rows=6))
-    parts = trainer(material, size=sizes.size_named("tiny").but(rows=2, accumulate=3))
+
+    whole, parts = trainer(material, TINY.but(rows=6)), trainer(material, TINY.but(rows=2, accumulate=3))
     batch = [material.windows(2, 64, 9, number) for number in range(3)]
     together = tuple(torch.cat(side) for side in zip(*batch, strict=True))
     monkeypatch.setattr(texts.TrainingText, "windows", lambda self, rows, *_: together if rows == 6 else batch[_[2]])
     losses = [one.gradients(material).item() for one in (whole, parts)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
-    right, ours = gradients(whole), gradients(parts)
-    assert all(torch.allclose(right[name], ours[name], atol=1e-7, rtol=1e-4) for name in right)
+    for right, ours in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
+        torch.testing.assert_close(right.grad, ours.grad, atol=1e-7, rtol=1e-4)
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_sixteen_bits_learn_what_float32_learns(material, precision):
-    losses = {}
-    for how in ("float32", precision):
-        one = trainer(material, precision=how)
-        losses[how] = [one.step(material, share / 12) for share in range(12)]
-        assert all(parameter.dtype == torch.float32 for parameter in one.model.parameters())
-        assert one.scaler.is_enabled() == (how == "float16")
-    assert losses[precision][-1] < losses[precision][0] - 0.5
+    whole, half = trainer(material), trainer(material, precision=precision)
+    losses = [[one.step(material, share / 12) for share in range(12)] for one in (whole, half)]
     same = 12 if precision == "bfloat16" else 1  # of float16, the first updates are left out until the scale fits
-    assert losses[precision][:same] == pytest.approx(losses["float32"][:same], abs=0.05)
-    assert losses[precision] != losses["float32"], "it was computed in another format"
-
-
-@of_growing
-@pytest.mark.slow
-def test_compiling_changes_no_loss_and_makes_one_graph(material):
-    """What Triton makes of the graph needs a GPU; that there is one graph, and what it computes, does not."""
-    torch._dynamo.reset()
-    plain, compiled = trainer(material), trainer(material)
-    compiled.called = torch.compile(compiled.model, backend="aot_eager", fullgraph=True)
-    compiled.warm_up(material)
-    assert all(not parameter.grad.any() for parameter in compiled.model.parameters() if parameter.grad is not None)
-    assert compiled.taken == 0
-    for share in (0.1, 0.2):
-        assert compiled.step(material, share) == pytest.approx(plain.step(material, share), rel=1e-5)
-
-
-def test_matrices_decay_and_tables_norms_and_biases_do_not(material):
-    one = trainer(material)
-    decay, rest = one.optimizer.param_groups
-    names = {id(parameter): name for name, parameter in one.model.named_parameters()}
-    assert decay["weight_decay"] == 0.1
-    assert rest["weight_decay"] == 0.0
-    assert {names[id(p)].split(".", 3)[-1] for p in decay["params"]} == {
-        *("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
-    }
-    assert len(decay["params"]) + len(rest["params"]) == len(names)
-
-
-def test_the_rate_warms_up_and_falls_to_nothing(material):
-    one, rates = trainer(material), []
-    for share in (0.0, 0.025, 0.05, 0.525, 1.0):
-        one.step(material, share)
-        rates.append(one.optimizer.param_groups[0]["lr"] / one.recipe.size.peak)
-    assert rates == pytest.approx([0, 0.5, 1, 0.5, 0], abs=1e-9)
-
-
-def test_dropout_does_not_depend_on_what_happened_between_steps(material):
-    losses = []
-    for draws in (0, 5):
-        one = trainer(material, size=sizes.size_named("tiny").but(dropout=0.5))
-        torch.rand(draws)
-        losses.append(one.step(material, 0.5))
-    assert losses[0] == losses[1]
+    assert losses[1][:same] == pytest.approx(losses[0][:same], abs=0.05)
+    assert losses[1] != losses[0], "it was computed in another format"
+    assert losses[1][-1] < losses[1][0] - 0.5
+    assert all(parameter.dtype == torch.float32 for parameter in half.model.parameters())
 
 
 def test_a_loss_that_is_no_number_stops_the_run_with_advice(material):
@@ -282,14 +192,6 @@ def test_a_loss_that_is_no_number_stops_the_run_with_advice(material):
         one.model.transformer.wte.weight.fill_(math.nan)
     with pytest.raises(grow.Unusable, match=r"nan at step 1\. Try a lower rate, --peak 0\.003"):
         one.step(material, 0.5)
-
-
-def test_full_memory_gets_the_same_batch_in_smaller_parts(diary, tmp_path, monkeypatch):
-    def full(self, material, share):
-        raise torch.OutOfMemoryError
-
-    monkeypatch.setattr(grow.Trainer, "step", full)
-    assert "--rows 4 --accumulate 2" in refused(diary, "--out", tmp_path)
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
@@ -327,15 +229,6 @@ def test_the_largest_size_is_the_published_gpt2():
     assert 450_000 < size.tokens_per_step < 550_000
 
 
-def test_an_unknown_size_names_those_there_are(diary):
-    assert "there are tiny, laptop, bangla, gpu, gpt2" in refused(diary, "--size", "huge")
-
-
-def test_the_peak_is_measured_and_a_share_of_it_can_be_used():
-    flops = device.peak_flops("cpu", "float32", seconds=0.1)
-    assert 1e8 < flops < 1e14
-
-
 # --- texts ------------------------------------------------------------------------------------------------------------
 
 
@@ -353,18 +246,25 @@ def test_the_peak_is_measured_and_a_share_of_it_can_be_used():
 def test_a_text_that_cannot_be_used_gets_a_sentence_that_says_what_to_do(content, says, tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(content)
-    out = tmp_path / "model"
-    assert re.search(says, refused(path, "--out", out))
-    assert not out.exists(), "nothing was begun"
+    assert re.search(says, refused(path, "--out", tmp_path / "model"))
+    assert not (tmp_path / "model").exists(), "nothing was begun"
 
 
-def test_missing_files_and_folders_get_a_sentence_too(tmp_path):
+def test_what_cannot_be_done_gets_a_sentence_too(diary, tmp_path, monkeypatch):
+    def full(self, material, share):
+        raise torch.OutOfMemoryError
+
     assert "There is no file" in refused(tmp_path / "no.txt")
     assert "is a folder. Name one text file" in refused(tmp_path)
-
-
-def test_a_text_too_short_for_the_context_says_so(diary, tmp_path):
     assert "smaller context with --context" in refused(diary, "--context", 4_096, "--out", tmp_path / "model")
+    assert "english or bangla, not latin" in refused("--stories", "latin", "--out", tmp_path / "model")
+    assert "there are tiny, laptop, bangla, gpu, gpt2" in refused(diary, "--size", "huge")
+    monkeypatch.setattr(grow.Trainer, "step", full)
+    assert "--rows 4 --accumulate 2" in refused(diary, "--out", tmp_path / "full")
+    keeping.keep_state(tmp_path / "full", {"run": "another"})
+    assert "unfinished training of another text or with other settings" in refused(diary, "--out", tmp_path / "full")
+    with pytest.raises(texts.BadText, match="needs a context as long"):
+        texts.stories(tmp_path, 2_000, 32, characters=50_000)
 
 
 def test_every_held_back_token_is_predicted_once_and_none_is_learnt_from(material, diary):
@@ -375,16 +275,6 @@ def test_every_held_back_token_is_predicted_once_and_none_is_learnt_from(materia
     counts = material.validation.targets != gpt2.IGNORED
     assert material.validation.targets[counts].tolist() == held[1:]
     assert material.validation.inputs[counts].tolist() == held[:-1]
-
-
-def test_windows_depend_on_their_number_and_the_seed_alone(material):
-    first, again, other = (material.windows(3, 64, 9, number) for number in (5, 5, 6))
-    assert torch.equal(first[0], again[0])
-    assert not torch.equal(first[0], other[0])
-    assert not torch.equal(first[0], material.windows(3, 64, 10, 5)[0])
-    assert torch.equal(first[0][:, 1:], first[1][:, :-1])
-    text = material.tokens.tolist()
-    assert all(any(row == text[i : i + 64] for i in range(len(text))) for row in first[0].tolist())
 
 
 def test_a_text_longer_than_a_piece_is_read_to_the_letter(tmp_path, monkeypatch):
@@ -398,39 +288,12 @@ def test_a_text_longer_than_a_piece_is_read_to_the_letter(tmp_path, monkeypatch)
     assert material.tokenizer.decode([*material.tokens.tolist(), int(material.validation.inputs[0, 0]), *held]) == text
 
 
-def test_the_vocabulary_grows_with_the_text():
-    assert [texts.vocabulary_for(n, 50_257) for n in (5_000, 10**6, 10**8, 10**10)] == [320, 2_000, 20_000, 50_257]
-
-
-def test_stories_have_a_floor_and_every_window_begins_with_one(tmp_path):
-    material = texts.stories(tmp_path, 2_000, 256, characters=50_000)
-    held = sample("english", characters=texts.STORIES_VALIDATION, seed=texts.VALIDATION_SEED)
-    count = int((material.validation.targets != gpt2.IGNORED).sum())
-    assert material.validation.floor == pytest.approx(true_nll(held) / count)
-    assert count == sum(len(material.tokenizer(line).input_ids) + 1 for line in held.splitlines())
-    inputs, _ = material.windows(50, 256, 0, 0)
-    assert (inputs[:, 0] == material.tokenizer.eos_token_id).all()
-    with pytest.raises(texts.BadText, match="needs a context as long"):
-        texts.stories(tmp_path, 2_000, 32, characters=50_000)
-
-
-def test_the_curve_shows_the_floor_where_it_is_known(tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(grow.Figure, "savefig", lambda figure, path, **_: (drawn.append(figure), path.touch()))
-    points = [{"tokens": 100 * step, "training": 5 / step, "validation": 5.5 / step} for step in (1, 2, 3)]
-    for floor in (0.9, math.nan):
-        grow.keep_curve(tmp_path, points, "a title", floor)
-    labels = [figure.axes[0].get_legend_handles_labels()[1] for figure in drawn]
-    assert labels == [["training", "validation", "the floor of this text, 0.900"], ["training", "validation"]]
-
-
 # --- the experiment ---------------------------------------------------------------------------------------------------
 
 SMALL = ["--width", "8", "--width", "12", "--tokens", "2000", "--tokens", "4000", "--rate", "0.05"]
 
 
-@of_growing
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_experiment_goes_on_where_it_was_and_repeats_to_the_letter(tmp_path):
     whole, parts = tmp_path / "whole.json", tmp_path / "parts.json"
     for out, options in ((whole, SMALL), (parts, SMALL[2:]), (parts, SMALL)):  # without the first width; with it
@@ -442,24 +305,6 @@ def test_the_experiment_goes_on_where_it_was_and_repeats_to_the_letter(tmp_path)
     assert all(run.loss > shared["floor"] for run in runs)
     shown = CliRunner().invoke(scaling.app, ["--show", "--out", str(whole)])
     assert f"{runs[-1].loss - shared['floor']:.4f}" in shown.output
-
-
-def test_no_token_of_the_experiment_is_learnt_from_twice(monkeypatch):
-    monkeypatch.setattr(scaling, "LEARNT_FROM", 30_000)
-    monkeypatch.setattr(scaling, "VALIDATION", 5_000)
-    stories = scaling.Stories(20_000)
-    assert len(stories.windows) * scaling.CONTEXT >= 20_000
-    assert (stories.windows[:, 0] == stories.newline).all()
-    text = sample("english", characters=400_000, seed=scaling.TRAIN_SEED)
-    ids = [stories.newline, *(i for row in stories._encoded(text) for i in row)]
-    place = 0
-    for row in stories.windows.tolist():
-        while ids[place : place + len(row)] != row:
-            place += 1
-        place += scaling.CONTEXT
-    held = sample("english", characters=5_000, seed=scaling.VALIDATION_SEED)
-    count = int((stories.validation.targets != gpt2.IGNORED).sum())
-    assert stories.validation.floor == pytest.approx(true_nll(held) / count)
 
 
 def test_the_kept_experiment_is_whole_and_above_its_floor():

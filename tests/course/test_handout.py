@@ -14,9 +14,9 @@ import pytest
 import yaml
 from conftest import NOTEBOOKS, ROOT, read
 
-from autograder.spec.course import MARKERS, questions
 from autograder.files import MANIFESTS
 from autograder.handout import FOLDER, NotReady, chapters, leaks, write_start, write_zip
+from autograder.spec.course import MARKERS, questions
 from autograder.workload import minutes_of
 
 REGION = re.compile(rf"{MARKERS[0]}\n(.*?){MARKERS[1]}", re.DOTALL)
@@ -58,31 +58,26 @@ def texts(folder: Path) -> dict[str, str]:
     return found
 
 
+@pytest.fixture(scope="module")
+def zipped(unpacked) -> dict[str, str]:
+    return texts(unpacked)
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_no_line_of_a_solution_is_in_the_zip(name, unpacked):
+def test_no_solution_no_hidden_test_and_no_key_is_in_the_zip(name, zipped):
     """Whole answers nowhere; of the lines in answers, none but those that the notebook itself shows elsewhere."""
     cells = read("solutions", name).cells
     regions = [region for cell in cells for region in REGION.findall(cell.source)]
     assert regions
     shown = "\n".join(HIDDEN.sub("", REGION.sub("", cell.source)) for cell in cells)
-    everything = texts(unpacked)
-    anywhere = "\n".join(map(squeezed, everything.values()))
-    here = everything[f"{name}.ipynb"]
-    lines = {squeezed(line) for line in here.splitlines()}
-    own = {squeezed(line) for line in shown.splitlines()}
+    anywhere, here = "\n".join(map(squeezed, zipped.values())), zipped[f"{name}.ipynb"]
+    given_away = {squeezed(line) for line in here.splitlines()} - {squeezed(line) for line in shown.splitlines()}
     for region in regions:
         if region.strip() and squeezed(region) not in squeezed(shown):
             assert squeezed(region) not in anywhere or len(squeezed(region)) < 25, region
-        for line in region.splitlines():
-            assert squeezed(line) not in lines - own - {""}, line
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_no_hidden_test_and_no_key_is_in_the_zip(name, unpacked):
-    here = texts(unpacked)[f"{name}.ipynb"]
-    for cell in read("solutions", name).cells:
-        for hidden in HIDDEN.findall(cell.source):
-            assert squeezed(hidden) not in squeezed(here), hidden
+        assert not {squeezed(line) for line in region.splitlines()} & given_away - {""}, region
+    for hidden in (hidden for cell in cells for hidden in HIDDEN.findall(cell.source)):
+        assert squeezed(hidden) not in squeezed(here), hidden
     for question in questions(name):
         assert re.search(rf"^{question.name} = None", here, re.MULTILINE)
         assert f'{question.name} = "' not in here
@@ -110,12 +105,6 @@ def test_validate_waits_for_a_training(unpacked, monkeypatch):
     assert int(said.stdout) > 600
 
 
-def test_the_same_course_makes_the_same_zip(tmp_path):
-    write_zip(ROOT, tmp_path / "one.zip")
-    write_zip(ROOT, tmp_path / "two.zip")
-    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -136,19 +125,12 @@ def test_a_notebook_that_somebody_has_worked_in_is_not_handed_out(course, change
     assert not list(leaks(ROOT / "course" / "05-attention" / "05-attention.ipynb"))
 
 
-def test_checkpoints_and_the_solutions_folder_stay_out(course):
+def test_the_same_course_makes_the_same_zip_without_checkpoints(course, unpacked):
     left = course / "course" / "05-attention" / ".ipynb_checkpoints" / "05-attention-checkpoint.ipynb"
     left.parent.mkdir()
     left.write_text("{}")
     write_zip(course, course / "students.zip")
-    names = zipfile.ZipFile(course / "students.zip").namelist()
-    assert not [name for name in names if "checkpoint" in name or "solutions" in name]
-
-
-def test_a_release_without_its_start_page_is_named(course):
-    (course / "course" / "START.md").unlink()
-    with pytest.raises(NotReady, match=r"START\.md is not in"):
-        write_zip(course, course / "students.zip")
+    assert (course / "students.zip").read_bytes() == (unpacked.parent / "students.zip").read_bytes()
 
 
 # --- the start page ---------------------------------------------------------------------------------------------------
@@ -168,35 +150,28 @@ def test_the_start_page_lists_every_notebook_with_a_picture_that_has_words():
     assert all((ROOT / "course" / place).is_file() for place in places)
 
 
-def test_the_start_page_is_in_step_with_the_notebooks(course):
-    write_start(course)
-    assert (course / "course" / "START.md").read_text("utf-8") == (ROOT / "course" / "START.md").read_text("utf-8")
-
-
 def test_minutes_and_what_a_notebook_builds_on_are_those_of_its_opening_cell(course):
-    path = course / "solutions" / "06-masking" / "06-masking.ipynb"
+    start, path = course / "course" / "START.md", course / "solutions" / "06-masking" / "06-masking.ipynb"
     notebook = json.loads(path.read_text("utf-8"))
     opening = "".join(notebook["cells"][0]["source"])
     changed = re.sub(r"\*\*You need\*\*.*?\.", "**You need** courage; and more.", opening)
     notebook["cells"][0]["source"] = re.sub(r"about \d+ minutes", "about 77 minutes", changed, count=1)
     path.write_text(json.dumps(notebook), "utf-8")
     write_start(course)
-    [row] = [line for line in (course / "course" / "START.md").read_text("utf-8").splitlines() if "6. Masking" in line]
+    [row] = [line for line in start.read_text("utf-8").splitlines() if "6. Masking" in line]
     assert row.endswith("| 77 | Courage |")
 
 
-def test_minutes_are_those_of_all_sittings():
-    assert minutes_of("**Time:** about 240 minutes, in two sittings; then more") == 240
-    assert minutes_of("**Time:** two sittings of about 120 minutes each") is None  # refused: which is meant?
-    assert minutes_of("**Time** about 90 minutes.") == 90
-    assert minutes_of("**Time:** a while") is None
-
-
-def test_an_opening_cell_without_minutes_is_named(course):
+def test_what_the_start_page_needs_is_named_where_it_is_missing(course):
+    (course / "course" / "START.md").unlink()
+    with pytest.raises(NotReady, match=r"START\.md is not in"):
+        write_zip(course, course / "students.zip")
     path = course / "solutions" / "06-masking" / "06-masking.ipynb"
     path.write_text(path.read_text("utf-8").replace("**Time", "**Duration"), "utf-8")
     with pytest.raises(NotReady, match=r"06-masking\.ipynb must have"):
         write_start(course)
+    assert minutes_of("**Time:** about 240 minutes, in two sittings; then more") == 240
+    assert minutes_of("**Time:** two sittings of about 120 minutes each") is None  # refused: which is meant?
 
 
 def test_jupyter_finds_the_start_page_where_the_environment_says():

@@ -37,6 +37,7 @@ def test_the_kept_stream_fits_the_notebooks_stack_and_is_far_below_the_bigram():
     assert notebook["floor"] < loss < notebook["LINES"]["bigram"] / 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [["heads", "--steps", "2", "--models", "2"], ["stream", "--steps", "2"]])
 def test_a_few_steps_write_the_same_weights_twice(tmp_path, options):
     files = [tmp_path / "one.pt", tmp_path / "two.pt"]
@@ -44,9 +45,4 @@ def test_a_few_steps_write_the_same_weights_twice(tmp_path, options):
         result = CliRunner().invoke(app, [*options, "--out", str(file)])
         assert result.exit_code == 0, result.output
     one, two = (torch.load(file, weights_only=True) for file in files)
-    if options[0] == "heads":
-        assert torch.equal(one["history"], two["history"])
-        one, two = ({str(n): model for n, model in enumerate(kept["models"])} for kept in (one, two))
-        one, two = ({f"{n} {name}": w for n, model in kept.items() for name, w in model.items()} for kept in (one, two))
-    assert one.keys() == two.keys()
-    assert all(torch.equal(weight, two[name]) for name, weight in one.items())
+    torch.testing.assert_close(one, two, rtol=0, atol=0)

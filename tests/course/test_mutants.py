@@ -1,25 +1,77 @@
-"""Tests of the checks without the catalogue: small generated mistakes lose marks too."""
+"""Tests the checks beyond the catalogue: a small change of a right answer, which nobody thought of, loses marks too."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
+import copy
 import logging
 import signal
 from collections.abc import Iterator
 
 import pytest
 
+from autograder.judge.run_check import ask, namespace_with
+from autograder.judge.student import Student
 from autograder.spec.course import exercises
 from autograder.spec.exercise import Exercise
-from mutants import mutants
-from equivalent_mutants import EQUIVALENT
 from autograder.untrusted.responder import Responder
-from autograder.judge.run_check import run_check, namespace_with
-from autograder.judge.student import Student
 
 SECONDS = 5.0  # of the processor for one mutant, which may never end; no right answer takes half of that
-EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
+REFUSED = 0.9  # of all mutants at least; of the others most are right: max(b, a), or dimension 1 where it is the last
+OPERATORS = {
+    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq},
+    **{ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And},
+    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div},
+    **{ast.Pow: ast.Mult, ast.Mod: ast.FloorDiv, ast.MatMult: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd},
+}
+PAIRS = (
+    *("amax amin", "sum mean", "sin cos", "max min", "ones zeros", "exp expm1", "log log1p", "any all", "triu tril"),
+    *("argmax argmin", "softmax log_softmax", "eval train", "relu gelu", "cat stack", "keys values", "sqrt square"),
+)
+NAMES = {a: b for pair in PAIRS for a, b in (pair.split(), pair.split()[::-1])}
+
+
+def replacements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what one slip would write in a node's place."""
+    match node:
+        case ast.Compare(left=left, ops=[operator], comparators=others):
+            yield ast.Compare(left, [OPERATORS[type(operator)]()], others)
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
+            yield ast.BinOp(left, OPERATORS[type(operator)](), right)
+        case ast.BoolOp(op=operator, values=values):
+            yield ast.BoolOp(OPERATORS[type(operator)](), values)
+        case ast.UnaryOp(operand=operand):
+            yield operand
+        case ast.Constant(value=bool() as value):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int() | float() as value):
+            yield ast.Constant(value + 1)
+        case ast.Attribute(value=value, attr=name) if name in NAMES:
+            yield ast.Attribute(value, NAMES[name])
+        case ast.Name(id=name) if name in NAMES and hasattr(builtins, name):
+            yield ast.Name(NAMES[name])
+        case ast.Call(func=function, args=[first, second, *rest], keywords=keywords):
+            yield ast.Call(function, [second, first, *rest], keywords)
+        case ast.Call(func=function, args=arguments, keywords=[_, *keywords]):
+            yield ast.Call(function, arguments, keywords)
+        case ast.If(test=test, body=body, orelse=orelse):
+            yield ast.If(ast.UnaryOp(ast.Not(), test), body, orelse)
+        case ast.Raise() | ast.AugAssign() | ast.Break() | ast.Continue():
+            yield ast.Pass()
+
+
+def mutants(source: str) -> list[str]:
+    """Return the programs that differ from this one in one place."""
+    tree = ast.parse(source)
+    right = ast.unparse(tree)
+    made = [
+        ast.unparse(ast.fix_missing_locations(copy.deepcopy(tree, {id(node): new})))
+        for node in ast.walk(tree)
+        for new in replacements(node)
+    ]
+    return [program for program in dict.fromkeys(made) if program != right]
 
 
 class Impatient(Student):
@@ -30,99 +82,35 @@ class Impatient(Student):
         yield
 
 
-class TooLongError(Exception):
-    """The mutant has had its time."""
-
-
-@contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Ends what takes longer; processor time is counted, so that a busy machine changes nothing."""
+def keeps_all_marks(exercise: Exercise, source: str) -> bool:
+    """Return True if every check passes. Whatever stops on the way, or does not end, costs marks."""
 
     def stop(*_: object) -> None:
-        raise TooLongError
+        raise TimeoutError
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.5)  # and again, should the mutant catch the first
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 0.5)  # and again, should the mutant catch the first
     try:
-        yield
+        student = Impatient(Responder(namespace_with(exercise, source)).answer)
+        for check in exercise.checks:
+            ask(exercise, check, student)
+    except Exception:
+        return False
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
-
-
-def keeps_all_marks(exercise: Exercise, source: str, seconds: float = SECONDS) -> bool:
-    """Whether every check passes. Whatever stops on the way, a class that cannot be defined too, costs marks."""
-    try:
-        with limited(seconds):
-            student = Impatient(Responder(namespace_with(exercise, source)).answer)
-            for check in exercise.checks:
-                run_check(exercise, check, student)
-    except Exception:
-        return False
     return True
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_every_mutant_loses_marks_but_those_that_are_right(exercise, caplog):
+@pytest.mark.long
+def test_most_changes_of_one_place_in_a_right_answer_lose_marks(caplog):
     caplog.set_level(logging.CRITICAL)  # strange answers are what mutants give
-    assert keeps_all_marks(exercise, exercise.source), "the reference itself should"
-    made = mutants(exercise.source)
-    survivors = {m.description for m in made if keeps_all_marks(exercise, m.source)}
-    listed = set(EQUIVALENT.get(exercise.name, ()))
-    assert not survivors - listed, "sharpen a check, or list these in equivalent_mutants.py with the reason"
-    lost = listed - survivors
-    assert not lost, "these lose marks: strike them out of equivalent_mutants.py"
-    assert not listed - {m.description for m in made}, "there are no such mutants any more: strike them out"
-
-
-def test_the_list_of_right_mutants_names_exercises_and_reasons():
-    assert set(EQUIVALENT) <= {exercise.name for exercise in exercises()}
-    assert all(reason.endswith(".") for reasons in EQUIVALENT.values() for reason in reasons.values())
-
-
-# --- the mutator ------------------------------------------------------------------------------------------------------
-
-
-def made_from(source: str) -> list[str]:
-    return [mutant.description for mutant in mutants(source)]
-
-
-def test_each_place_of_a_program_is_changed_in_turn():
-    source = '''
-def clip(x, low=0):
-    """Not below low = 0."""
-    if x < low:
-        raise ValueError(f"{x + 1} is too low")
-    return max(x, low)
-'''
-    head, guard, message = "def clip(x, low=0):", "if x < low:", "raise ValueError(f'{x + 1} is too low')"
-    assert made_from(source) == [
-        f"{head} => def clip(x, low):",
-        f"{head} => def clip(x, low=1):",
-        f"{head} => def clip(x, low=2):",
-        f"{guard} => if True:",
-        f"{guard} => if False:",
-        f"{guard} => if x <= low:",
-        f"{message} => pass",
-        f"{message} => {message.replace('ValueError', 'RuntimeError')}",
-        "return max(x, low) => return max(low, x)",
-        "return max(x, low) => return min(x, low)",
-    ]
-    assert [mutant.line for mutant in mutants(source)][-1] == 6
-
-
-@pytest.mark.parametrize("exercise", EXERCISES)
-def test_mutants_are_programs_that_differ_from_the_reference_and_from_each_other(exercise):
-    found = mutants(exercise.source)
-    programs = [ast.dump(ast.parse(mutant.source)) for mutant in found]
-    assert found == mutants(exercise.source), "another order, or other mutants, each time"
-    assert len({*programs, ast.dump(ast.parse(ast.unparse(ast.parse(exercise.source))))}) == len(found) + 1
-    assert len({mutant.description for mutant in found}) == len(found) >= 3
-    lines = range(1, len(exercise.source.splitlines()) + 1)
-    assert all(mutant.line in lines for mutant in found)
-
-
-def test_an_endless_mutant_loses_marks():
-    [exercise] = [exercise for exercise in exercises() if exercise.name == "perplexity"]
-    assert not keeps_all_marks(exercise, "def perplexity(mean_nll):\n    while True:\n        pass\n", seconds=0.5)
+    made, programs = 0, []
+    for exercise in exercises():
+        assert keeps_all_marks(exercise, exercise.source), "the reference itself should"
+        found = mutants(exercise.source)
+        kept = [f"{exercise.name}:\n{source}" for source in found if keeps_all_marks(exercise, source)]
+        assert len(kept) <= max(2, len(found) / 2), "\n\n".join(kept)
+        made, programs = made + len(found), programs + kept
+    assert made > 900
+    assert len(programs) <= (1 - REFUSED) * made, "sharpen checks:\n\n" + "\n\n".join(programs)

@@ -12,9 +12,9 @@ import pytest
 from conftest import NOTEBOOKS, ROOT
 
 from autograder.authoring import Client, tidy
+from autograder.handout import write_start
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.preprocessors import STUB
-from autograder.handout import write_start
 
 BLOCK = """
 import sys

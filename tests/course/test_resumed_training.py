@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import signal
+import threading
 import types
 
 import pytest
@@ -79,18 +80,13 @@ def state(run):
     return torch.cat([p.flatten() for part in (run.model, run.mean) for p in part.parameters()]).tolist()
 
 
-def test_undisturbed_it_is_a_loop_that_knows_its_last_step(notebook, capsys):
-    run = notebook.train()
-    assert run.last == [(step, step == 12) for step in range(1, 13)]
-    assert capsys.readouterr().out == ""
-    assert notebook.train().losses == run.losses, "run again after its end, it begins anew"
-
-
 def test_a_stopped_run_ends_after_one_more_step_and_goes_on_to_the_same_numbers(notebook, capsys):
     whole = notebook.train()
+    assert whole.last == [(step, step == 12) for step in range(1, 13)]
+    assert capsys.readouterr().out == ""
     first = notebook.train(4)
     assert first.last == [(1, False), (2, False), (3, False), (4, False), (5, True)]
-    assert first.losses == whole.losses[:5]
+    assert first.losses == whole.losses[:5], "after its end it begins anew"
     assert "Stopped after step 5 of 12" in capsys.readouterr().out
     first.model.eval()
     nn.init.zeros_(first.model.weight)  # what is done with the model meanwhile does not matter
@@ -118,26 +114,21 @@ def test_a_second_press_ends_it_at_once_and_what_was_kept_before_stays(notebook)
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "cell", "begins"),
     [
-        "RATE = 0.1",
-        CELL.replace("nn.functional.dropout(model(x), 0.5)", "model(x)"),
-        CELL.replace("manual_seed(3)", "manual_seed(4)"),
-        "class Model(nn.Linear): pass",
+        ("RATE = 0.1", RUN, 1),
+        (CELL.replace("nn.functional.dropout(model(x), 0.5)", "model(x)"), RUN, 1),
+        (CELL.replace("manual_seed(3)", "manual_seed(4)"), RUN, 1),
+        ("class Model(nn.Linear): pass", RUN, 1),
+        ("", "# my own\n" + RUN, 1),
+        (CELL, RUN, 6),
     ],
-    ids=["another number", "another answer", "another start", "another class"],
+    ids=["another number", "another answer", "another start", "another class", "another cell", "all as it was"],
 )
-def test_another_run_begins_anew(notebook, change):
+def test_another_run_begins_anew_and_the_same_goes_on(notebook, change, cell, begins):
     notebook.train(4)
     notebook.run(change)
-    assert notebook.train().last[0][0] == 1
-
-
-def test_another_cell_begins_anew_and_the_same_one_goes_on_although_all_above_was_run_again(notebook):
-    notebook.train(4)
-    assert notebook.train(cell="# my own\n" + RUN).last[0][0] == 1
-    notebook.run(CELL)
-    assert notebook.train().last[0][0] == 6
+    assert notebook.train(cell=cell).last[0][0] == begins
 
 
 def test_two_trainings_in_one_cell_are_not_confused(notebook):
@@ -157,8 +148,6 @@ def test_what_cannot_be_brought_back_is_refused(notebook):
 
 
 def test_outside_of_the_main_thread_it_is_a_loop(notebook):
-    import threading
-
     thread = threading.Thread(target=notebook.train)
     thread.start()
     thread.join()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import os
@@ -15,10 +14,18 @@ from collections import Counter
 
 import pytest
 
-from transformer_exercises.stories import LANGUAGES, next_character_distribution, parallel, prefix_log_prob, sample, true_nll, write
+from transformer_exercises.stories import (
+    LANGUAGES,
+    next_character_distribution,
+    parallel,
+    prefix_log_prob,
+    sample,
+    true_nll,
+    write,
+)
 from transformer_exercises.stories.engine import SLOT, Derivation, Grammar, Role, Say, either, maybe, one_of, say
 from transformer_exercises.stories.languages import word
-from transformer_exercises.stories.lexicon import ANIMALS, BOYS, GIRLS
+from transformer_exercises.stories.lexicon import BOYS, GIRLS
 from transformer_exercises.stories.plots import STORIES
 
 # A small grammar with everything a large one has: roles with parents, of which some are never said; different weights;
@@ -68,39 +75,35 @@ def every_story(grammar: Grammar, language: str) -> dict[str, float]:
 
 
 def test_brute_force_over_a_small_grammar_gives_the_same_probabilities():
+    """Of stories, of their beginnings, and of the characters that follow."""
     stories = every_story(SMALL, "english")
     assert len(stories) > 20
     assert math.fsum(stories.values()) == pytest.approx(1, rel=1e-12)
-    for line, probability in stories.items():
-        assert math.exp(SMALL.log_prob(line, "english")) == pytest.approx(probability, rel=1e-12), line
     for first, second in itertools.product(list(stories)[:4], repeat=2):
         both = SMALL.log_prob(first + second, "english")
         assert math.exp(both) == pytest.approx(stories[first] * stories[second], rel=1e-12)
-
-
-def test_brute_force_gives_the_same_probabilities_for_beginnings_and_next_characters():
-    stories = every_story(SMALL, "english")
-    for beginning in {line[:length] for line in stories for length in range(len(line))}:
+    for beginning in {line[:length] for line in stories for length in range(len(line) + 1)}:
         begun = {line: p for line, p in stories.items() if line.startswith(beginning)}
         total = math.fsum(begun.values())
         assert math.exp(SMALL.log_prob(beginning, "english")) == pytest.approx(total, rel=1e-12), beginning
         following: Counter[str] = Counter()
         for line, probability in begun.items():
-            following[line[len(beginning)]] += probability / total
-        assert SMALL.next_character(beginning, "english") == pytest.approx(dict(following), rel=1e-12), beginning
+            following[line[len(beginning) : len(beginning) + 1]] += probability / total
+        if "" not in following:
+            assert SMALL.next_character(beginning, "english") == pytest.approx(dict(following), rel=1e-12), beginning
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_story_is_less_likely_than_the_choices_that_told_it(language: str):
     source = random.Random(5)
     ambiguous = 0
-    for _ in range(400):
+    for _ in range(100):
         story = STORIES.derive(source)
         line = story.line(language)
         exact = STORIES.log_prob(line, language)
         assert exact >= story.log_prob - 1e-9, line
         ambiguous += exact > story.log_prob + 1e-9
-    assert ambiguous < 100  # most stories can be told in one way only, so the sum is the teller's own product
+    assert ambiguous < 25  # most stories can be told in one way only, so the sum is the teller's own product
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -118,39 +121,6 @@ def test_probabilities_of_the_next_character_add_up_along_stories(language: str)
             assert ratio == pytest.approx(probability, rel=1e-9), (beginning, character)
 
 
-def test_beginnings_of_stories_are_as_frequent_as_their_probabilities():
-    """Monte Carlo on the full grammar. By Hoeffding's inequality a right grammar fails this once in 10⁹ / 200 runs."""
-    lines = sample(stories=3000, seed=7).splitlines(keepends=True)
-    slack = math.sqrt(math.log(2e9) / (2 * len(lines)))
-    beginnings = {line[:length] for line in lines[:20] for length in (1, 2, 4, 6, 8, 10, 12, 16, 20, 30)}
-    for beginning in beginnings:
-        frequency = sum(line.startswith(beginning) for line in lines) / len(lines)
-        assert abs(frequency - math.exp(prefix_log_prob(beginning))) < slack, beginning
-
-
-@pytest.mark.slow
-def test_the_mean_loss_is_the_entropy_whoever_draws_the_stories():
-    """The entropy of a story's choices, counted at the teller's side, against the loss counted at the text's side.
-
-    Both estimate the same number up to ambiguity, which can only make the loss smaller. The samples are independent,
-    so their difference has standard error √(v₁/n + v₂/n); we allow six of them (two in 10⁹, as a normal tail).
-    """
-    teller = random.Random(8)
-    surprises = []
-    for _ in range(1500):
-        story = STORIES.derive(teller)
-        story.line("english")
-        surprises.append(-story.log_prob)
-    losses = [true_nll(line) for line in sample(stories=1500, seed=9).splitlines(keepends=True)]
-    means = [math.fsum(values) / len(values) for values in (surprises, losses)]
-    variances = [
-        math.fsum((value - mean) ** 2 for value in values) / len(values)
-        for values, mean in zip((surprises, losses), means, strict=True)
-    ]
-    error = math.sqrt(sum(variances) / 1500)
-    assert -6 * error < means[0] - means[1] < 6 * error + 0.5  # half a nat for ambiguity
-
-
 def test_impossible_texts_have_infinite_loss():
     story = sample(stories=1, seed=1)
     for text in ("\n", story + "\n", " " + story, story.replace(".", ",", 1), story.upper(), "Ada had had", "আডা"):
@@ -160,6 +130,11 @@ def test_impossible_texts_have_infinite_loss():
         next_character_distribution("Ada had had ")
     with pytest.raises(ValueError, match="not in 'french'"):
         true_nll(story, "french")
+    begun = "One day, Ada saw a small dog and two fat hens near the river. The dog drank the water because it was "
+    assert {"t", "c"} <= set(next_character_distribution(begun))  # thirsty (the dog was) or cold (the water was)
+    assert math.isfinite(true_nll(begun + "thirsty. Who was thirsty? The dog was. The hens"))
+    assert math.isfinite(true_nll(begun + "cold. What was cold? The water was."))
+    assert true_nll(begun + "cold. Who was cold?") == math.inf
 
 
 def test_a_story_with_a_wrong_pronoun_is_impossible():
@@ -172,80 +147,28 @@ def test_a_story_with_a_wrong_pronoun_is_impossible():
                 assert true_nll(line[: found.start()] + other + line[found.end() :]) == math.inf, (line, other)
 
 
-def test_pronouns_agree_with_names():
-    she, he = ({person.forms["english"][""] for person in people} for people in (GIRLS, BOYS))
-    checked = 0
-    for name, pronoun in re.findall(
-        r"\b([A-Z]\w+) (?:lost|could not find|and|gave the picture to) (his|her)\b", sample(characters=150_000, seed=11)
-    ):
-        assert name in (he if pronoun == "his" else she), (name, pronoun)
-        checked += 1
-    assert checked > 20
-
-
-def test_verbs_agree_with_nouns_at_a_distance():
-    forms = [animal.forms["english"] for animal in ANIMALS]
-    one = {form[""] for form in forms if form[""] != form["s"]}
-    several = {form["s"] for form in forms if form[""] != form["s"]}
-    numbers = Counter()
-    for noun, verb in re.findall(
-        r"The (\w+) (?:near|behind|under|in) the \w+ (was|were)", sample(characters=200_000, seed=12)
-    ):
-        assert noun not in (several if verb == "was" else one), (noun, verb)
-        numbers[verb] += 1
-    assert min(numbers["was"], numbers["were"]) > 10
-
-
-def test_what_was_left_is_what_was_there_less_what_was_taken():
-    value = dict(zip(["two", "three", "four", "five", "six", "seven", "eight", "nine"], range(2, 10), strict=True))
-    sums = re.findall(
-        r"(?:had|found|bought) (\w+) .*?(?:gave|ate|took) (\w+) .*?(?:now had|now\?\" asked \w+\.) \"?(\w+)",
-        "\n".join(line for line in sample(characters=300_000, seed=13).splitlines() if " do you have now" in line),
-        re.IGNORECASE,
+@pytest.mark.parametrize("salt", ["1", "2"])
+def test_sampling_is_the_same_in_every_process(salt):
+    code = "from transformer_exercises.stories import *; print(ascii(sample('igbo', stories=9) + str(parallel(9))))"
+    there = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": salt}, capture_output=True, text=True
     )
-    assert len(sums) > 10
-    for many, part, left in sums:
-        assert value[many] - value[part] == value[left.lower()]
+    assert there.stdout.strip() == ascii(sample("igbo", stories=9) + str(parallel(9))), there.stderr
 
 
-def test_sampling_is_the_same_in_every_process():
-    code = (
-        "import hashlib; from transformer_exercises.stories import sample, parallel;"
-        "print(hashlib.sha256((sample('igbo', stories=30, seed=3) + str(parallel(30, 3))).encode()).hexdigest())"
-    )
-    there = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": salt},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for salt in ("1", "2")
-    }
-    here = hashlib.sha256((sample("igbo", stories=30, seed=3) + str(parallel(30, 3))).encode()).hexdigest()
-    assert there == {here}
-
-
-def test_samples_are_whole_stories_and_never_repeat_one():
+def test_the_english_files_are_whole_stories_without_repeats_of_few_symbols_and_words():
     text = write.text("english", "train", 300_000)
     assert text.endswith("\n")
     assert 300_000 <= len(text) < 301_000
     lines = text.splitlines()
+    assert 150 < len(text) / len(lines) < 300
     assert len(set(lines)) == len(lines)
     assert not set(lines) & set(write.text("english", "validation", 30_000).splitlines())
-    assert sample(stories=4, seed=1).count("\n") == 4
-    with pytest.raises(ValueError, match="either stories"):
-        sample(seed=1)
-
-
-def test_english_needs_few_symbols_and_few_words():
-    text = write.text("english", "train", 300_000)
     assert text.isascii()
     assert 50 <= len(set(text)) <= 60
     assert len(set(re.findall(r"[a-z]+", text.lower()))) < 420
-    stories = text.splitlines()
-    assert 150 < len(text) / len(stories) < 300
+    with pytest.raises(ValueError, match="either stories"):
+        sample(seed=1)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -266,43 +189,31 @@ def test_texts_are_normalised_and_tidy(language: str):
 def test_languages_are_told_in_step():
     english, igbo, bangla = (sample(language, stories=50, seed=15).splitlines() for language in LANGUAGES)
     for one, two, three in zip(english, igbo, bangla, strict=True):
-        names = {
-            name for name in re.findall(r"\b[A-Z]\w+", one) if name in {p.forms["english"][""] for p in GIRLS + BOYS}
-        }
-        for person in GIRLS + BOYS:
-            if person.forms["english"][""] in names:
-                assert person.forms["igbo"][""] in two
-                assert person.forms["bangla"][""] in three
+        for forms in (person.forms for person in GIRLS + BOYS):
+            if re.search(rf"\b{forms['english']['']}\b", one):
+                assert forms["igbo"][""] in two
+                assert forms["bangla"][""] in three
 
 
 def every_sentence(nodes: tuple = STORIES.story) -> list[Say]:
-    return [
-        one
-        for node in nodes
-        for one in (
-            [node] if isinstance(node, Say) else [s for _, way in node.branches for s in every_sentence(tuple(way))]
-        )
-    ]
+    found = []
+    for node in nodes:
+        found += [node] if isinstance(node, Say) else [one for _, way in node.branches for one in every_sentence(way)]
+    return found
 
 
 PRONOUNS = {"he", "him", "his", "it", "its", "them", "was"}
 
 
-def test_sentences_understood_alone_name_whom_they_mean():
-    for sentence in every_sentence():
-        if sentence.alone:
-            named = set()
-            for name, form in SLOT.findall(sentence.patterns[0].lower()):
-                assert form not in PRONOUNS or name in named, sentence.patterns[0]
-                named.add(name)
-
-
 def test_every_pattern_names_the_same_people_and_things_in_every_language():
+    """A sentence that is understood alone names whom it means before a pronoun does."""
     for sentence in every_sentence():
-        english, igbo, bangla = (SLOT.findall(pattern.lower()) for pattern in sentence.patterns)
+        english, *others = (SLOT.findall(pattern.lower()) for pattern in sentence.patterns)
         named = {name for name, form in english if form not in PRONOUNS}
-        assert named <= {name for name, _ in igbo}, sentence.patterns
-        assert named <= {name for name, _ in bangla}, sentence.patterns
+        assert all(named <= {name for name, _ in other} for other in others), sentence.patterns
+        for place, (name, form) in enumerate(english):
+            before = {other for other, _ in english[:place]}
+            assert not sentence.alone or form not in PRONOUNS or name in before, sentence.patterns[0]
 
 
 def test_every_form_that_a_pattern_asks_for_exists():
@@ -324,22 +235,19 @@ def test_parallel_sentences_are_distinct_and_in_step():
         assert all(cell and cell == cell.strip() and "\t" not in cell and "\n" not in cell for cell in row)
 
 
-def test_the_sentence_of_the_course_is_in_the_corpus():
-    story = "One day, Ada saw a small dog and two fat hens near the river. The dog drank the water because it was "
-    following = next_character_distribution(story)
-    assert {"t", "c"} <= set(following)  # thirsty (the dog was) or cold (the water was)
-    assert math.isfinite(true_nll(story + "thirsty. Who was thirsty? The dog was. The hens"))
-    assert math.isfinite(true_nll(story + "cold. What was cold? The water was."))
-    assert true_nll(story + "cold. Who was cold?") == math.inf
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("number", write.ASSIGNMENTS)
+@pytest.mark.parametrize(
+    "number", [pytest.param(one, marks=pytest.mark.long if one == "09" else ()) for one in write.ASSIGNMENTS]
+)
 def test_assignments_hold_what_the_script_writes(number: str, root):
     for folder in root.glob(f"solutions/{number}-*/"):
         for name, make in write.ASSIGNMENTS[number].items():
-            assert (folder / name).is_file(), f"{folder.name}/{name} is missing: run python -m transformer_exercises.stories"
-            assert (folder / name).read_bytes() == make().encode(), f"{name} is old: run python -m transformer_exercises.stories"
+            assert (folder / name).is_file(), (
+                f"{folder.name}/{name} is missing: run python -m transformer_exercises.stories"
+            )
+            assert (folder / name).read_bytes() == make().encode(), (
+                f"{name} is old: run python -m transformer_exercises.stories"
+            )
 
 
 def test_the_script_writes_into_folders_that_exist_and_nowhere_else(tmp_path):
@@ -352,13 +260,12 @@ def test_the_script_writes_into_folders_that_exist_and_nowhere_else(tmp_path):
     assert len(rows) == 6_001
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("language", "characters"), [("english", 300_000), ("igbo", 100_000), ("bangla", 100_000)])
-def test_every_story_of_the_files_is_possible_and_the_floor_is_their_mean(language: str, characters: int):
-    text = write.text(language, "train", characters)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_story_of_the_files_is_possible_and_the_floor_is_their_mean(language: str):
+    text = write.text(language, "train", 30_000)
     losses = [true_nll(line, language) for line in text.splitlines(keepends=True)]
     assert max(losses) < math.inf
-    floor = write.floor(language, "train", characters)
+    floor = write.floor(language, "train", 30_000)
     assert floor["characters"] == len(text)
     assert floor["floor"] == pytest.approx(math.fsum(losses) / len(text), rel=1e-12)
     assert 0.25 < floor["floor"] / math.log(2) < 0.4  # bits per character

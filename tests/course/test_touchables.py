@@ -1,21 +1,27 @@
-"""Tests of the interactive pictures: rejected input, the fallback without scripts, and their behaviour in a browser."""
+"""Tests of the pictures that one can touch: rejected input, what stands where no script runs, and no other hosts."""
 
 from __future__ import annotations
 
-import importlib.util
+import base64
 import json
 import re
+import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
 from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, read
 
-from autograder.spec.course import home
 from autograder.authoring import put_beside
 from autograder.nbgrader_plugin.intake import sanitize
+from autograder.spec.course import home
 
 BESIDE = home() / "handout" / "beside"
+sys.path.append(str(BESIDE))
+SHOWN_IN = {"attention_explorer": ("05", "07", "10", "11"), "touchables": ("01", "02", "04")}
+WORDS = ["the", "<dog>", "&", "drinks"]
 MERGES = [("t", "h"), ("th", "e")]
 CUTS = {"the": [["t", "h", "e"], ["th", "e"], ["the"]], "<b>": [["<", "b", ">"]] * 3}
 TOKENS = [9, 7, 6]
@@ -25,9 +31,9 @@ LINES = {"true floor": 0.5, "log₂ V": 5.0}
 SPEEDS = [1.0, 0.5]
 
 
-def spun(vector, way=1):
+def spun(vector):
     """A vector of two pairs at 12 positions."""
-    z = np.array(vector).reshape(2, 2) @ [1, 1j] * np.exp(way * 1j * np.outer(np.arange(12), SPEEDS))
+    z = np.array(vector).reshape(2, 2) @ [1, 1j] * np.exp(1j * np.outer(np.arange(12), SPEEDS))
     return np.stack([z.real, z.imag], axis=-1).reshape(12, 4)
 
 
@@ -35,20 +41,21 @@ HANDS = {"query": spun([1.0, 0.0, 0.5, 0.5]), "key": spun([0.5, 0.5, 1.0, 0.0])}
 SCORES = {"turned": HANDS["query"] @ HANDS["key"].T, "added": np.arange(144.0).reshape(12, 12) / 24}
 
 
-@pytest.fixture(scope="module")
-def touchables():
-    spec = importlib.util.spec_from_file_location("touchables", BESIDE / "touchables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def module(name: str, patch: pytest.MonkeyPatch) -> tuple[ModuleType, list[dict]]:
+    """Return what lies beside the notebooks, and the list of what it displays."""
+    found, made = __import__(name), []
+    patch.setattr(found, "display", lambda bundle, raw: made.append(bundle))
+    return found, made
 
 
 @pytest.fixture
-def shown(touchables, monkeypatch):
-    """What is displayed, as it is displayed."""
-    made = []
-    monkeypatch.setattr(touchables, "display", lambda bundle, raw: made.append(bundle))
-    return made
+def explorer(monkeypatch):
+    return module("attention_explorer", monkeypatch)
+
+
+@pytest.fixture
+def touchables(monkeypatch):
+    return module("touchables", monkeypatch)
 
 
 def show_all(touchables):
@@ -58,47 +65,80 @@ def show_all(touchables):
     touchables.turn(HANDS, SPEEDS, SCORES)
 
 
+def soup(bundle):
+    return BeautifulSoup(bundle["text/html"], "html.parser")
+
+
 def data(bundle):
-    return json.loads(BeautifulSoup(bundle["text/html"], "html.parser").find(type="application/json").string)
+    return json.loads(soup(bundle).find(type="application/json").string)
 
 
 def still(bundle):
-    table = BeautifulSoup(bundle["text/html"], "html.parser").select_one(".still table")
-    return [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in table.find_all("tr")]
+    return [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in soup(bundle).select(".still table tr")]
 
 
-def test_where_no_script_runs_a_table_says_it(touchables, shown):
-    show_all(touchables)
-    merges, orders, clocks, dials = map(still, shown)
+# --- the attention explorer -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 4, 4), (2, 3, 4, 4)])
+def test_weights_come_back_out_of_the_page(explorer, shape):
+    given = torch.randn(*shape, generator=torch.Generator().manual_seed(1)).softmax(-1)
+    explorer[0].explore(given, WORDS, title="one")
+    [kind] = data(explorer[1][0])["kinds"]
+    assert (kind["name"], kind["looking"], kind["looked"]) == ("one", WORDS, WORDS)
+    assert (kind["L"], kind["H"]) == (1, 1, *shape)[-4:-2]
+    numbers = np.frombuffer(base64.b64decode(kind["weights"]), np.uint8) / 255
+    np.testing.assert_allclose(numbers, given.flatten(), atol=0.5 / 255 + 1e-6)
+
+
+def test_where_no_script_runs_there_is_a_picture_of_attention_with_a_description(explorer):
+    explorer[0].explore(torch.tensor([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6]]), ["it", "was"], ["dog", "sea", "sun"])
+    [bundle] = explorer[1]
+    picture = soup(bundle).select_one(".still svg")
+    assert "it: dog 0.90; was: sun 0.60." in picture["aria-label"]
+    assert len(picture.find_all("rect")) == 6
+    assert "it: dog 0.90; was: sun 0.60." in bundle["text/plain"]
+
+
+@pytest.mark.parametrize(
+    ("given", "looking", "looked_at", "said"),
+    [
+        (torch.ones(2), ["a", "b"], None, "2 to 4 dimensions"),
+        (torch.ones(2, 3), ["a", "b"], None, "2 by 3"),
+        (torch.ones(2, 3), ["a"], ["a", "b", "c"], "1 tokens that look"),
+        (torch.full((1, 1), 1.5), ["a"], None, "shares from 0 to 1"),
+        (torch.full((1, 1), float("nan")), ["a"], None, "shares from 0 to 1"),
+    ],
+)
+def test_what_are_no_weights_is_refused_in_a_sentence(explorer, given, looking, looked_at, said):
+    with pytest.raises(ValueError, match=said):
+        explorer[0].explore(given, looking, looked_at)
+
+
+# --- the others -------------------------------------------------------------------------------------------------------
+
+
+def test_where_no_script_runs_a_table_says_it_and_feedback_keeps_no_more(touchables):
+    show_all(touchables[0])
+    merges, orders, clocks, dials = map(still, touchables[1])
     assert ["the", "t | h | e", "the"] in merges
     assert merges[-1] == ["tokens of the text", "9", "6"]
     assert orders == [["α", "n = 1", "n = 2", "n = 3"], ["0.1", "3.00", "2.00", "2.75"], ["1", "3.00", "2.50", "3.25"]]
     assert clocks[1] == ["0", "(0.50, 0.50)", "(1.00, 0.00)"]
     assert ["3 and 1", f"{SCORES['turned'][3, 1]:.2f}", "1.54"] in dials
-    assert all("3.25" in shown[1][kind] for kind in ("text/html", "text/plain"))
+    assert "3.25" in touchables[1][1]["text/plain"]
+    for bundle in touchables[1]:
+        kept = BeautifulSoup(sanitize.html(bundle["text/html"]), "html.parser")
+        assert not kept.find_all(["script", "style", "svg"])
+        assert len(kept.select("table tbody tr")) == len(still(bundle)) - 1
+        assert '"kind"' not in kept.get_text(), "the data stand there as text"
 
 
-def test_words_are_no_markup(touchables, shown):
-    touchables.step_merges([], {"</script><b>": [["</script><b>"]]}, [1])
-    page = BeautifulSoup(shown[0]["text/html"], "html.parser")
-    assert page.find("b") is None
-    assert len(page.find_all("script")) == 2
-    assert data(shown[0])["data"]["words"][0]["word"] == "</script><b>"
-
-
-def test_only_the_merges_that_change_a_word_are_written_down(touchables, shown):
-    show_all(touchables)
-    the, other = data(shown[0])["data"]["words"]
+def test_only_the_merges_that_change_a_word_are_written_down(touchables):
+    touchables[0].step_merges(MERGES, CUTS, TOKENS)
+    the, other = data(touchables[1][0])["data"]["words"]
     assert the["changes"] == [[0, ["t", "h", "e"]], [1, ["th", "e"]], [2, ["the"]]]
     assert other["changes"] == [[0, ["<", "b", ">"]]]
-
-
-def test_the_same_data_give_the_same_page_and_others_another(touchables, shown):
-    for tokens in (TOKENS, TOKENS, [9, 8, 6]):
-        touchables.step_merges(MERGES, CUTS, tokens)
-    first, again, other = (bundle["text/html"] for bundle in shown)
-    assert first == again
-    assert first != other
 
 
 @pytest.mark.parametrize(
@@ -119,26 +159,50 @@ def test_the_same_data_give_the_same_page_and_others_another(touchables, shown):
 )
 def test_what_does_not_fit_together_is_refused_in_a_sentence(touchables, call, said):
     with pytest.raises(ValueError, match=said):
-        call(touchables)
+        call(touchables[0])
 
 
-def test_the_page_asks_nothing_of_a_network():
-    page = (BESIDE / "touchables.page").read_text("utf-8")
+# --- all --------------------------------------------------------------------------------------------------------------
+
+
+def test_words_are_no_markup(explorer, touchables):
+    explorer[0].explore(torch.eye(2), ["</script><b>", "<!--"], ["a", '"'], title="</figure>")
+    touchables[0].step_merges([], {"</script><b>": [["</script><b>"]]}, [1])
+    for bundle in explorer[1] + touchables[1]:
+        assert soup(bundle).find("b") is None
+        assert len(soup(bundle).find_all("script")) == 2
+    assert data(explorer[1][0])["kinds"][0]["looking"] == ["</script><b>", "<!--"]
+    assert data(touchables[1][0])["data"]["words"][0]["word"] == "</script><b>"
+
+
+def test_the_same_data_give_the_same_page_and_others_another(explorer, touchables):
+    for other in (0, 0, 1):
+        explorer[0].explore(torch.eye(2) if other else torch.full((2, 2), 0.5), ["a", "b"])
+        touchables[0].step_merges(MERGES, CUTS, [9, 7 + other, 6])
+    for shown in (explorer[1], touchables[1]):
+        first, again, changed = (bundle["text/html"] for bundle in shown)
+        assert first == again != changed
+
+
+@pytest.mark.parametrize("name", SHOWN_IN)
+def test_a_page_asks_nothing_of_a_network(name):
+    page = (BESIDE / f"{name}.page").read_text("utf-8")
     assert set(re.findall(r"https?://[^\s\"']+", page)) == {"http://www.w3.org/2000/svg"}  # a name, not an address
     assert not re.search(r"\bimport\b|\bfetch\b|XMLHttpRequest|innerHTML|<link", page)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_they_lie_beside_the_notebooks_that_import_them(name):
+def test_what_a_notebook_imports_of_the_course_lies_beside_it(name):
     assert not put_beside(ROOT / "solutions" / name / f"{name}.ipynb")
-    imports = any("from touchables import" in cell.source for cell in read("solutions", name).cells)
-    assert imports == (name[:2] in ("01", "02", "04"))
-    for folder in ("solutions", "course"):
-        found = [file.name for file in (ROOT / folder / name).glob("touchables.*")]
-        assert sorted(found) == (["touchables.page", "touchables.py"] if imports else [])
+    source = "\n".join(cell.source for cell in read("solutions", name).cells)
+    for picture, notebooks in SHOWN_IN.items():
+        assert (f"from {picture} import" in source) == (name[:2] in notebooks)
+        for folder in ("solutions", "course"):
+            found = {file.name for file in (ROOT / folder / name).glob(f"{picture}.*")}
+            assert found == ({f"{picture}.page", f"{picture}.py"} if name[:2] in notebooks else set())
 
 
-@pytest.mark.parametrize("name", ["01-language-modelling", "02-tokenisation", "04-positional-encoding"])
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name[:2] in SHOWN_IN["touchables"]])
 def test_what_a_notebook_shows_is_made_by_the_page_that_lies_beside_it(name):
     """A page that was changed after the notebook ran would be shown in the site and not by the cell."""
     page = (BESIDE / "touchables.page").read_text("utf-8")
@@ -147,12 +211,3 @@ def test_what_a_notebook_shows_is_made_by_the_page_that_lies_beside_it(name):
     kept = [out.data["text/html"] for out in outputs if "data-touchable" in out.data.get("text/html", "")]
     assert kept
     assert all(script in one for one in kept)
-
-
-def test_a_page_of_feedback_keeps_the_table_and_drops_the_script(touchables, shown):
-    show_all(touchables)
-    for bundle in shown:
-        kept = BeautifulSoup(sanitize.html(bundle["text/html"]), "html.parser")
-        assert not kept.find_all(["script", "style", "svg"])
-        assert len(kept.select("table tbody tr")) == len(still(bundle)) - 1
-        assert '"kind"' not in kept.get_text(), "the data stand there as text"

@@ -24,7 +24,8 @@ LESS = {  # so that a run takes seconds
 LEFT_OUT = {"explorer", "interactive", "layouts", "layout-run", "layout-figure", "layout-claims"}
 
 
-of_both_directions = pytest.mark.long
+def seen(fig, alt: str) -> str:
+    return " | ".join([*(text.get_text() for text in fig.findobj(plt.Text)), alt])
 
 
 @pytest.fixture(scope="module", params=["english", "igbo"])
@@ -48,7 +49,7 @@ def ran(request):
             old, new = less[cell.id]
             assert text.count(old) == 1, cell.id
             text = text.replace(old, new)
-        defined["show"] = lambda fig, alt, name=cell.id: (figures.__setitem__(name, seen(fig) + alt), plt.close(fig))
+        defined["show"] = lambda fig, alt, name=cell.id: (figures.__setitem__(name, seen(fig, alt)), plt.close(fig))
         exec(compile(text, cell.id, "exec"), defined)
         if cell.id == "setup":
             defined["display"] = lambda *_, **__: SimpleNamespace(update=lambda *_: None)
@@ -56,41 +57,27 @@ def ran(request):
     patch.undo()
 
 
-def seen(fig) -> str:
-    """All texts in a figure."""
-    return " | ".join(text.get_text() for text in fig.findobj(plt.Text)) + " | "
-
-
-@of_both_directions
-@pytest.mark.slow
-def test_texts_and_figures_name_the_right_language_on_either_side(ran):
+@pytest.mark.long
+def test_texts_figures_and_floors_follow_the_direction(ran):
     source, target = ran.SOURCE.capitalize(), ran.TARGET.capitalize()
     assert f"{source} ids" in ran.figures["machine-figure"]
     assert f"{target} ids so far" in ran.figures["machine-figure"]
     assert f"{target} ids |" not in ran.figures["machine-figure"]
-    assert f"1  encoder: {source} looks at {source}" in ran.figures["three-maps"]
-    assert f"2  decoder: {target} looks back" in ran.figures["three-maps"]
-    assert f"3  cross: {target} looks at {source}" in ran.figures["three-maps"]
+    for title in (
+        f"1  encoder: {source} looks at {source}",
+        f"2  decoder: {target} looks back",
+        f"3  cross: {target} looks at {source}",
+        {"english": "The dog drank the water", "igbo": "Nkịta ahụ ṅụrụ mmiri ahụ"}[ran.SOURCE],
+    ):
+        assert title in ran.figures["three-maps"]
     assert f"{target} tokens per second" in ran.printed
-    ours = {"english": "The dog drank the water", "igbo": "Nkịta ahụ ṅụrụ mmiri ahụ"}[ran.SOURCE]
-    assert f"{ours}" in ran.figures["three-maps"]
+    assert (ran.LINES["true floor, at most"] == 0) == (ran.SOURCE == "igbo")
     assert len(ran.shape_pairs) > 100
     assert not any(map(ran.is_new_shape, ran.train_pairs + ran.held_pairs))
-
-
-@of_both_directions
-@pytest.mark.slow
-def test_the_floor_is_zero_from_igbo_and_above_zero_from_english(ran):
-    assert (ran.LINES["true floor, at most"] == 0) == (ran.SOURCE == "igbo")
-
-
-@of_both_directions
-@pytest.mark.slow
-def test_lists_grow_by_the_same_names_on_both_sides(ran):
-    for source, target in ran.longer_lists(ran.train_pairs, 5)[:10]:
-        names = re.match(r"(\w+), (\w+), (\w+), (\w+) (?:and|na) (\w+)", source)
-        assert names
-        assert names.groups() == re.match(r"(\w+), (\w+), (\w+), (\w+) (?:and|na) (\w+)", target).groups()
+    lists = r"(\w+), (\w+), (\w+), (\w+) (?:and|na) (\w+)"
+    for pair in ran.longer_lists(ran.train_pairs, 5)[:10]:
+        ours, theirs = (re.match(lists, side).groups() for side in pair)
+        assert ours == theirs, "they grow by the same names on both sides"
 
 
 def says(nodes) -> list[Say]:

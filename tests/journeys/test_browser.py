@@ -7,7 +7,6 @@ They need Chromium (`apt install chromium`) and are skipped without it. Screensh
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import re
 import shutil
@@ -16,15 +15,17 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import pytest
+import test_touchables
 import torch
 from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_notebook
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SCREENSHOTS = ROOT / "classroom" / "screenshots"
@@ -53,9 +54,6 @@ pytestmark = [
 ]
 
 
-of_what_is_handed_out = pytest.mark.long
-
-
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
@@ -70,11 +68,9 @@ def lab(tmp_path_factory):
     place = tmp_path_factory.mktemp("student") / "course"
     shutil.copytree(ROOT / "course", place)
     kernel = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}}
-    for name, source in {"attention": EXPLORE, "typed": TYPED}.items():  # the course's own wait for an hour's work
-        small = new_notebook(cells=[new_code_cell(source)], metadata=kernel)
-        nbformat.write(small, place / "05-attention" / f"{name}.ipynb")
-    small = new_notebook(cells=[new_code_cell(TOUCH)], metadata=kernel)
-    nbformat.write(small, place / "04-positional-encoding" / "touch.ipynb")
+    small = {"05-attention/attention": EXPLORE, "05-attention/typed": TYPED, "04-positional-encoding/touch": TOUCH}
+    for name, source in small.items():  # the course's own wait for an hour's work
+        nbformat.write(new_notebook(cells=[new_code_cell(source)], metadata=kernel), place / f"{name}.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -123,6 +119,21 @@ def ours(errors: list[str]) -> list[str]:
     return [error for error in errors if "Failed to load resource" not in error]
 
 
+def without_findings(page: Page, **rules: dict) -> None:
+    """Fail if axe finds a serious fault of accessibility on the page."""
+    options = {"preload": False, "rules": rules}  # it would fetch styles once more, and imports from a wrong place
+    found = Axe().run(page, options=options).response["violations"]
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert not serious, "\n".join(
+        f"{one['id']}: {one['help']} ({len(one['nodes'])}): {one['nodes'][0]['html'][:200]}" for one in serious
+    )
+
+
+def opened(page: Page, address: str) -> None:
+    page.goto(f"{address}?reset")
+    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+
+
 def test_the_first_thing_that_a_student_sees_is_the_start_page(lab, page):
     page.goto(lab)
     expect(page.locator(".jp-MarkdownViewer h1")).to_be_visible()
@@ -135,29 +146,34 @@ def test_the_first_thing_that_a_student_sees_is_the_start_page(lab, page):
     assert not ours(page.errors)
 
 
-@of_what_is_handed_out
+@pytest.mark.long
 def test_answers_wrong_and_right_are_told_in_a_sentence(lab, page):
-    page.goto(f"{lab}/lab/tree/06-masking/06-masking.ipynb?reset")
-    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    opened(page, f"{lab}/lab/tree/06-masking/06-masking.ipynb")
     run(page, "Run All Cells")
     expect(cell(page, "Run this cell first").locator(".jp-OutputArea")).to_contain_text("Everything is here")
     test = cell(page, "Test of shift_targets")
     expect(test.locator(".jp-OutputArea")).to_contain_text("○ shift_targets: Not answered yet")
     assert test.locator(".jp-OutputArea-output").inner_text().count("\n") <= 1, "one line, no wall of assertions"
     kept(page, "unanswered")
-    for answer, said in (
+    for returned, said in (
         ("ids[:, 1:], ids[:, :-1]", "✗ the inputs of 5 2 7 9"),
         ("ids[:, :-1], ids[:, 1:]", "✓ shift_"),
     ):
-        editor = page.locator(".jp-CodeCell", has_text="def shift_targets(ids):").locator(".cm-content").first
-        editor.click()
-        page.keyboard.press("Control+a")
-        page.keyboard.insert_text(f"def shift_targets(ids):\n    return {answer}")
-        page.keyboard.press("Shift+Enter")
-        page.keyboard.press("Shift+Enter")
-        expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(said)
+        answered(page, returned, said)
         kept(page, "wrong" if said[0] == "✗" else "right")
     assert not ours(page.errors)
+
+
+def answered(page: Page, returned: str, said: str) -> None:
+    """Write an answer to shift_targets, run it and its test, and wait for what the test says."""
+    editor = page.locator(".jp-CodeCell", has_text="def shift_targets(").locator(".cm-content").first
+    editor.scroll_into_view_if_needed()
+    editor.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(f"def shift_targets(ids):\n    return {returned}")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.press("Shift+Enter")
+    expect(cell(page, "Test of shift_targets").locator(".jp-OutputArea")).to_contain_text(said)
 
 
 def run(page: Page, what: str) -> None:
@@ -174,27 +190,24 @@ def run(page: Page, what: str) -> None:
 
 
 def cell(page: Page, title: str):
-    """A folded cell, by what its one visible line says; JupyterLab draws only cells that are near."""
-    found = page.locator(".jp-CodeCell", has=page.locator(".jp-InputPlaceholder", has_text=title))
-    page.locator(".jp-WindowedPanel-outer").first.evaluate("panel => panel.scrollTo(0, 0)")
-    for _ in range(60):
-        page.wait_for_timeout(200)
-        if found.count():
-            break
-        page.locator(".jp-WindowedPanel-outer").first.evaluate("panel => panel.scrollBy(0, 600)")
-    found.first.scroll_into_view_if_needed()
-    return found.first
+    """Return a folded cell, by what its one visible line says."""
+    return in_view(page, page.locator(".jp-CodeCell", has=page.locator(".jp-InputPlaceholder", has_text=title)))
 
 
 def code_cell(page: Page, text: str):
-    """The code cell with these words, in view."""
-    panel, found = page.locator(".jp-WindowedPanel-outer").first, page.locator(".jp-CodeCell", has_text=text)
+    return in_view(page, page.locator(".jp-CodeCell", has_text=text))
+
+
+def in_view(page: Page, found: Locator) -> Locator:
+    """Scroll from the top until the cell is there; JupyterLab draws only cells that are near."""
+    panel = page.locator(".jp-WindowedPanel-outer").first
     panel.evaluate("panel => panel.scrollTo(0, 0)")
+    page.wait_for_timeout(200)
     for _ in range(300):
         if found.count():
             break
         panel.evaluate("panel => panel.scrollBy(0, 600)")
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(200)
     found.first.scroll_into_view_if_needed()
     return found.first
 
@@ -215,10 +228,9 @@ def stopped(page: Page, text: str) -> int:
     return int(found[1].replace(",", ""))
 
 
-@of_what_is_handed_out
+@pytest.mark.long
 def test_a_training_that_is_stopped_leaves_a_notebook_that_goes_on_and_goes_on_itself(lab, page):
-    page.goto(f"{lab}/lab/tree/09-gpt/09-gpt.ipynb?reset")
-    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    opened(page, f"{lab}/lab/tree/09-gpt/09-gpt.ipynb")
     code_cell(page, 'run_from("GPT-2\'s start"').locator(".cm-content").click()
     run(page, "Run All Above Selected Cell")
     stopped(page, 'run_from("GPT-2\'s start"')
@@ -254,33 +266,33 @@ def test_a_feedback_page_is_whole_without_a_network_and_without_serious_findings
     assert page.locator("math").count() > 0
     page.emulate_media(color_scheme="dark")
     kept(page, "feedback-dark")
-    found = Axe().run(page)
-    serious = [one for one in found.response["violations"] if one["impact"] in ("serious", "critical")]
-    assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
+    without_findings(page)
 
 
-def explorer_page() -> str:
-    """Two explorers on one page: two layers of three heads with another kind, and a single head."""
-    from autograder.spec.course import home
-
-    spec = importlib.util.spec_from_file_location("explorer", home() / "handout" / "beside" / "attention_explorer.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    made: list[dict] = []
-    module.display = lambda bundle, raw: made.append(bundle)
+def explorer_page(explorer) -> None:
+    """Two explorers: two layers of three heads with another kind, and a single head."""
     words, others = ["the", "dog", "drinks", "water"], ["mmiri", "na-atọ"]
     maps = torch.full((2, 3, 4, 4), 0.04)
     for head in range(3):
         maps[:, head, torch.arange(4), (torch.arange(4) - head).clamp(min=0)] = 0.88
-    module.explore(maps, words, title="self", also={"cross": (torch.full((2, 4), 0.25), others, words)})
-    module.explore(torch.eye(4), words)
-    return "<!doctype html><html lang=en><title>x</title><main>" + "".join(one["text/html"] for one in made) + "</main>"
+    explorer.explore(maps, words, title="self", also={"cross": (torch.full((2, 4), 0.25), others, words)})
+    explorer.explore(torch.eye(4), words)
+
+
+def page_with(name: str, show: Callable, path: Path) -> str:
+    """Return the address of a page with the pictures that a module beside the notebooks shows."""
+    with pytest.MonkeyPatch.context() as patch:
+        module, made = test_touchables.module(name, patch)
+        show(module)
+    pictures = "".join(one["text/html"] for one in made)
+    path.write_text(
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>x</title><main>{pictures}</main>", "utf-8"
+    )
+    return path.as_uri()
 
 
 def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
-    path = tmp_path / "explorer.html"
-    path.write_text(explorer_page(), "utf-8")
-    page.goto(path.as_uri())
+    page.goto(page_with("attention_explorer", explorer_page, tmp_path / "explorer.html"))
     assert page.locator(".explorer .still").count() == 0, "the picture for where no script runs gives way"
     first, said = page.locator(".explorer").first, page.locator(".explorer figcaption").first
     expect(said).to_contain_text("layer 1, mean of the heads: the looks at the")
@@ -303,32 +315,14 @@ def test_the_explorer_answers_to_mouse_and_keyboard(page, tmp_path):
     first.get_by_label("kind").select_option(label="cross")
     expect(said).to_contain_text("cross: mmiri looks at the 0.25")
     expect(page.locator(".explorer figcaption").last).to_contain_text("the looks at the 1.00")
-    serious = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
-    assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
+    without_findings(page)
     assert not page.errors
 
 
-@of_what_is_handed_out
-def test_in_jupyterlab_the_explorer_keeps_the_arrow_keys_for_itself(lab, page):
-    page.goto(f"{lab}/lab/tree/05-attention/attention.ipynb?reset")
-    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
-    run(page, "Run All Cells")
-    said = page.locator(".explorer figcaption")
-    page.locator(".explorer .head").scroll_into_view_if_needed()
-    page.locator(".explorer .head").focus()
-    active = page.locator(".jp-Cell.jp-mod-active").first.element_handle()
-    page.keyboard.press("ArrowDown")
-    expect(said).to_contain_text("two looks at one 0.75")
-    assert active.evaluate("cell => cell.classList.contains('jp-mod-active')"), "the key went to the notebook"
-    kept(page, "explorer-lab")
-    assert not ours(page.errors)
-
-
-@of_what_is_handed_out
+@pytest.mark.long
 def test_the_explorer_shows_a_sentence_that_is_typed(lab, page):
     """As in notebook 11."""
-    page.goto(f"{lab}/lab/tree/05-attention/typed.ipynb?reset")
-    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+    opened(page, f"{lab}/lab/tree/05-attention/typed.ipynb")
     run(page, "Run All Cells")
     said = page.locator(".explorer figcaption")
     expect(said).to_contain_text("one looks at one 0.50, two 0.50")
@@ -340,26 +334,10 @@ def test_the_explorer_shows_a_sentence_that_is_typed(lab, page):
     assert not ours(page.errors)
 
 
-def touchables_page() -> str:
-    """The pictures to touch on one page, with the data of their tests."""
-    import test_touchables
-
-    spec = importlib.util.spec_from_file_location("touchables", test_touchables.BESIDE / "touchables.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    made: list[dict] = []
-    module.display = lambda bundle, raw: made.append(bundle)
-    test_touchables.show_all(module)
-    pictures = "".join(one["text/html"] for one in made)
-    return f"<!doctype html><html lang=en><meta charset=utf-8><title>x</title><main>{pictures}</main></html>"
-
-
 def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
-    path = tmp_path / "touchables.html"
-    path.write_text(touchables_page(), "utf-8")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
+    page.goto(page_with("touchables", test_touchables.show_all, tmp_path / "touchables.html"))
     assert page.locator(".touchable .still").count() == 0, "the table for where no script runs gives way"
     merges, orders, clocks, dials = page.locator(".touchable").all()
     said = [picture.locator("figcaption") for picture in (merges, orders, clocks, dials)]
@@ -416,26 +394,35 @@ def test_the_pictures_to_touch_answer_to_mouse_and_keyboard(page, tmp_path):
     page.emulate_media(color_scheme="dark")
     page.add_style_tag(content="body { background: #111; color: #ddd }")
     kept(page, "touchables-dark")
-    serious = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
-    assert not serious, "\n".join(f"{one['id']}: {one['help']} ({len(one['nodes'])})" for one in serious)
+    without_findings(page)
     assert [url for url in asked if not url.startswith("file:")] == []
     assert not page.errors
 
 
-@of_what_is_handed_out
-def test_in_jupyterlab_a_picture_to_touch_keeps_the_arrow_keys_for_itself(lab, page):
-    page.goto(f"{lab}/lab/tree/04-positional-encoding/touch.ipynb?reset")
-    expect(page.locator(".jp-NotebookPanel .jp-Cell").first).to_be_visible()
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("notebook", "figure", "moves", "presses"),
+    [
+        ("05-attention/attention", ".explorer", ".head", [("ArrowDown", "two looks at one 0.75")]),
+        (
+            *("04-positional-encoding/touch", ".touchable", "input"),
+            [
+                ("ArrowLeft", "Position"),
+                ("ArrowLeft", "Position 0: (1.00, 0.00)."),
+                ("ArrowUp", "Position 1: (0.00, 1.00)."),
+            ],
+        ),
+    ],
+)
+def test_in_jupyterlab_a_picture_keeps_the_arrow_keys_for_itself(lab, page, notebook, figure, moves, presses):
+    opened(page, f"{lab}/lab/tree/{notebook}.ipynb")
     run(page, "Run All Cells")
-    said = page.locator(".touchable figcaption")
-    page.locator(".touchable input").scroll_into_view_if_needed()
-    page.locator(".touchable input").focus()
+    page.locator(f"{figure} {moves}").scroll_into_view_if_needed()
+    page.locator(f"{figure} {moves}").focus()
     active = page.locator(".jp-Cell.jp-mod-active").first.element_handle()
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowLeft")
-    expect(said).to_contain_text("Position 0: (1.00, 0.00).")
-    page.keyboard.press("ArrowUp")
-    expect(said).to_contain_text("Position 1: (0.00, 1.00).")
+    for key, said in presses:
+        page.keyboard.press(key)
+        expect(page.locator(f"{figure} figcaption")).to_contain_text(said)
     assert active.evaluate("cell => cell.classList.contains('jp-mod-active')"), "the key went to the notebook"
-    kept(page, "touchables-lab")
+    kept(page, f"{figure[1:]}-lab")
     assert not ours(page.errors)

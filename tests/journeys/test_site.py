@@ -20,12 +20,14 @@ import threading
 import zipfile
 from html import unescape
 from pathlib import Path
+from urllib.parse import unquote
 
 import filelock
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, read
+from test_browser import BROWSER, browser, kept, without_findings  # noqa: F401 (a fixture among them)
 
 from autograder.files import LEFT
 from autograder.nbgrader_plugin.release import student_version
@@ -36,8 +38,8 @@ from tools.website import colab_binder, sources
 
 ENVIRONMENT = ".venv-site"
 PYTHON = ROOT / ENVIRONMENT / "bin" / "python"
-ADDRESS = colab_binder.Address("somebody/course")
-EXPLORERS = {"05-attention", "07-multi-head", "10-hugging-face-gpt2", "11-translation"}
+ADDRESS = elsewhere.Address("somebody/course")
+NO_BROWSER = "there is no Chromium on this machine: apt install chromium"
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
 
@@ -92,10 +94,7 @@ def readable(path: Path) -> str:
 
 def test_the_search_for_secrets_would_find_them():
     assert len(secrets()) > 1000
-    for name in NOTEBOOKS:
-        solved = "\n".join(cell.source for cell in read("solutions", name).cells)
-        assert len(given_away(solved)) > 20, name
-        assert not given_away("\n".join(cell.source for cell in read("course", name).cells)), name
+    assert len(given_away("\n".join(cell.source for cell in read("solutions", "05-attention").cells))) > 20
     [key] = [question for question in questions("05-attention") if question.name == "q5_1"]
     assert given_away(f'<p>q5_1 = "{key.key}"</p>')
     assert given_away(key.explanations["B"])
@@ -130,26 +129,6 @@ def test_a_page_is_the_released_notebook_with_figures_of_given_cells(written, na
     assert not given_away(json.dumps([cell.get("outputs", []) for cell in made.cells], ensure_ascii=False))
 
 
-def test_a_cell_that_is_not_given_keeps_its_outputs_to_itself():
-    released, solved = read("course", "05-attention"), read("solutions", "05-attention")
-    shown = nbformat.v4.new_output("stream", text="42")
-    changed = []
-    for cell in solved.cells:
-        if cell.cell_type == "code":
-            twin = next(one for one in released.cells if one.id == cell.id)
-            cell.outputs = [shown]
-            if twin.source != cell.source:
-                changed.append(cell.id)
-    made = {cell.id: cell for cell in sources.page_of(released, solved).cells if cell.cell_type == "code"}
-    assert len(changed) > 20
-    assert not any(made[name].outputs for name in changed)
-    assert any(cell.outputs for cell in made.values())
-
-
-def test_the_cell_that_looks_around_is_the_releases_own():
-    assert sources.READY == student_version.NAME
-
-
 def test_tests_and_claims_are_folded_under_their_names(written):
     folded = {cell.id: cell for cell in page(written, "05-attention").cells if "hide-input" in cell.metadata.tags}
     assert folded["test_softmax"].metadata.mystnb.code_prompt_show.startswith("Test of softmax")
@@ -157,13 +136,10 @@ def test_tests_and_claims_are_folded_under_their_names(written):
     assert not any("answer" in cell.metadata.tags for cell in folded.values())
 
 
-def test_each_figure_is_described_and_named_by_its_hash(written):
+def test_figures_are_described_and_no_page_links_to_an_address_that_there_is_not(written):
     figures = json.loads((written / sources.ALTS).read_text("utf-8"))
     assert len(figures) > 150
     assert all(len(alt) > 40 for alt in figures.values())
-
-
-def test_without_an_address_no_page_links_to_one(written):
     for path in written.glob("*"):
         assert not re.search(r"colab\.research|mybinder\.org", path.read_text("utf-8")), path.name
 
@@ -197,33 +173,34 @@ def published(tmp_path_factory):
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_the_links_lead_to_files_that_are_published(published, name):
-    owner, _, rest = ADDRESS.colab(name).removeprefix("https://colab.research.google.com/github/").partition("/")
-    repository, kind, branch, path = rest.split("/", 3)
-    assert [owner, repository, kind, branch] == ["somebody", "course", "blob", "gh-pages"]
-    assert (published / path).is_file()
-    start, _, path = ADDRESS.binder(name).partition("?labpath=")
-    assert start == "https://mybinder.org/v2/gh/somebody/course/gh-pages"
-    assert (published / path.replace("%2F", "/")).read_bytes() == (ROOT / path.replace("%2F", "/")).read_bytes()
+    for link, start in (
+        (ADDRESS.colab(name), "https://colab.research.google.com/github/somebody/course/blob/gh-pages/"),
+        (ADDRESS.binder(name), "https://mybinder.org/v2/gh/somebody/course/gh-pages?labpath="),
+    ):
+        assert link.startswith(start)
+        assert (published / unquote(link.removeprefix(start))).is_file()
+    path = unquote(ADDRESS.binder(name).partition("?labpath=")[2])
+    assert (published / path).read_bytes() == (ROOT / path).read_bytes()
 
 
 def test_binder_gets_the_environment_that_students_get(published):
     assert (published / ".binder" / "environment.yml").read_bytes() == (ROOT / "environment.yml").read_bytes()
-    start = published / ".binder" / "start"
-    asked = ["bash", start, "printenv", "JUPYTER_CONFIG_PATH", "JUPYTER_PATH"]
+    asked = ["bash", published / ".binder" / "start", "printenv", "JUPYTER_CONFIG_PATH", "JUPYTER_PATH"]
     settings, data = subprocess.run(asked, cwd=published, text=True, stdout=subprocess.PIPE).stdout.splitlines()
     assert Path(settings, "jupyter_lab_config.json").is_file()
     assert Path(data.split(":")[0], "labextensions", "course-figures", "package.json").is_file()
 
 
 def test_nothing_that_marks_is_published(published):
-    for path in published.rglob("*"):
-        if path.is_file() and path.is_relative_to(published / "course"):
-            name = path.relative_to(published / "course").as_posix()
-            assert path.read_bytes() in [
-                one.read_bytes() for one in (ROOT / "course" / name, ROOT / name) if one.exists()
-            ]
-        elif path.is_file():
+    for path in filter(Path.is_file, published.rglob("*")):
+        if path.is_relative_to(published / "course"):
+            only_handed_out(path.relative_to(published / "course"), path.read_bytes())
+        else:
             assert not given_away(readable(path)), path.name
+
+
+def only_handed_out(name: Path | str, data: bytes) -> None:
+    assert data in [one.read_bytes() for one in (ROOT / "course" / name, ROOT / name) if one.exists()], name
 
 
 @contextlib.contextmanager
@@ -242,56 +219,50 @@ def served(folder: Path):
 
 
 @pytest.fixture
-def raw():
-    """A host of raw files: the folder course/, as GitHub would serve it."""
+def fetching(tmp_path, monkeypatch):
+    """Makes the cell that fetches what lies beside a notebook, in an empty folder, from a host of raw files."""
+    monkeypatch.chdir(tmp_path)
     with served(ROOT / "course") as address:
-        yield address
+
+        def cell(name: str, where: str | None = None, versions: dict[str, str] | None = None) -> str:
+            made = elsewhere.for_colab(ROOT / "course" / name, f"{address}/{where or name}/", versions or {})
+            assert [one.id for one in made.cells[1:3]] == ["fetch", student_version.NAME]
+            return made.cells[1].source
+
+        yield cell
 
 
 @pytest.mark.parametrize("name", ["05-attention", "10-hugging-face-gpt2"])
-def test_on_colab_the_first_cell_fetches_what_lies_beside(raw, name, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    notebook = colab_binder.for_colab(ROOT / "course" / name, f"{raw}/{name}/", colab_binder.pins(ROOT))
-    assert notebook.cells[1].id == "fetch"
-    assert notebook.cells[2].id == student_version.NAME
+def test_on_colab_the_first_cell_fetches_what_lies_beside(fetching, name, tmp_path, capsys):
     names: dict = {}
-    exec(notebook.cells[1].source, names)
-    folder = ROOT / "course" / name
-    left = LEFT | {f"{name}.ipynb"}
+    exec(fetching(name, versions=elsewhere.pins(ROOT)), names)
+    folder, left = ROOT / "course" / name, LEFT | {f"{name}.ipynb"}
     beside = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and not left & set(path.parts)}
     assert beside
     assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()} == beside
-    assert all(path.read_bytes() == (folder / path).read_bytes() for path in beside)
+    assert all((tmp_path / path).read_bytes() == (folder / path).read_bytes() for path in beside)
     assert f"{len(beside)} files are here" in capsys.readouterr().out
     assert set(names) - {"__builtins__"} == {"fetch_what_lies_beside"}, "the cell defines what answers could lean on"
 
 
-def test_on_colab_a_file_that_is_not_the_notebooks_own_is_told(raw, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = colab_binder.for_colab(ROOT / "course" / "05-attention", f"{raw}/07-multi-head/", {})
-    [cell] = [cell for cell in made.cells if cell.id == "fetch"]
-    exec(cell.source, {})  # the same explorer lies beside notebook 07
-    source = cell.source.replace(hashlib.sha256(Path("attention_explorer.py").read_bytes()).hexdigest(), "0" * 64)
+def test_on_colab_a_file_that_is_not_the_notebooks_own_is_told(fetching):
+    source = fetching("05-attention", where="07-multi-head")
+    exec(source, {})  # the same explorer lies beside notebook 07
+    source = source.replace(hashlib.sha256(Path("attention_explorer.py").read_bytes()).hexdigest(), "0" * 64)
     with pytest.raises(RuntimeError, match=r"attention_explorer\.py is not the file"):
         exec(source, {})
 
 
-def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(raw, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_on_colab_what_is_missing_is_installed_at_the_versions_of_the_lock(fetching, monkeypatch):
     asked: list[list[str]] = []
     monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command[5:]))
     versions = colab_binder.pins(ROOT) | {"torch": "9.9.9", "transformers": "9.9.9"}
     assert {"torch", "numpy", "pooch", "tokenizers"} <= set(versions)
-    notebook = colab_binder.for_colab(
-        ROOT / "course" / "10-hugging-face-gpt2", f"{raw}/10-hugging-face-gpt2/", versions
-    )
-    exec(notebook.cells[1].source, {})
+    exec(fetching("10-hugging-face-gpt2", versions=versions), {})
     assert asked == [["transformers==9.9.9"]], "torch stays as Colab has it"
 
 
 # --- what is built ----------------------------------------------------------------------------------------------------
-
-of_the_built_site = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -315,25 +286,21 @@ def built(environment, tmp_path_factory):
     return goal / "html"
 
 
-@functools.cache
+@functools.lru_cache(maxsize=2)
 def soup(path: Path) -> BeautifulSoup:
     return BeautifulSoup(path.read_text("utf-8"), "html.parser")
 
 
-def pages(folder: Path) -> list[Path]:
-    return [folder / "index.html", *(folder / f"{name}.html" for name in NOTEBOOKS)]
-
-
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_that_marks_is_in_any_built_file(built):
     seen = set()
     for path in (path for path in built.rglob("*") if path.is_file() and not path.is_relative_to(built / "course")):
         if path.suffix == ".zip":
-            _only_what_is_handed_out(path)
-        elif path.is_relative_to(built / "_images"):
-            continue
-        else:
+            with zipfile.ZipFile(path) as archive:
+                assert f"{path.stem}/{path.stem}.ipynb" in archive.namelist()
+                for name in archive.namelist():
+                    only_handed_out(name, archive.read(name))
+        elif not path.is_relative_to(built / "_images"):
             assert not given_away(readable(path)), path.name
         seen.add(path.suffix)
     assert {".html", ".js", ".zip", ".ipynb"} <= seen
@@ -342,16 +309,7 @@ def test_nothing_that_marks_is_in_any_built_file(built):
     assert not (built / "_sources").exists()
 
 
-def _only_what_is_handed_out(path: Path) -> None:
-    with zipfile.ZipFile(path) as archive:
-        assert f"{path.stem}/{path.stem}.ipynb" in archive.namelist()
-        for name in archive.namelist():
-            twin = next(place for place in (ROOT / "course" / name, ROOT / name) if place.exists())
-            assert archive.read(name) == twin.read_bytes()
-
-
-@of_the_built_site
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_exercise_is_on_its_page_with_box_and_stub(built):
     for name in NOTEBOOKS:
         text = soup(built / f"{name}.html").get_text()
@@ -366,45 +324,29 @@ def test_every_exercise_is_on_its_page_with_box_and_stub(built):
         assert len(re.findall(r"· \d+ points? · \w+ · \d+ minutes", squeezed(text))) == len(boxes) > 0
 
 
-@of_the_built_site
-@pytest.mark.slow
-def test_every_picture_has_its_words_and_every_formula_is_set(built):
-    for path in pages(built):
-        for image in soup(path).select("article img"):
-            assert len(image.get("alt", "")) > 10, f"{path.name}: {image['src'][:60]}"
-    for name in NOTEBOOKS:
-        made = soup(built / f"{name}.html")
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["index", *NOTEBOOKS])
+def test_pictures_have_words_headings_go_down_one_step_at_a_time_and_formulas_are_set(built, name):
+    page = soup(built / f"{name}.html")
+    for image in page.select("article img"):
+        assert len(image.get("alt", "")) > 10, image["src"][:60]
+    levels = [int(heading.name[1]) for heading in page.select("article :is(h1, h2, h3, h4, h5, h6)")]
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    if name in NOTEBOOKS:
         text = "\n".join(cell.source for cell in read("course", name).cells if cell.cell_type == "markdown")
-        assert len(made.select("article math[display=block]")) == len(re.findall(r"\$\$.+?\$\$", text, re.DOTALL))
-        assert made.select("article math")
-        assert not made.select(".formula > code"), "a formula stands as it was written"
-        for cell in made.select("article"):
-            for code in cell.select("code, pre, script, details.in-words"):
-                code.extract()
-            assert not re.search(r"\$[^$\d\s][^$\n]*\$", cell.get_text()), f"a formula was not seen on {name}"
-        soup.cache_clear()
+        assert len(page.select("article math[display=block]")) == len(re.findall(r"\$\$.+?\$\$", text, re.DOTALL))
+        assert page.select("article math")
+        assert not page.select(".formula > code"), "a formula stands as it was written"
+        [article] = BeautifulSoup(str(page.select_one("article")), "html.parser").select("article")
+        for code in article.select("code, pre, script, details.in-words"):
+            code.extract()
+        assert not re.search(r"\$[^$\d\s][^$\n]*\$", article.get_text()), "a formula was not seen"
 
 
-@of_the_built_site
-@pytest.mark.slow
-def test_headings_go_down_one_step_at_a_time_on_every_page(built):
-    for path in pages(built):
-        levels = [int(heading.name[1]) for heading in soup(path).select("article :is(h1, h2, h3, h4, h5, h6)")]
-        assert levels.count(1) == 1
-        assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), path.name
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("there is no Chromium on this machine: apt install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+def seen(test):
+    """Mark a test that looks at a page in a browser."""
+    return pytest.mark.long(pytest.mark.skipif(BROWSER is None, reason=NO_BROWSER)(test))
 
 
 @pytest.fixture(scope="module")
@@ -414,12 +356,12 @@ def host(built):
 
 
 @pytest.fixture
-def opened(browser, host):
+def opened(browser, host):  # noqa: F811
     """Opens a page; in the end nothing may have been asked of another host, and no script may have failed."""
     asked, errors, contexts = [], [], []
 
-    def open_page(path: str, width: int = 1300, scheme: str = "light", pixels: int = 1):
-        screen = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "device_scale_factor": pixels}
+    def open_page(path: str, width: int = 1300, scheme: str = "light"):
+        screen = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
         contexts.append(browser.new_context(**screen))
         page = contexts[-1].new_page()
         page.set_default_timeout(60_000)
@@ -437,103 +379,41 @@ def opened(browser, host):
     assert errors == []
 
 
-def kept(page, name: str) -> None:
-    folder = ROOT / "classroom" / "screenshots"
-    folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / f"site-{name}.png")
-
-
-@of_the_built_site
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["index", "05-attention"])
+@seen
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [("index", "dark"), ("05-attention", "dark"), *((name, "light") for name in ("index", *NOTEBOOKS))],
+)
 def test_pages_have_no_serious_finding_by_day_and_by_night(opened, name, scheme):
     page = opened(f"{name}.html", scheme=scheme)
     assert page.locator("html").get_attribute("data-theme") == scheme
-    kept(page, f"{name}-{scheme}")
-    without_findings(page)
+    if name in ("index", "05-attention"):
+        kept(page, f"site-{name}-{scheme}")
+        without_findings(page)
+    else:  # all pages take their colours from the same styles, and to look at every word takes a minute
+        without_findings(page, **{"color-contrast": {"enabled": False}})
 
 
-@of_the_built_site
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name != "05-attention"])
-def test_pages_have_no_serious_finding(opened, name):
-    """Contrast aside: all pages take their colours from the same styles, and to look at every word takes a minute."""
-    without_findings(opened(f"{name}.html"), **{"color-contrast": {"enabled": False}})
-
-
-def without_findings(page, **rules) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    options = {"preload": False, "rules": rules}  # it would fetch styles once more, and imports from a wrong place
-    found = Axe().run(page, options=options).response["violations"]
-    serious = [one for one in found if one["impact"] in ("serious", "critical")]
-    assert not serious, "\n".join(
-        f"{one['id']}: {one['help']} ({len(one['nodes'])}): {one['nodes'][0]['html'][:200]}" for one in serious
-    )
-
-
-@of_the_built_site
-@pytest.mark.slow
+@seen
 @pytest.mark.parametrize("name", ["index", *NOTEBOOKS])
 def test_on_a_phone_no_page_is_wider_than_the_screen(opened, name):
     page = opened(f"{name}.html", width=390)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
     if name in ("index", "05-attention"):
-        kept(page, f"{name}-phone")
+        kept(page, f"site-{name}-phone")
 
 
-@of_the_built_site
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_figures_are_sharp_on_fine_screens_and_no_larger_than_in_jupyter(opened, scheme):
-    name = "06-masking"
-    page = opened(f"{name}.html", scheme=scheme, pixels=2)
-    look = """all => all.map(one => [one.naturalWidth, one.naturalHeight, one.clientWidth, one.clientHeight,
-                                     one.closest(".cell_output").clientWidth])"""
-    seen = page.locator("article .cell_output img").evaluate_all(look)
-    made = sources.page_of(read("course", name), read("solutions", name)).cells
-    figures = [output.metadata["image/png"] for cell in made for output in cell.get("outputs", [])
-               if "image/png" in output.get("data", {})]  # fmt: skip
-    assert len(seen) == len(figures) > 5
-    for (width, height, shown, high, column), about in zip(seen, figures, strict=True):
-        assert width == 2 * about["width"]
-        assert shown == min(about["width"], column)
-        assert abs(high / shown - height / width) < 0.01, "not stretched"
-    page.locator("article .cell_output img").first.scroll_into_view_if_needed()
-    kept(page, f"figure-sharp-{scheme}")
-
-
-@of_the_built_site
-@pytest.mark.slow
-def test_the_keyboard_turns_day_into_night(opened):
-    page = opened("index.html")
-    ground = "getComputedStyle(document.body).backgroundColor"
-    before = page.evaluate(ground)
-    page.keyboard.press("Tab")
-    page.locator(".theme-switch-button").focus()
-    page.keyboard.press("Enter")
-    page.keyboard.press("ArrowDown")
-    page.get_by_role("button", name="Dark", exact=True).focus()
-    page.keyboard.press("Enter")
-    assert page.locator("html").get_attribute("data-theme") == "dark"
-    page.wait_for_timeout(500)
-    assert page.evaluate(ground) != before
-
-
-@of_the_built_site
-@pytest.mark.slow
+@seen
 def test_the_search_finds_a_word_and_shows_where_it_stands(opened):
     page = opened("search.html?q=perplexity")
     page.locator("#search-results li a").first.wait_for()
     assert page.locator("#search-results li a", has_text="Language modelling").count()
     page.locator("#search-results li p.context", has_text="perplexity").first.wait_for()
-    kept(page, "search")
+    kept(page, "site-search")
 
 
-@of_the_built_site
-@pytest.mark.slow
-def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):
+@seen
+def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):  # noqa: F811
     """What a browser does not allow there is to fetch the lines around a word that was found."""
     page = browser.new_page()
     page.goto(f"{(built / 'search.html').as_uri()}?q=perplexity")
@@ -543,9 +423,10 @@ def test_pages_and_search_work_from_the_folder_without_a_server(browser, built):
     page.close()
 
 
-@of_the_built_site
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(EXPLORERS))
+@seen
+@pytest.mark.parametrize(
+    "name", [name for name in NOTEBOOKS if (ROOT / "course" / name / "attention_explorer.py").exists()]
+)
 def test_explorers_are_alive(opened, name):
     page = opened(f"{name}.html")
     assert page.locator(".explorer").count() >= 1
@@ -555,4 +436,4 @@ def test_explorers_are_alive(opened, name):
     page.locator(".explorer .head").first.focus()
     page.keyboard.press("ArrowDown")
     assert said.inner_text() != before
-    kept(page, f"explorer-{name}")
+    kept(page, f"site-explorer-{name}")
