@@ -221,7 +221,9 @@ UNNOTICED = {
 @pytest.mark.parametrize("name", [name for name in (*CHEATS, *SEEKS) if name not in UNNOTICED])
 def test_the_instructor_is_told_where_to_look(name):
     sources = CHEATS.get(name) or SEEKS[name]
-    found = find_signs(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources if source]))
+    found = find_signs(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources if source])
+    )
     assert found
     assert found[0].cell >= 1
     assert found[0].line

@@ -256,7 +256,7 @@ def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_
     other = theirs(tmp_path / "addresses.csv", "name,street\n")
     export = CanvasExport(roster=str(roster))
     for export.to, said in ((str(roster), r"canvas\.csv is the roster"), (str(other), "name another file")):
-        with pytest.raises(Unfit, match=said):
+        with pytest.raises(Unusable, match=said):
             export._write(table)
     export.to = str(tmp_path / "grades.csv")
     for _ in range(2):

@@ -38,7 +38,7 @@ from tools.website import colab_binder, sources
 
 ENVIRONMENT = ".venv-site"
 PYTHON = ROOT / ENVIRONMENT / "bin" / "python"
-ADDRESS = elsewhere.Address("somebody/course")
+ADDRESS = colab_binder.Address("somebody/course")
 NO_BROWSER = "there is no Chromium on this machine: apt install chromium"
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
@@ -225,7 +225,7 @@ def fetching(tmp_path, monkeypatch):
     with served(ROOT / "course") as address:
 
         def cell(name: str, where: str | None = None, versions: dict[str, str] | None = None) -> str:
-            made = elsewhere.for_colab(ROOT / "course" / name, f"{address}/{where or name}/", versions or {})
+            made = colab_binder.for_colab(ROOT / "course" / name, f"{address}/{where or name}/", versions or {})
             assert [one.id for one in made.cells[1:3]] == ["fetch", student_version.NAME]
             return made.cells[1].source
 
@@ -235,7 +235,7 @@ def fetching(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["05-attention", "10-hugging-face-gpt2"])
 def test_on_colab_the_first_cell_fetches_what_lies_beside(fetching, name, tmp_path, capsys):
     names: dict = {}
-    exec(fetching(name, versions=elsewhere.pins(ROOT)), names)
+    exec(fetching(name, versions=colab_binder.pins(ROOT)), names)
     folder, left = ROOT / "course" / name, LEFT | {f"{name}.ipynb"}
     beside = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and not left & set(path.parts)}
     assert beside

@@ -23,7 +23,7 @@ from pathlib import Path
 import filelock
 from tqdm.auto import tqdm
 
-from ...spec.course import uses_torch, exercise
+from ...spec.course import exercise, uses_torch
 from . import keys, signatures
 from .signatures import Signatures
 
