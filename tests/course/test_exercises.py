@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from autograder.judge.diagnosis import signature_store, signatures, sketch
 from autograder.judge.diagnosis.signatures import answer_to
 from autograder.judge.mark import Verdict, mark, points_of_version
-from autograder.judge.run_check import answering, namespace_with
+from autograder.judge.run_check import student_with_answer, namespace_with
 from autograder.judge.source_rules import uses
 from autograder.judge.student import in_process
-from autograder.spec.common_mistakes import SLIPS
+from autograder.spec.common_mistakes import COMMON_MISTAKES
 from autograder.spec.course import exercises, questions, reference
 from autograder.spec.exercise import Exercise
 
@@ -53,7 +53,7 @@ def test_every_catalogued_mistake_loses_marks_and_is_named(exercise, everything,
                 caplog.clear()
             for column, line in enumerate(verdict.lines):
                 mine = sketch.sketch(student.record[line.title])
-                if sketch.verdict(mine, kept.sketch(row, column)) is False:
+                if sketch.compare(mine, kept.sketch(row, column)) is False:
                     faults.append(f"{mistake.name}: the signature kept of {line.title!r} is not what it answers")
                 assert kept.failed[row, column] != line.passed
             assert verdict.earned == points_of_version(exercise, kept, row), f"{mistake.name}\n{source}"
@@ -77,7 +77,7 @@ def test_what_is_kept_is_what_a_version_answers_on_another_processor(exercise):
         someone = student_with_answer(exercise, sources[row])
         for column, check in enumerate(exercise.checks):
             mine = sketch.sketch(answer_to(exercise, check, someone).answers)
-            if sketch.verdict(mine, theirs.sketch(place, column)) is False:
+            if sketch.compare(mine, theirs.sketch(place, column)) is False:
                 faults.append(f"{signatures.names_of(exercise.name)[row]}: {check.title}\n{sources[row]}")
                 break
     # The place of the largest among equals, the sign of a zero: what is discrete may hang on a last digit

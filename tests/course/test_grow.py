@@ -18,7 +18,7 @@ from conftest import ROOT, read
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 from typer.testing import CliRunner
 
-from tools.training import grow, keeping, scaling, sizes, texts
+from tools.training import grow, checkpoints, scaling, sizes, texts
 
 STEPS = 40
 TINY = sizes.size_named("tiny")
@@ -70,7 +70,7 @@ def test_what_is_grown_is_the_best_seen_loads_anywhere_and_says_what_it_cost(und
     points = [float(point["validation"]) for point in curve(folder)]
     assert len(points) == 20
     assert points[-1] < points[0] - 0.3
-    material = texts.own_text(diary, tmp_path, 2_000, 96)
+    material = texts.read_file(diary, tmp_path, 2_000, 96)
     with torch.no_grad():
         total = grow.loss_of(model, material.inputs, material.targets, "sum").item()
     loss = total / int((material.targets != grow.IGNORED).sum())
@@ -81,7 +81,7 @@ def test_what_is_grown_is_the_best_seen_loads_anywhere_and_says_what_it_cost(und
     assert f"6ND | {cost}" in (folder / "README.md").read_text(encoding="utf-8")
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
     assert (folder / "samples.txt").read_text(encoding="utf-8").count("--- ") == 20
-    assert not {*folder.glob("*.bin"), *folder.glob(keeping.UNFINISHED)}, "only what was grown is left"
+    assert not {*folder.glob("*.bin"), *folder.glob(checkpoints.UNFINISHED)}, "only what was grown is left"
 
 
 @pytest.mark.long
@@ -114,7 +114,7 @@ def test_a_run_killed_without_warning_goes_on_to_the_same_losses_and_weights(dia
     folder = tmp_path / "killed"
     command = [sys.executable, "-m", "tools.training.grow", str(diary), *TRY, "--out", str(folder)]
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
-    while not (folder / keeping.UNFINISHED).exists() and run.poll() is None:
+    while not (folder / checkpoints.UNFINISHED).exists() and run.poll() is None:
         time.sleep(0.01)
     run.send_signal(signal.SIGKILL)
     assert run.wait() == -signal.SIGKILL, "it was still running"
@@ -157,7 +157,7 @@ def material(diary, tmp_path_factory) -> texts.TrainingText:
     return texts.read_file(diary, tmp_path_factory.mktemp("material"), 2_000, 64)
 
 
-def trainer(material: texts.Material, size: sizes.Size = TINY, **said) -> grow.Trainer:
+def trainer(material: texts.TrainingText, size: sizes.Size = TINY, **said) -> grow.Trainer:
     usual = {"minutes": 1.0, "steps": 10, "seed": 9, "device": "cpu", "precision": "float32", "compiled": False}
     chosen = grow.Recipe(size=size, **{**usual, **said})
     return grow.Trainer(grow.new_model(chosen.size, material, chosen.seed).train(), chosen)
@@ -261,7 +261,7 @@ def test_what_cannot_be_done_gets_a_sentence_too(diary, tmp_path, monkeypatch):
     assert "there are tiny, laptop, bangla, gpu, gpt2" in refused(diary, "--size", "huge")
     monkeypatch.setattr(grow.Trainer, "step", full)
     assert "--rows 4 --accumulate 2" in refused(diary, "--out", tmp_path / "full")
-    keeping.keep_state(tmp_path / "full", {"run": "another"})
+    checkpoints.keep_state(tmp_path / "full", {"run": "another"})
     assert "unfinished training of another text or with other settings" in refused(diary, "--out", tmp_path / "full")
     with pytest.raises(texts.BadText, match="needs a context as long"):
         texts.stories(tmp_path, 2_000, 32, characters=50_000)

@@ -48,7 +48,7 @@ def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_w
     class Listening(isolated_rerun.RecordedConnection):
         def ask(self, question):
             reply = super().ask(question)
-            overheard.extend(text for text in sorted(self.heard) if text[:4] == "seen" and text not in overheard[-1:])
+            overheard.extend(text for text in sorted(self.texts) if text[:4] == "seen" and text not in overheard[-1:])
             return reply
 
     monkeypatch.setattr(notebook_marker, "Hearing", Listening)

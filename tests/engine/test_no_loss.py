@@ -280,7 +280,7 @@ def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, "sphinx.cmd.build", SimpleNamespace(main=lambda options: 1))  # has its own .venv
     build = importlib.import_module("tools.website.build").build
     theirs(tmp_path / "html" / "thesis.html")
-    with pytest.raises(files.Written, match="name another folder"):
+    with pytest.raises(files.WouldOverwrite, match="name another folder"):
         build(tmp_path, None)
     for _ in range(2):
         with pytest.raises(NotReady):  # Sphinx has found something wrong, and the next build may begin anew

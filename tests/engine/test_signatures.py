@@ -97,7 +97,7 @@ def test_a_version_that_is_gone_or_stands_elsewhere_costs_nothing(nothing_kept, 
     first = signature_store.of(NAME)
     del five_versions[1]
     five_versions.reverse()
-    assert_equal(again(), first.chosen([4, 3, 2, 0]))
+    assert_equal(again(), first.select([4, 3, 2, 0]))
     assert len(asked) == 1
 
 

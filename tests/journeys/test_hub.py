@@ -219,7 +219,7 @@ def test_without_root_it_says_what_it_needs(monkeypatch):
 def test_nothing_of_somebody_elses_is_taken_or_removed(monkeypatch, tmp_path):
     other = types.SimpleNamespace(pw_gecos="Amina Bello", pw_dir="/home/amina")
     monkeypatch.setattr(classroom.pwd, "getpwnam", lambda name: other)
-    with pytest.raises(classroom.Unfit, match="none of ours"):
+    with pytest.raises(classroom.CannotRun, match="none of ours"):
         classroom.account(AMINA)
     monkeypatch.setattr(classroom, "check_machine", lambda: None)
     (tmp_path / "thesis.tex").write_text("years of work")
