@@ -18,7 +18,7 @@ from conftest import ROOT, read
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 from typer.testing import CliRunner
 
-from tools.training import grow, checkpoints, scaling, sizes, texts
+from tools.training import checkpoints, gpt2, grow, scaling, sizes, texts
 
 STEPS = 40
 TINY = sizes.size_named("tiny")
@@ -73,7 +73,7 @@ def test_what_is_grown_is_the_best_seen_loads_anywhere_and_says_what_it_cost(und
     material = texts.read_file(diary, tmp_path, 2_000, 96)
     with torch.no_grad():
         total = grow.loss_of(model, material.inputs, material.targets, "sum").item()
-    loss = total / int((material.targets != grow.IGNORED).sum())
+    loss = total / int((material.targets != gpt2.IGNORED).sum())
     assert loss == pytest.approx(min(points), abs=1e-5)
     cost = f"{6 * model.num_parameters() * STEPS * 8 * 96:.2e}"
     for said in (f"{loss:.4f} nats per token", f"{model.num_parameters():,}", f"{cost} FLOP", "tokens per second"):

@@ -143,7 +143,7 @@ def held(url):
 
 def test_one_waits_for_the_other_and_not_for_ever(database, monkeypatch):
     url = database("turns")
-    monkeypatch.setattr(ours, "PATIENCE", 0.5)
+    monkeypatch.setattr(ours, "LOCK_TIMEOUT", 0.5)
     with held(url) as holder:
         with pytest.raises(OperationalError, match="lock timeout"), ours.locked(url):
             pass
@@ -156,7 +156,7 @@ def test_one_waits_for_the_other_and_not_for_ever(database, monkeypatch):
 
 def test_a_turn_ends_with_the_process_that_had_it(database, monkeypatch):
     url = database("killed")
-    monkeypatch.setattr(ours, "PATIENCE", 20.0)
+    monkeypatch.setattr(ours, "LOCK_TIMEOUT", 20.0)
     with held(url) as holder:
         holder.kill()
         with ours.locked(url):
