@@ -72,8 +72,8 @@ def test_what_is_grown_is_the_best_seen_loads_anywhere_and_says_what_it_cost(und
     assert points[-1] < points[0] - 0.3
     material = texts.read_file(diary, tmp_path, 2_000, 96)
     with torch.no_grad():
-        total = grow.loss_of(model, material.inputs, material.targets, "sum").item()
-    loss = total / int((material.targets != gpt2.IGNORED).sum())
+        total = gpt2.loss_of(model, material.validation.inputs, material.validation.targets, "sum").item()
+    loss = total / int((material.validation.targets != gpt2.IGNORED).sum())
     assert loss == pytest.approx(min(points), abs=1e-5)
     cost = f"{6 * model.num_parameters() * STEPS * 8 * 96:.2e}"
     for said in (f"{loss:.4f} nats per token", f"{model.num_parameters():,}", f"{cost} FLOP", "tokens per second"):
@@ -261,7 +261,7 @@ def test_what_cannot_be_done_gets_a_sentence_too(diary, tmp_path, monkeypatch):
     assert "there are tiny, laptop, bangla, gpu, gpt2" in refused(diary, "--size", "huge")
     monkeypatch.setattr(grow.Trainer, "step", full)
     assert "--rows 4 --accumulate 2" in refused(diary, "--out", tmp_path / "full")
-    checkpoints.keep_state(tmp_path / "full", {"run": "another"})
+    torch.save({"run": "another"}, tmp_path / "full" / checkpoints.UNFINISHED)
     assert "unfinished training of another text or with other settings" in refused(diary, "--out", tmp_path / "full")
     with pytest.raises(texts.BadText, match="needs a context as long"):
         texts.stories(tmp_path, 2_000, 32, characters=50_000)

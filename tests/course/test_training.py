@@ -141,7 +141,7 @@ def test_options_and_paths_that_cannot_be_used_get_a_plain_sentence(tsv, tmp_pat
     assert "float32 or bfloat16, not float16" in refused(tsv, "--precision", "float16")
     assert "has no column called french" in refused(tsv, "--source", "french")
     assert "the same column" in refused(tsv, "--source", "ibo", "--target", "igbo")
-    checkpoints.keep_state(tmp_path, {"run": "another"})
+    torch.save({"run": "another"}, tmp_path / checkpoints.UNFINISHED)
     assert "unfinished training of other data" in refused(tsv, "--out", tmp_path)
 
 
@@ -287,7 +287,7 @@ def test_looped_heads_compute_what_one_fused_projection_does_and_are_kept_as_one
     batch[0][1, 4:], batch[1][1, 3:] = translate.PAD, translate.PAD
     looped = translate.with_looped_heads(model)
     assert sum(isinstance(module, translate.LoopedHeads) for module in looped.modules()) == 6
-    kept, right = checkpoints.fused(looped.state_dict()), model.state_dict()
+    kept, right = translate.fused(looped.state_dict()), model.state_dict()
     assert kept.keys() == right.keys()
     assert all(torch.equal(kept[name], right[name]) for name in right)
     torch.testing.assert_close(looped.train(training)(*batch), model.train(training)(*batch))
