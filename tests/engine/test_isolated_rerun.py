@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 
 import nbformat
-import pytest
-from conftest import read, with_hidden_tests
-from submissions import LIMITS
+from conftest import read
+from submissions import earned, mark
 
 from autograder.judge.mark import Verdict
-from autograder.nbgrader_plugin.intake.repair import grade_id, mend
+from autograder.nbgrader_plugin.intake.repair import grade_id
+from autograder.nbgrader_plugin.marking import isolated_rerun, notebook_marker
 from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_of
-from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
-from autograder.sample_class import filled_in
-from autograder.spec.course import exercise, exercises, in_notebook, questions
+from autograder.sandbox import monitor
+from autograder.spec.course import exercises, in_notebook, questions
 
 NAME = "07-multi-head"
 RIGHT = {e.name: e.source for e in exercises(NAME)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(NAME)}
@@ -27,22 +26,6 @@ def release():
     notebook = read("course", NAME)
     notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
     return notebook
-
-
-def marked(template, answers, extra=None):
-    submitted = filled_in(release(), answers)
-    for name, source in (extra or {}).items():
-        [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == name]
-        submitted.cells.insert(index, nbformat.v4.new_code_cell(source))
-    for cell in submitted.cells:
-        cell.grade_id = grade_id(cell)
-    notebook = with_hidden_tests(mend(submitted, release(), []))
-    verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
-    return notebook, {verdict.exercise: verdict for verdict in verdicts.values()}
-
-
-def earned(verdicts):
-    return {name: verdict.earned for name, verdict in verdicts.items()}
 
 
 # What a process that is asked finds of the others, by its own words: an error's text comes back to the judge.
@@ -60,76 +43,50 @@ def working(name):
 """
 
 
-def spying(*names):
-    """Answers that build on all others and say which of them are working versions."""
-    return {n: SPY.format(name=n, uses=", ".join(o for o in POINTS if o != n), others=tuple(POINTS)) for n in names}
-
-
-class Overheard(Exception):
-    pass
-
-
-@pytest.fixture
-def overheard(monkeypatch):
-    """The texts of errors, as they came from the student's processes."""
-    texts = []
-    from autograder.nbgrader_plugin.marking import isolated_rerun
+def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_what_it_said(template, monkeypatch):
+    """All build on all: each that is asked sees those that were asked before it, never one that comes after."""
+    overheard = []
 
     class Listening(isolated_rerun.Hearing):
         def ask(self, question):
             reply = super().ask(question)
-            texts.extend(text for text in sorted(self.heard) if text.startswith("seen") and text not in texts[-1:])
+            overheard.extend(text for text in sorted(self.heard) if text[:4] == "seen" and text not in overheard[-1:])
             return reply
 
-    monkeypatch.setattr("autograder.nbgrader_plugin.marking.notebook_marker.Hearing", Listening)
-    return texts
-
-
-@pytest.mark.slow
-def test_a_process_sees_working_versions_of_settled_exercises_only(template, overheard):
-    """All build on all: each that is asked sees those that were asked before it, never one that comes after."""
+    monkeypatch.setattr(notebook_marker, "Hearing", Listening)
     names = [e.name for e in exercises(NAME)]
-    marked(template, spying(*names), {names[0]: WORKING})
-    seen = [set(text.split()[1:]) for text in overheard if text != "seen"]
-    assert seen, overheard
+    spies = {n: SPY.format(name=n, uses=", ".join(o for o in POINTS if o != n), others=tuple(POINTS)) for n in names}
+    notebook, _ = mark(template, release(), spies, {names[0]: WORKING})
+    overheard = [text for text in overheard if text != "seen"]
+    seen = [set(text.split()[1:]) for text in overheard]
+    assert seen
     for number, found in enumerate(seen):
         assert len(found) == number + 1
         assert found > (seen[number - 1] if number else set())
     assert all(names[-1] not in found for found in seen)
-
-
-def test_what_is_said_with_working_versions_only_is_not_on_the_page(template, overheard):
-    names = [e.name for e in exercises(NAME)]
-    notebook, _ = marked(template, spying(*names), {names[0]: WORKING})
-    assert any(text != "seen" for text in overheard)
-    page = str(notebook)
-    assert LEFT_OUT in page
-    assert not [text for text in overheard if text != "seen" and f"RuntimeError: {text}" in page]
+    assert LEFT_OUT in str(notebook)
+    assert not [text for text in overheard if f"RuntimeError: {text}" in str(notebook)]
 
 
 def test_the_notebooks_own_process_is_gone_when_working_versions_come_in(template, monkeypatch):
-    from autograder.nbgrader_plugin.marking import notebook_marker
-    from autograder.sandbox import monitor
-
     alive = []
-    mark = notebook_marker.mark
+    ask = notebook_marker.mark
 
     def watching(name, student, sources, own_parts=False, keep=()):
         if not own_parts:
             alive.append(len(monitor.tree(template._process.pid)))
-        return mark(name, student, sources, own_parts=own_parts, keep=keep)
+        return ask(name, student, sources, own_parts=own_parts, keep=keep)
 
     monkeypatch.setattr(notebook_marker, "mark", watching)
     forks = "import os, time\nif not os.fork():\n    os.setsid()\n    time.sleep(600)"
-    wrong = RIGHT | {"split_heads": "def split_heads(x, num_heads):\n    return x * 0"}
-    _, verdicts = marked(template, wrong, {"split_heads": forks})
-    assert verdicts["MultiHeadAttention"].full
+    wrong = {"split_heads": "def split_heads(x, num_heads):\n    return x * 0"}
+    _, verdicts = mark(template, release(), RIGHT | wrong, {"split_heads": forks})
+    assert earned(verdicts) == POINTS | {"split_heads": verdicts["split_heads"].earned}, "one wrong part costs itself"
+    assert verdicts["split_heads"].earned < POINTS["split_heads"]
     # the template, a monitor, a notebook, the process it left behind, the fork that is asked
     assert alive
     assert all(count <= 5 for count in alive)
 
-
-# --- 07 with nothing solved: what the first red team did --------------------------------------------------------------
 
 LEAK = """
 import fcntl, glob, os, threading, time, torch
@@ -181,22 +138,12 @@ HEAR = "print('heard', bool(heard))"
 def test_file_locks_tell_a_later_cell_nothing(template):
     """A cell goes on listening while other exercises are asked with working versions."""
     answers = {n: THIEF.format(name=n, uses=", ".join(OTHERS)) for n in OTHERS[:2]}
-    notebook, verdicts = marked(
-        template, answers, {"split_heads": LEAK.format(others=OTHERS), "MultiHeadAttention": HEAR}
+    notebook, verdicts = mark(
+        template, release(), answers, {"split_heads": LEAK.format(others=OTHERS), "MultiHeadAttention": HEAR}
     )
     [heard] = [cell for cell in notebook.cells if cell.source == HEAR]
     assert heard.outputs[0].text == "heard False\n"
     assert sum(earned(verdicts).values()) == 0
-
-
-# --- the better of two ------------------------------------------------------------------------------------------------
-
-
-def test_one_wrong_part_costs_itself_only(template):
-    wrong = {"split_heads": "def split_heads(x, num_heads):\n    return x * 0"}
-    _, verdicts = marked(template, RIGHT | wrong)
-    assert earned(verdicts) == POINTS | {"split_heads": verdicts["split_heads"].earned}
-    assert verdicts["split_heads"].earned < POINTS["split_heads"]
 
 
 def test_of_exercises_that_build_on_each_other_the_first_is_asked_first():
@@ -210,4 +157,3 @@ def test_of_exercises_that_build_on_each_other_the_first_is_asked_first():
         postponed.remove(chosen)
         names.append(chosen.name)
     assert names == ["a", "b", "c", "d", "e"]
-    assert exercise("split_heads").notebook == NAME
