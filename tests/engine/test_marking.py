@@ -9,11 +9,11 @@ from dataclasses import replace
 import nbformat
 import pytest
 from conftest import ROOT, with_hidden_tests
-from submissions import ANSWERS, LIMITS, NAME, POINTS, earned, mark, mark_in
+from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
 from autograder.nbgrader_plugin.intake.repair import grade_id, mend
-from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
+from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import STALLED, verdict_in
 from autograder.sample_class import filled_in, points_for
 from autograder.sandbox.session import Limits, Session
