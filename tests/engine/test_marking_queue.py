@@ -51,28 +51,27 @@ def asked(clerk, *students):
     return [one["log"].strip() if one["success"] else one["error"] for one in asyncio.run(ask())]
 
 
-def test_one_process_marks_one_after_the_other_in_the_order_in_which_they_ask(clerk):
-    assert asked(clerk, "slow", "bo", "ada") == ["slow was number 1", "bo was number 2", "ada was number 3"]
+ENDED = "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
 
 
-def test_who_asks_for_the_same_gets_the_same_answer(clerk):
-    assert asked(clerk, "slow", "slow") == ["slow was number 1"] * 2
+@pytest.mark.parametrize(
+    ("students", "answers"),
+    [
+        (("slow", "bo", "ada"), ["slow was number 1", "bo was number 2", "ada was number 3"]),
+        (("slow", "slow"), ["slow was number 1"] * 2),
+        (("dies", "bo"), [ENDED, "bo was number 1"]),
+        (
+            ("last", "bo", "last", "ada"),
+            ["last was number 1", "bo was number 1", "last was number 1", "ada was number 2"],
+        ),
+    ],
+    ids=["in their order", "the same twice", "a process ends", "a process has ended"],
+)
+def test_one_process_marks_one_after_the_other_and_is_started_again(clerk, students, answers):
+    assert asked(clerk, *students) == answers
 
 
-def test_a_process_that_ends_is_a_sentence_for_its_student_and_nothing_to_the_next(clerk):
-    first, second = asked(clerk, "dies", "bo")
-    assert first == "Marking came to no end: RuntimeError: its process ended with 3; the server's log may say why"
-    assert second == "bo was number 1"
-
-
-def test_a_process_that_ended_while_there_was_nothing_to_do_is_started_again(clerk):
-    assert asked(clerk, "last", "bo", "last", "ada") == [
-        *("last was number 1", "bo was number 1"),
-        *("last was number 1", "ada was number 2"),
-    ]
-
-
-def test_a_line_that_is_no_message_is_a_sentence_too(clerk):
+def test_a_line_that_is_no_message_is_a_sentence(clerk):
     first, second = asked(clerk, "talks", "bo")
     assert first.startswith("Marking came to no end: JSONDecodeError")
     assert second == "bo was number 1"
