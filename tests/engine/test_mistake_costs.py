@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from autograder.judge.run_check import answering
 from autograder.judge.verdict import html, plain
 from autograder.nbgrader_plugin.report.data import _judged
 from autograder.spec import catalogue, common_mistakes
-from autograder.spec.course import course, exercise, exercises, root
+from autograder.spec.course import course, exercise, exercises
 from autograder.spec.exercise import UNANSWERED, Exercise
 
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
@@ -47,65 +48,39 @@ NO_SHIFT = changed(SOFTMAX.source, ("scores - scores.amax(dim=dim, keepdim=True)
 # --- the order, over everything that is catalogued --------------------------------------------------------------------
 
 
-def grade_of(declared: Exercise, mistake: str, lost: float) -> str:
-    """What the guide says: a mistake whose lines cost no more than a slip is one, whatever it is called."""
-    said = declared.grades.get(mistake, "")
-    return catalogue.SLIP if not said and lost <= Costs.slip else said or catalogue.MISCONCEPTION
-
-
 @pytest.mark.parametrize("declared", EXERCISES)
 def test_a_worse_mistake_never_earns_more(declared):
-    """Reference > slip > misconception > blank; and where the point is missed, the lines alone count."""
+    """Reference > slip > misconception > blank; and where the point is missed, the lines alone count.
+
+    Whoever fails more lines by as grave a mistake earns no more either.
+    """
+    assert set(catalogue.grades(declared.wrong).values()) <= set(catalogue.GRADES)
+    assert set(catalogue.grades(declared.wrong)) <= {mistake.name for mistake in declared.mistakes}
     known = signature_store.of(declared.name)
     marks: dict[str, list[float]] = {grade: [] for grade in catalogue.GRADES}
+    found = []
     for version, mistake in enumerate(known.names):
         earned, alone = points_of_version(declared, known, version), by_lines(declared, known, version)
         assert alone <= earned < declared.points
-        grade = grade_of(declared, mistake, 1 - alone / declared.points)
+        said = declared.grades.get(mistake, "")
+        # what costs no more than a slip is one, whatever it is called
+        cheap = not said and 1 - alone / declared.points <= Costs.slip
+        grade = catalogue.SLIP if cheap else said or catalogue.MISCONCEPTION
         marks[grade].append(earned)
-        if grade == catalogue.MISSED:
-            assert earned == alone
-        else:
-            assert earned > 0
+        assert earned == alone if grade == catalogue.MISSED else earned > 0
+        found.append((said, frozenset(known.failed[version].nonzero()[0]), earned))
     assert marks[catalogue.SLIP]
     assert max(marks[catalogue.MISCONCEPTION], default=0.0) < min(marks[catalogue.SLIP])
-
-
-@pytest.mark.parametrize("declared", EXERCISES)
-def test_whoever_fails_more_lines_by_as_grave_a_mistake_earns_no_more(declared):
-    known = signature_store.of(declared.name)
-    found = [
-        (declared.grades.get(mistake, ""), frozenset(known.failed[version].nonzero()[0]), version)
-        for version, mistake in enumerate(known.names)
-    ]
-    for grade, failed, version in found:
-        for other_grade, other_failed, other in found:
-            if grade == other_grade and failed < other_failed:
-                assert points_of_version(declared, known, other) <= points_of_version(declared, known, version)
+    for grade, failed, earned in found:
+        assert not [one for one in found if one[0] == grade and failed < one[1] and one[2] > earned]
 
 
 def test_two_mistakes_cost_both_and_never_less_than_one():
-    for points in (1.0, 3.0, 8.0):
-        shares = [0.05, 0.25, 0.5, 0.75, 1.0]
-        for one in shares:
-            for other in shares:
-                both = mistake_costs.by_costs(points, [one, other])
-                assert both <= min(mistake_costs.by_costs(points, [one]), mistake_costs.by_costs(points, [other]))
-                assert 0 <= both < points
-
-
-def test_every_grade_is_one_that_is_known_and_is_about_a_mistake_of_its_room():
-    for declared in exercises():
-        graded = catalogue.grades(declared.wrong)
-        assert set(graded.values()) <= set(catalogue.GRADES)
-        assert set(graded) <= {mistake.name for mistake in declared.mistakes}, declared.name
-
-
-def test_most_of_what_is_catalogued_is_neither_excused_nor_condemned():
-    """If nearly everything were a slip, or the point missed, the three words would say nothing."""
-    grades = [mistake.grade for declared in exercises() for mistake in declared.mistakes]
-    assert grades.count("") > len(grades) / 3
-    assert grades.count(catalogue.SLIP) > grades.count(catalogue.MISSED) > len(exercises())
+    shares = [0.05, 0.25, 0.5, 0.75, 1.0]
+    for points, one, other in itertools.product((1.0, 3.0, 8.0), shares, shares):
+        both = mistake_costs.by_costs(points, [one, other])
+        assert 0 <= both < points
+        assert both <= min(mistake_costs.by_costs(points, [one]), mistake_costs.by_costs(points, [other]))
 
 
 # --- nothing for nothing ----------------------------------------------------------------------------------------------
@@ -134,23 +109,20 @@ def empty_answers(declared: Exercise) -> list[str]:
     return sources
 
 
-def assert_gains_nothing(declared: Exercise) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "declared",
+    [pytest.param(e, id=e.name, marks=() if e.notebook == "05-attention" else pytest.mark.long) for e in exercises()],
+)
+def test_an_answer_that_computes_nothing_gains_nothing(declared):
     for source in empty_answers(declared):
         verdict = verdict_on(declared, source)
         assert not verdict.reckoning, source
-        assert verdict.earned == share_of(declared, sum(line.weight for line in verdict.lines if line.passed)), source
+        assert verdict.earned == of_its_lines(declared, verdict), source
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("declared", [pytest.param(e, id=e.name) for e in exercises("05-attention")])
-def test_an_answer_that_computes_nothing_gains_nothing(declared):
-    assert_gains_nothing(declared)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("declared", [pytest.param(e, id=e.name) for e in exercises() if e.notebook != "05-attention"])
-def test_an_answer_that_computes_nothing_gains_nothing_in_any_notebook(declared):
-    assert_gains_nothing(declared)
+def of_its_lines(declared: Exercise, verdict: Verdict) -> float:
+    return share_of(declared, sum(line.weight for line in verdict.lines if line.passed))
 
 
 def test_what_never_gave_a_value_is_no_answer_that_is_right_otherwise():
@@ -183,18 +155,18 @@ def test_a_forgotten_scale_is_wrong_in_its_values_and_in_nothing_else():
     assert "This is a slip in an answer that is right otherwise: it costs 2 of 8 points." in plain(verdict)
     assert html(verdict).count("✗") == 1
     assert html(verdict).count("not judged") == sum(not line.judged for line in verdict.lines) > 3
+    states = [line.passed for line in _judged("ana", verdict.as_data(), "").lines]  # in the class report
+    assert states.count(False) == 1
+    assert states.count(None) > 3
 
 
-def test_what_is_wrong_whatever_the_values_are_is_still_said():
-    """Beside a missing scale a dtype that is lost shows by itself."""
+def test_values_that_differ_excuse_no_line_that_is_wrong_by_itself():
+    """A dtype that is lost shows beside a missing scale; and nothing is excused while all values are right."""
     source = changed(NO_SCALE, ("weights @ V, weights", "(weights @ V).float(), weights.float()"))
     verdict = verdict_on(ATTENTION, source)
     [line] = [line for line in verdict.lines if line.title.startswith("float64")]
     assert line.judged
     assert "float32" in line.message
-
-
-def test_values_that_differ_excuse_no_line_while_all_values_are_right():
     verdict = verdict_on(SOFTMAX, NO_SHIFT)
     assert verdict.lines[0].passed
     assert all(line.judged for line in verdict.lines)
@@ -212,21 +184,16 @@ def test_two_named_mistakes_cost_both():
     assert said in both.reckoning
 
 
-def test_where_two_mistakes_mix_the_lines_alone_count():
-    single = (
-        "return exps / exps.sum(dim=dim, keepdim=True)",
-        "return (exps / exps.sum(dim=dim, keepdim=True)).float()",
-    )
+def test_where_two_mistakes_mix_or_leave_something_unexplained_the_lines_alone_count():
+    last = "return exps / exps.sum(dim=dim, keepdim=True)"
+    single = (last, last.replace("return ", "return (") + ").float()")
     both = verdict_on(SOFTMAX, changed(NO_SHIFT, single))
     assert {one.mistake for one in both.diagnoses} == {"no_shift", "single_precision"}
     assert not both.reckoning
-
-
-def test_a_mistake_that_leaves_something_unexplained_gains_nothing():
     source = changed(NO_SCALE, ("return weights @ V, weights", "return weights @ V * 1.001, weights"))
     verdict = verdict_on(ATTENTION, source)
     assert not verdict.reckoning
-    assert verdict.earned == share_of(ATTENTION, sum(line.weight for line in verdict.lines if line.passed))
+    assert verdict.earned == of_its_lines(ATTENTION, verdict)
 
 
 def test_an_error_with_other_words_may_be_another_mistake():
@@ -250,13 +217,6 @@ def test_what_is_refused_as_asked_is_said_in_everybodys_own_words():
     )
     assert own_words != mistake.source
     assert verdict_on(declared, own_words).earned == verdict_on(declared, mistake.source).earned > 0
-
-
-def test_in_the_class_report_a_line_that_was_not_judged_is_neither_passed_nor_failed():
-    found = _judged("ana", verdict_on(ATTENTION, NO_SCALE).as_data(), "")
-    states = [line.passed for line in found.lines]
-    assert states.count(False) == 1
-    assert states.count(None) > 3
 
 
 # --- other exercises --------------------------------------------------------------------------------------------------
@@ -294,13 +254,16 @@ def test_the_file_says_what_mistakes_cost(monkeypatch):
     assert verdict.earned == 4.0
     assert "a misconception" in verdict.reckoning
     assert verdict_on(ATTENTION, changed(ATTENTION.source, ("math.sqrt(d_k)", "d_k"))).earned == 2.0
-
-
-def test_another_price_is_no_other_word(monkeypatch):
-    said = read("[scaled_dot_product_attention]\nno_scale = 0.625\n")
-    monkeypatch.setattr(mistake_costs, "costs", lambda: said)
+    said = read("[scaled_dot_product_attention]\nno_scale = 0.625\n")  # another price is no other word
     verdict = verdict_on(ATTENTION, NO_SCALE)
     assert verdict.reckoning == "This is a slip in an answer that is right otherwise: it costs 5 of 8 points."
+
+
+def test_the_file_lies_beside_nbgraders_configuration(tmp_path, monkeypatch):
+    monkeypatch.setattr(mistake_costs, "root", lambda: tmp_path)
+    assert mistake_costs.costs.__wrapped__() == Costs()
+    (tmp_path / mistake_costs.FILE).write_text("slip = 0.1\n")
+    assert mistake_costs.costs.__wrapped__().slip == 0.1
 
 
 def test_costs_that_change_nothing_leave_the_lines_alone(monkeypatch):
@@ -330,15 +293,6 @@ def test_a_file_that_cannot_be_followed_is_refused_in_a_sentence(text, said):
         read(text, Path("costs.toml"))
 
 
-def test_the_file_lies_beside_nbgraders_configuration(tmp_path, monkeypatch):
-    monkeypatch.setattr(mistake_costs, "root", lambda: tmp_path)
-    assert mistake_costs.costs.__wrapped__() == Costs()
-    (tmp_path / mistake_costs.FILE).write_text("slip = 0.1\n")
-    assert mistake_costs.costs.__wrapped__().slip == 0.1
-    assert (ROOT / "nbgrader_config.py").is_file()
-    assert root() == ROOT
-
-
 # --- the guide --------------------------------------------------------------------------------------------------------
 
 
@@ -363,8 +317,6 @@ def test_what_each_mistake_of_an_exercise_earns_can_be_looked_up():
 
 
 def test_what_goes_wrong_everywhere_is_a_slip_unless_an_empty_answer_looks_alike():
-    assert {slip.name for slip in common_mistakes.SLIPS if slip.grade == catalogue.MISSED} == {
-        "nothing_returned",
-        "array_returned",
-    }
-    assert all(slip.grade in (catalogue.SLIP, catalogue.MISSED) for slip in common_mistakes.SLIPS)
+    missed = {slip.name for slip in common_mistakes.SLIPS if slip.grade != catalogue.SLIP}
+    assert missed == {"nothing_returned", "array_returned"}
+    assert {slip.grade for slip in common_mistakes.SLIPS} == {catalogue.SLIP, catalogue.MISSED}
