@@ -242,14 +242,16 @@ def test_loose_files_come_in_and_what_has_another_name_stays_and_is_reported(cou
     found = collect(
         course,
         {
-            f"submissions/belloamina_4711_900_{NAME}.ipynb.txt": book(),  # the ending is a browser's
-            f"okaforngozi_4714_901_{NAME}.IPYNB": book(),
-            "s.zip": packed({f"leekim_4713_902_{NAME}.ipynb.json": book(), "who-knows.ipynb": book()}),
-            "t.zip": packed({"garcíapérezjosé_4712_900_answers.pdf": b"%PDF"}),
+            f"submissions/belloamina_4711_900_{FILE}": book(),
+            f"strangersam_9999_901_{FILE}": book(),
+            "s.zip": packed({f"leekim_4713_902_{NAME}.ipynb.json": book(), "who-knows.ipynb": book()}),  # a browser's
+            "t.zip": packed({f"okaforngozi_4714_901_{NAME}.ipynb.txt": book()}),
+            "u.zip": packed({f"ownam_4717_901_{NAME}.IPYNB": book(), "garcíapérezjosé_4712_900_answers.pdf": b"%PDF"}),
         },
     )
-    names = {student: list(files) for student, files in found.items()}
-    assert names == {"amina": [FILE], "ngozi": [FILE], "canvas-4713": [FILE], "jgarcia": ["answers.pdf"]}
+    assert list(found.pop("jgarcia")) == ["answers.pdf"]
+    assert found.keys() == {"amina", "ngozi", "canvas-4713", "canvas-4717", "canvas-9999"}
+    assert [list(files) for files in found.values()] == [[FILE]] * 5
     assert "jgarcia handed in no notebook, but answers.pdf" in caplog.text
     assert "Files are named neither as Canvas nor as Moodle name them, and were left where they are (1)" in caplog.text
     assert "s/who-knows.ipynb" in caplog.text

@@ -15,6 +15,7 @@ import nbformat
 import pytest
 from class_copies import NAME
 from conftest import ROOT
+from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
 from autograder import files
@@ -67,50 +68,38 @@ def answer(path: Path, text: str = ANSWER) -> None:
     nbformat.write(notebook, path)
 
 
-def generate(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return run(root, "nbgrader", "generate_assignment", NAME, *options)
+def generate(root: Path, status: int, *options: str) -> str:
+    done = run(root, "nbgrader", "generate_assignment", NAME, "--force", *options)
+    assert done.returncode == status, done.stderr
+    return done.stderr
 
 
 # --- the release ------------------------------------------------------------------------------------------------------
 
 
-def test_force_does_not_overrule_an_answer_and_ours_keeps_a_copy(course):
-    answer(notebook_of(course))
-    before = notebook_of(course).read_bytes()
-    done = generate(course, "--force")
-    assert done.returncode == 1
-    assert f"{NAME}.ipynb (softmax)" in done.stderr
-    assert f"autograder release {NAME} --overwrite" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert notebook_of(course).read_bytes() == before
-    done = generate(course, "--force", "--ReleaseExporter.overwrite=True")
-    assert done.returncode == 0, done.stderr
-    assert notebook_of(course).read_bytes() == notebook_of(ROOT).read_bytes()
-    [copy] = (course / "classroom" / "replaced").glob(f"*/{NAME}/{NAME}.ipynb")
-    assert copy.read_bytes() == before
-
-
-def test_a_file_of_ones_own_and_a_changed_one_stop_a_release(course):
+def test_what_somebody_wrote_stops_a_release_that_is_not_told_to_keep_a_copy(course):
+    """An answer, a cell, a file of one's own and a changed one, whether the release is forced or not."""
     own, changed = course / "course" / NAME / "notes" / "mine.txt", course / "course" / NAME / "attention_explorer.py"
     own.parent.mkdir()
     own.write_text("what I understood")
     changed.write_text(changed.read_text() + "\n# what I tried\n")
-    done = generate(course, "--force")
-    assert done.returncode == 1
-    assert "mine.txt" in done.stderr
-    assert "attention_explorer.py" in done.stderr
-    assert own.read_text() == "what I understood"
-    assert "what I tried" in changed.read_text()
-
-
-def test_a_cell_that_a_learner_added_stops_a_release(course):
+    answer(notebook_of(course))
     notebook = nbformat.read(notebook_of(course), as_version=4)
     notebook.cells.append(nbformat.v4.new_markdown_cell("Why is it divided by the root?"))
     nbformat.write(notebook, notebook_of(course))
-    done = generate(course, "--force")
-    assert done.returncode == 1
-    assert f"cell {len(notebook.cells)}" in done.stderr
-    assert "Why is it divided" in notebook_of(course).read_text()
+    before = notebook_of(course).read_bytes()
+    said = generate(course, 1)
+    assert "Traceback" not in said
+    named = ("mine.txt", "attention_explorer.py", f"{NAME}.ipynb (softmax, cell {len(notebook.cells)})")
+    for words in (*named, f"autograder release {NAME} --overwrite"):
+        assert words in said
+    assert notebook_of(course).read_bytes() == before
+    assert own.read_text() == "what I understood"
+    assert "what I tried" in changed.read_text()
+    generate(course, 0, "--ReleaseExporter.overwrite=True")
+    assert notebook_of(course).read_bytes() == notebook_of(ROOT).read_bytes()
+    [copy] = (course / "classroom" / "replaced").glob(f"*/{NAME}/{NAME}.ipynb")
+    assert copy.read_bytes() == before
 
 
 def test_a_notebook_that_was_only_run_is_released_anew(course):
@@ -123,19 +112,16 @@ def test_a_notebook_that_was_only_run_is_released_anew(course):
     left = course / "course" / NAME / ".ipynb_checkpoints" / f"{NAME}-checkpoint.ipynb"
     left.parent.mkdir()
     left.write_text("{}")
-    done = generate(course, "--force")
-    assert done.returncode == 0, done.stderr
+    generate(course, 0)
     assert notebook_of(course).read_bytes() == notebook_of(ROOT).read_bytes()
 
 
 def test_a_release_without_a_manifest_is_compared_with_the_new_one(course):
     shutil.rmtree(course / "course" / files.MANIFESTS)
-    assert generate(course, "--force").returncode == 0
+    generate(course, 0)
     shutil.rmtree(course / "course" / files.MANIFESTS)
     answer(notebook_of(course))
-    done = generate(course, "--force")
-    assert done.returncode == 1
-    assert "(softmax)" in done.stderr
+    assert "(softmax)" in generate(course, 1)
     assert "two evenings" in notebook_of(course).read_text()
 
 
@@ -146,51 +132,39 @@ def test_what_an_author_changed_in_the_solutions_is_released(course):
     nbformat.write(notebook, path)
     (course / "solutions" / NAME / "table.csv").write_text("a,b\n")
     (course / "course" / NAME / "table.csv").write_text("a,b\n")  # the new release writes the same
-    for _ in range(2):
-        done = generate(course, "--force")
-        assert done.returncode == 0, done.stderr
+    generate(course, 0)
     assert "Another sentence" in notebook_of(course).read_text()
     (course / "solutions" / NAME / "table.csv").unlink()
-    assert generate(course, "--force").returncode == 0
+    generate(course, 0)
     assert not (course / "course" / NAME / "table.csv").exists()
 
 
-FORMGRADER = f"""
-from autograder.nbgrader_plugin.converters import settings
+PROGRAM = f"""
+from autograder.nbgrader_plugin.converters import know, settings
 from nbgrader.apps import NbGraderAPI
+know(settings("classroom"), [{NAME!r}])
 app = settings("classroom")
 done = NbGraderAPI(app.coursedir, parent=app).generate_assignment({NAME!r})
 print(done["success"], done.get("log"))
 """
 
 
-def test_formgraders_button_does_not_overrule_an_answer(course):
+def test_neither_formgraders_button_nor_a_gradebook_that_learns_its_assignments_overrules_an_answer(course):
     answer(notebook_of(course))
-    (course / "button.py").write_text(FORMGRADER)
+    before = notebook_of(course).read_bytes()
+    (course / "button.py").write_text(PROGRAM)
     done = run(course, "button")
     assert done.stdout.startswith("False"), done.stdout + done.stderr
     assert "--overwrite" in done.stdout
-    assert "two evenings" in notebook_of(course).read_text()
-
-
-def test_a_gradebook_that_knows_nothing_yet_learns_it_without_a_release(course):
-    answer(notebook_of(course))
-    before = notebook_of(course).read_bytes()
-    program = f"from autograder.nbgrader_plugin.converters import *; know(settings('classroom'), [{NAME!r}])"
-    (course / "know.py").write_text(program)
-    done = run(course, "know")
-    assert done.returncode == 0, done.stderr
-    assert NAME in run(course, "nbgrader", "db", "assignment", "list").stdout
     assert notebook_of(course).read_bytes() == before
+    with Gradebook(f"sqlite:///{course}/classroom/gradebook.db") as book:
+        assert [assignment.name for assignment in book.assignments] == [NAME]
 
 
 # --- the demo ---------------------------------------------------------------------------------------------------------
 
 DEMO = f"""
 import sys
-import zipfile
-from pathlib import Path
-from types import SimpleNamespace
 from autograder import demo
 from autograder.spec.course import root
 from autograder.sample_class import Submission
@@ -230,16 +204,13 @@ def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course):
     assert own.read_bytes() == notebook_of(course).read_bytes()
     assert "'tried'" in (place / "course" / NAME / f"{NAME}.ipynb").read_text()
 
-
-def test_a_folder_that_no_demo_made_is_refused(course):
-    theirs = course / "classroom" / "demo" / "submitted" / "me" / "thesis.txt"
-    theirs.parent.mkdir(parents=True)
-    theirs.write_text("years of work")
-    (course / "run_demo.py").write_text(DEMO)
+    shutil.rmtree(place)  # and a folder that no demo made
+    own.parent.mkdir(parents=True)
+    own.write_text("years of work")
     done = run(course, "run_demo")
     assert done.returncode == 1
     assert "made-by-demo.json" in done.stderr
-    assert theirs.read_text() == "years of work"
+    assert own.read_text() == "years of work"
 
 
 # --- files and folders that a command is told to write ----------------------------------------------------------------
@@ -368,46 +339,28 @@ def test_a_solution_that_is_tidied_in_vain_stays_whole(tmp_path, monkeypatch):
 # --- make -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def made(tmp_path):
-    """A folder with the Makefile, in which somebody has worked; and how to call make there."""
+def test_make_removes_what_can_be_made_again_and_a_classroom_only_for_who_says_so(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
-    for name in (
-        "classroom/gradebook.db",
-        "course/05/answer.ipynb",
-        "solutions/05/05.ipynb",
-        ".venv/lib/x",
-        "tests/t.py",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text("a term's work")
+    work = [tmp_path / name for name in ("course/05/answer.ipynb", "solutions/05/05.ipynb", "tests/t.py")]
+    book = tmp_path / "classroom/gradebook.db"
+    for path in (*work, book, tmp_path / ".venv/lib/x"):
+        path.parent.mkdir(parents=True)
+        path.write_text("a term's work")
 
     def make(target: str, said: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(["make", target], cwd=tmp_path, input=said, capture_output=True, text=True)
 
-    return tmp_path, make
-
-
-def test_clean_removes_what_can_be_made_again_and_nothing_else(made):
-    folder, make = made
-    done = make("clean")
-    assert done.returncode == 0, done.stderr
-    assert not (folder / ".venv").exists()
-    for name in ("classroom/gradebook.db", "course/05/answer.ipynb", "solutions/05/05.ipynb", "tests/t.py"):
-        assert (folder / name).read_text() == "a term's work"
-
-
-def test_the_classroom_is_emptied_only_by_who_says_so(made):
-    folder, make = made
+    assert make("clean").returncode == 0
+    assert not (tmp_path / ".venv").exists()
     for said in ("", "y\n", "yes\n"):
         done = make("empty-classroom", said)
         assert done.returncode != 0
         assert "Nothing was removed" in done.stdout
-        assert (folder / "classroom" / "gradebook.db").exists()
-    (folder / "classroom" / "hub").mkdir()
+        assert book.exists()
+    (tmp_path / "classroom" / "hub").mkdir()
     assert "make hub-clean" in make("empty-classroom", "remove\n").stdout
-    assert (folder / "classroom" / "gradebook.db").exists()
-    (folder / "classroom" / "hub").rmdir()
+    assert book.exists()
+    (tmp_path / "classroom" / "hub").rmdir()
     assert make("empty-classroom", "remove\n").returncode == 0
-    assert not (folder / "classroom").exists()
-    assert (folder / "course/05/answer.ipynb").exists()
+    assert not (tmp_path / "classroom").exists()
+    assert {path.read_text() for path in work} == {"a term's work"}
