@@ -6,8 +6,7 @@ import copy
 
 import nbformat
 import pytest
-from class_copies import BEST, NAME, copy_of_the_course, put, run
-from nbgrader.api import Gradebook
+from class_copies import BEST, NAME, copy_of_the_course, gradebook, put, run
 from submissions import LIMITS
 
 from autograder.nbgrader_plugin.hidden_tests import exercise_of, refuse_unknown_names
@@ -20,6 +19,9 @@ ENCODE = "def encode(text):\n    return [shift + ord(letter) for letter in text]
 WRONG = "def encode(text):\n    return [ord(letter) for letter in text]"
 OWN_TEST = 'assert encode("ab") == [98, 99], "every letter is moved on by one"'
 HIDDEN = '\n### BEGIN HIDDEN TESTS\nassert encode("") == []\n### END HIDDEN TESTS'
+
+
+LOCKED = {"grade_id": "shift", "grade": False, "solution": False, "locked": True, "task": False, "schema_version": 3}
 
 
 def check(name):
@@ -84,15 +86,12 @@ def test_another_courses_test_cell_is_run_whatever_its_grade_id(template, answer
     marks, verdicts, done = marked(template, OTHER_COURSE, {"encode": answer})
     assert marks == {"test_encode": mark}
     assert not verdicts
-    shown = str(done.cells[-1].outputs)
-    assert said in shown
-    assert 'encode(""' not in shown, "the hidden tests are shown"
-
-
-def test_zero_everywhere_takes_another_courses_test_cell_for_its_own():
     blank = copy.deepcopy(OTHER_COURSE)
     assert not zero_everywhere(blank, "because")
     assert numbers(blank) == {"test_encode": 0}
+    shown = str(done.cells[-1].outputs)
+    assert said in shown
+    assert 'encode(""' not in shown, "the hidden tests are shown"
 
 
 def fork(*tests):
@@ -108,31 +107,27 @@ SOFTMAX = exercise("softmax").source
 POINTS = exercise("softmax").points
 
 
-def test_a_cell_marks_the_exercise_that_its_hidden_line_names_not_the_one_of_its_grade_id(template):
-    changed = fork(graded("test_encode", "1" + check("softmax"), 7))
-    marks, verdicts, _ = marked(template, changed, {"softmax": SOFTMAX})
-    assert marks == {"test_encode": 7}
-    assert verdicts["test_encode"].exercise == "softmax"
-
-
 def test_several_test_cells_may_mark_one_exercise_beside_tests_of_their_own(template):
     tests = fork(
         graded("test_softmax", "1" + check("softmax"), POINTS),
         graded("test_encode", OWN_TEST.replace("98, 99", "97, 98"), 4),
         graded("again", "1" + check("softmax"), 1),
+        graded("test_attention", "1" + check("softmax"), 7),
     )
     marks, verdicts, _ = marked(template, tests, {"softmax": SOFTMAX, "encode": WRONG})
-    assert marks == {"test_softmax": POINTS, "test_encode": 4, "again": 1}
-    assert {name: verdict.exercise for name, verdict in verdicts.items()} == {
-        "test_softmax": "softmax",
-        "again": "softmax",
-    }
+    assert marks == {"test_softmax": POINTS, "test_encode": 4, "again": 1, "test_attention": 7}
+    assert {name: verdict.exercise for name, verdict in verdicts.items()} == dict.fromkeys(
+        ("test_softmax", "again", "test_attention"), "softmax"
+    )
+
+
+def cell_of(submitted, name):
+    [cell] = [cell for cell in submitted.cells if grade_id(cell) == name]
+    return cell
 
 
 def claims(submitted):
-    for cell in submitted.cells:
-        if grade_id(cell) == "test_encode":
-            cell.source = check("softmax")
+    cell_of(submitted, "test_encode").source = check("softmax")
 
 
 def claims_beside_it(submitted):
@@ -141,16 +136,13 @@ def claims_beside_it(submitted):
 
 
 def claims_in_the_answer(submitted):
-    for cell in submitted.cells:
-        if grade_id(cell) == "encode":
-            cell.source += check("softmax")
-            cell.metadata.nbgrader.update(grade=True, solution=False, locked=True, points=100)
+    cell = cell_of(submitted, "encode")
+    cell.source += check("softmax")
+    cell.metadata.nbgrader.update(grade=True, solution=False, locked=True, points=100)
 
 
 def takes_it_away(submitted):
-    for cell in submitted.cells:
-        if grade_id(cell) == "again":
-            cell.source = "pass\n### BEGIN HIDDEN TESTS\npass\n### END HIDDEN TESTS"
+    cell_of(submitted, "again").source = "pass\n### BEGIN HIDDEN TESTS\npass\n### END HIDDEN TESTS"
 
 
 @pytest.mark.parametrize("change", [claims, claims_beside_it, claims_in_the_answer, takes_it_away])
@@ -190,15 +182,13 @@ def test_a_fork_with_tests_of_its_own_is_released_and_marked(tmp_path):
     root = copy_of_the_course(tmp_path / "fork")
     path = root / "solutions" / NAME / f"{NAME}.ipynb"
     solved = nbformat.read(path, as_version=4)
-    answer = f"def encode(text):\n    ### BEGIN SOLUTION\n    {ENCODE.splitlines()[1].strip()}\n    ### END SOLUTION"
+    answer = ENCODE.replace("return", "### BEGIN SOLUTION\n    return") + "\n    ### END SOLUTION"
     own = [
-        graded("shift", "shift = 1"),
+        nbformat.v4.new_code_cell("shift = 1", metadata={"nbgrader": LOCKED}),
         graded("encode", answer, answer=True),
         graded("test_encode", OWN_TEST + HIDDEN, points=4),
         graded("test_decode", "1" + check("softmax"), points=1),
     ]
-    own[0].metadata.nbgrader.update(grade=False)
-    del own[0].metadata.nbgrader["points"]
     for cell in own:
         cell.id = cell.metadata.nbgrader.grade_id
     solved.cells += own
@@ -211,14 +201,10 @@ def test_a_fork_with_tests_of_its_own_is_released_and_marked(tmp_path):
     for student, encode in (("right", ENCODE), ("wrong", WRONG)):
         put(classroom, student, filled_in(release, BEST | {"encode": encode}))
     run(root, classroom, "nbgrader", "autograde", NAME)
-    with Gradebook(f"sqlite:///{classroom}/gradebook.db", "transformers") as book:
-        found = {
-            student: {grade.name: grade.auto_score for grade in book.find_submission(NAME, student).notebooks[0].grades}
-            for student in ("right", "wrong")
-        }
-    assert (found["right"]["test_encode"], found["wrong"]["test_encode"]) == (4, 0)
-    assert found["right"]["test_decode"] == 1
-    assert found["right"]["test_softmax"] == POINTS
+    book = gradebook(classroom)
+    right, wrong = ({name: auto for name, auto, *_ in book[student]["grades"]} for student in ("right", "wrong"))
+    assert (right["test_encode"], wrong["test_encode"]) == (4, 0)
+    assert (right["test_decode"], right["test_softmax"]) == (1, POINTS)
     solved.cells[-1].source = "1" + check("encod")
     nbformat.write(solved, path)
     said = run(root, classroom, "nbgrader", "generate_assignment", NAME, "--force", status=1)
