@@ -11,13 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from conftest import ROOT
 
 from autograder.judge.diagnosis import keys, signature_store, signatures
 from autograder.judge.diagnosis.signatures import FIELDS, Signatures
 from autograder.judge.diagnosis.sketch import sketch, verdict
-from autograder.judge.student import agree
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises
 
@@ -84,15 +82,13 @@ def test_signatures_say_what_each_version_answers(nothing_kept, five_versions):
     assert found.failed.any(axis=1).all()
 
 
-def test_what_is_known_is_not_computed_again(nothing_kept, five_versions, asked):
+def test_what_is_known_is_not_computed_again_and_a_version_added_later_is_computed_alone(
+    nothing_kept, five_versions, asked
+):
     first = signature_store.of(NAME)
     forget()
     assert_equal(signature_store.of(NAME), first)
     assert asked == [[0, 1, 2, 3, 4]]
-
-
-def test_a_version_added_later_is_computed_alone(nothing_kept, five_versions, asked):
-    signature_store.of(NAME)
     five_versions.insert(2, replaced(exercise(NAME).source, "diagonal=1", "diagonal=3"))
     forget()
     found = signature_store.of(NAME)
@@ -149,11 +145,7 @@ def test_what_the_course_ships_is_used_and_of_an_older_course_is_not(nothing_kep
     assert len(asked) == 2
 
 
-def _cut(whole: bytes) -> bytes:
-    return whole[: len(whole) // 2]
-
-
-@pytest.mark.parametrize("broken", [_cut, lambda whole: b"", lambda whole: b"not an archive", lambda whole: whole[:-9]])
+@pytest.mark.parametrize("broken", [lambda whole: whole[: len(whole) // 2], lambda whole: b"not an archive"])
 def test_a_broken_file_is_ignored_and_replaced(nothing_kept, five_versions, asked, broken: Callable[[bytes], bytes]):
     first = signature_store.of(NAME)
     place = signatures.cached(NAME)
@@ -245,30 +237,6 @@ def test_who_is_killed_half_way_leaves_nothing_broken_and_the_next_completes(tmp
         assert len(np.load(path)["failed"]) == 8
 
 
-def test_who_is_killed_while_writing_leaves_what_was_there(nothing_kept, five_versions):
-    first = signature_store.of(NAME)
-    key, place = keys.exercise_key(NAME), signatures.cached(NAME)
-    stop = f"""
-import time
-from pathlib import Path
-from autograder.judge.diagnosis import keys, signature_store, signatures
-def half(found, file, key, letters):
-    file.write(b"PK half of it")
-    file.flush()
-    print("writing", flush=True)
-    time.sleep(60)
-signatures.write = half
-signatures.save(signatures.Signatures.empty(2), Path({str(place)!r}), {key!r})
-"""
-    killed = start(stop, nothing_kept)
-    assert killed.stdout.readline() == "writing\n"
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate()
-    assert signatures.load(place, key).versions == first.versions
-    forget()
-    assert_equal(signature_store.of(NAME), first)
-
-
 @pytest.mark.slow
 def test_workers_answer_as_this_process_does(nothing_kept, five_versions, monkeypatch):
     """Beyond a few versions, processes are started; what they find is the same."""
@@ -277,108 +245,3 @@ def test_workers_answer_as_this_process_does(nothing_kept, five_versions, monkey
     monkeypatch.setattr(signature_store, "FEW", 2)
     forget()
     assert_equal(signature_store.of(NAME), here)
-
-
-# --- sketches ---------------------------------------------------------------------------------------------------------
-
-
-def compared(mine: object, theirs: object) -> bool | None:
-    return verdict(sketch(mine), sketch(theirs))
-
-
-def numbers(dtype: torch.dtype = torch.float32, count: int = 30) -> torch.Tensor:
-    tensor = (torch.arange(count, dtype=torch.float64) * 0.7 - 3).sin().to(dtype) * 4
-    tensor.was_differentiable = False
-    return tensor
-
-
-def like(tensor: torch.Tensor, was_differentiable: bool = False) -> torch.Tensor:
-    tensor.was_differentiable = was_differentiable
-    return tensor
-
-
-ROUNDED = like(numbers() * (1 + 1e-7))
-NAN_AT_3, NAN_AT_4 = numbers(), numbers()
-NAN_AT_3[3] = NAN_AT_4[4] = torch.nan
-UP, DOWN = numbers(), numbers()
-UP[0], DOWN[0] = torch.inf, -torch.inf
-
-
-@pytest.mark.parametrize(
-    ("mine", "theirs"),
-    [
-        (numbers(), numbers()),
-        (numbers(), ROUNDED),
-        (numbers(torch.float64), like(numbers(torch.float64) * (1 + 1e-15))),
-        (NAN_AT_3, like(NAN_AT_3.clone())),
-        (UP, like(UP.clone())),
-        (torch.arange(5), torch.arange(5)),
-        ([{"value": numbers(), "operations": {"aten.mm"}}], [{"value": numbers(), "operations": {"aten.bmm"}}]),
-        ({"kind": "raised", "type": "ValueError", "text": "no"}, {"kind": "raised", "type": "ValueError", "text": ""}),
-        ([], []),
-    ],
-)
-def test_answers_equal_up_to_rounding_are_the_same(mine, theirs):
-    assert compared(mine, theirs) is True
-    assert agree(mine, theirs)
-
-
-@pytest.mark.parametrize(
-    ("mine", "theirs"),
-    [
-        (numbers(), like(numbers() + 0.01)),
-        (numbers(), like(-numbers())),
-        (numbers(), like(numbers().flip(0))),
-        (numbers(), like(numbers().reshape(5, 6))),
-        (numbers(), numbers(torch.float64)),
-        (numbers(), like(numbers(), was_differentiable=True)),
-        (numbers(torch.float64), like(numbers(torch.float64) + 1e-3)),
-        (NAN_AT_3, NAN_AT_4),
-        (NAN_AT_3, numbers()),
-        (UP, DOWN),
-        (UP, NAN_AT_3),
-        (torch.arange(5), torch.arange(5).flip(0)),
-        (torch.arange(5), torch.arange(5, dtype=torch.int32)),
-        (torch.tensor([True]), torch.tensor([1], dtype=torch.uint8)),
-        (1, 1.0),
-        (1, True),
-        ([1, 2], (1, 2)),
-        ([1, 2], [2, 1]),
-        ([[1], 2], [[1, 2]]),
-        ({"a": 1}, {"b": 1}),
-        ({"kind": "raised", "type": "ValueError"}, {"kind": "raised", "type": "TypeError"}),
-        (None, 0),
-    ],
-)
-def test_answers_that_differ_are_told_apart(mine, theirs):
-    assert compared(mine, theirs) is False
-    assert not agree(mine, theirs)
-
-
-def test_one_number_of_many_that_differs_in_float64_by_a_ten_millionth_is_told_apart_by_the_answers():
-    """The sketch may be another processor's, where single precision on the way makes as much of a difference."""
-    other = numbers(torch.float64)
-    other[7] += 1e-7
-    assert compared(numbers(torch.float64), like(other)) is None
-    assert not agree(numbers(torch.float64), like(other))
-
-
-@pytest.mark.parametrize(("dtype", "off"), [(torch.float32, 1e-4), (torch.float64, 3e-10)])
-def test_between_rounding_and_difference_only_the_answers_tell(dtype, off):
-    """Several times what rounding explains, and less than `agree` accepts."""
-    assert compared(numbers(dtype), like(numbers(dtype) * (1 + off))) is None
-
-
-def test_a_verdict_never_contradicts_the_answers():
-    generator = torch.Generator().manual_seed(5)
-    seen = set()
-    for dtype, sizes in ((torch.float32, range(-8, 0)), (torch.float64, range(-16, -2))):
-        for power in sizes:
-            for _ in range(20):
-                mine = like((torch.randn(40, generator=generator, dtype=torch.float64) * 3).to(dtype))
-                noise = torch.randn(40, generator=generator, dtype=torch.float64).to(dtype)
-                theirs = like(mine * (1 + noise * 10.0**power))
-                found = compared(mine, theirs)
-                seen.add(found)
-                assert found is None or found == agree(mine, theirs)
-    assert seen == {True, False, None}

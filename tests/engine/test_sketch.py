@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 
@@ -11,10 +13,16 @@ from autograder.judge.student import agree, in_process
 from autograder.untrusted.responder import Responder
 from autograder.untrusted.wire import decode, encode
 
+NAN, INF = float("nan"), float("inf")
+
 
 def crossed(value: object) -> object:
-    """As it comes over the wire."""
+    """Return the value as it comes over the wire."""
     return decode(encode(value))
+
+
+def compared(mine: object, theirs: object) -> bool | None:
+    return verdict(sketch(mine), sketch(theirs))
 
 
 @pytest.mark.parametrize(
@@ -38,57 +46,93 @@ def test_whole_numbers_are_told_apart_however_they_lie_in_memory(tensor):
     assert sketch(tensor).digest != sketch(copy[None]).digest
 
 
-NAN, INF = float("nan"), float("inf")
+# --- tensors ----------------------------------------------------------------------------------------------------------
+
+
+def like(tensor: torch.Tensor, was_differentiable: bool = False) -> torch.Tensor:
+    tensor.was_differentiable = was_differentiable
+    return tensor
+
+
+def numbers(dtype: torch.dtype = torch.float32, **changed: float) -> torch.Tensor:
+    """Return thirty numbers; `_3=1.0` changes the fourth."""
+    tensor = (torch.arange(30, dtype=torch.float64) * 0.7 - 3).sin().to(dtype) * 4
+    for place, value in changed.items():
+        tensor[int(place[1:])] = value
+    return like(tensor)
+
+
+F64 = torch.float64
+ERROR = {"kind": "raised", "type": "ValueError"}
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("mine", "theirs", "same"),
     [
-        (1.4107111692428589, 1.4107112884521484, True),  # a loss.item() on two processors: one unit in the last place
-        ([1.0, 2.0], [1.0, 2.0000002], True),
-        ({"rate": [0.1, None]}, {"rate": [0.10000001, None]}, True),
-        (1.41, 1.42, False),
-        (1.4107111692428589, 1.4107, False),  # rounded to four digits
-        ([1.0, 2.0], [2.0, 1.0], False),
-        ([1.0, 2.0], [1.0, 2.0, 3.0], False),
-        (0.0, 1e-3, False),
-        (0.0, 1e-8, True),
-        (3.0, 3, False),
-        (1.0, INF, False),
-        (INF, 1.0, False),
-        (INF, INF, True),
-        (INF, -INF, False),
-        (NAN, NAN, True),
-        (NAN, 1.0, False),
-        ([NAN, 1.0], [1.0, NAN], False),
+        (numbers(), numbers(), True),
+        (numbers(), like(numbers() * (1 + 1e-7)), True),
+        (numbers(F64), like(numbers(F64) * (1 + 1e-15)), True),
+        (numbers(_3=NAN), numbers(_3=NAN), True),
+        (numbers(_0=INF), numbers(_0=INF), True),
+        (torch.arange(5), torch.arange(5), True),
+        ([{"value": numbers(), "operations": {"aten.mm"}}], [{"value": numbers(), "operations": {"aten.bmm"}}], True),
+        (ERROR | {"text": "no"}, ERROR | {"text": ""}, True),
+        ([], [], True),
+        (numbers(), like(numbers() + 0.01), False),
+        (numbers(), like(-numbers()), False),
+        (numbers(), like(numbers().flip(0)), False),
+        (numbers(), like(numbers().reshape(5, 6)), False),
+        (numbers(), numbers(F64), False),
+        (numbers(), like(numbers(), was_differentiable=True), False),
+        (numbers(F64), like(numbers(F64) + 1e-3), False),
+        (numbers(_3=NAN), numbers(_4=NAN), False),
+        (numbers(_3=NAN), numbers(), False),
+        (numbers(_0=INF), numbers(_0=-INF), False),
+        (numbers(_0=INF), numbers(_3=NAN), False),
+        (torch.arange(5), torch.arange(5).flip(0), False),
+        (torch.arange(5), torch.arange(5, dtype=torch.int32), False),
+        (torch.tensor([True]), torch.tensor([1], dtype=torch.uint8), False),
+        *((1, 1.0, False), (1, True, False), ([1, 2], (1, 2), False), ([1, 2], [2, 1], False)),
+        *(([[1], 2], [[1, 2]], False), ({"a": 1}, {"b": 1}, False), (None, 0, False)),
+        (ERROR, ERROR | {"type": "TypeError"}, False),
+        # Between rounding and difference only the answers tell: a sketch may be another processor's.
+        (numbers(), like(numbers() * (1 + 1e-4)), None),
+        (numbers(F64), like(numbers(F64) * (1 + 3e-10)), None),
+        (numbers(F64), numbers(F64, _7=numbers(F64)[7].item() + 1e-7), None),
     ],
 )
-def test_floats_that_only_rounding_tells_apart_are_the_same(one, other, same):
-    assert agree(one, other) is same
-    assert verdict(sketch([one]), sketch([other])) in (same, None)  # None: only the answers themselves can tell
+def test_answers_that_differ_by_more_than_rounding_are_told_apart(mine, theirs, same):
+    assert compared(mine, theirs) is same
+    if same is not None:
+        assert agree(mine, theirs) is same
 
 
-def test_a_sketch_alone_tells_most_floats_apart():
-    assert verdict(sketch([1.41]), sketch([1.41])) is True
-    assert verdict(sketch([1.41]), sketch([1.42])) is False
+def test_one_number_of_many_that_differs_in_float64_by_a_ten_millionth_is_told_apart_by_the_answers():
+    assert not agree(numbers(F64), numbers(F64, _7=numbers(F64)[7].item() + 1e-7))
+
+
+def test_a_verdict_never_contradicts_the_answers():
+    generator = torch.Generator().manual_seed(5)
+    seen = set()
+    for dtype, sizes in ((torch.float32, range(-8, 0)), (torch.float64, range(-16, -2))):
+        for power in 20 * list(sizes):
+            mine = like((torch.randn(40, generator=generator, dtype=torch.float64) * 3).to(dtype))
+            noise = torch.randn(40, generator=generator, dtype=torch.float64).to(dtype)
+            theirs = like(mine * (1 + noise * 10.0**power))
+            found = compared(mine, theirs)
+            seen.add(found)
+            assert found is None or found == agree(mine, theirs)
+    assert seen == {True, False, None}
 
 
 @pytest.mark.parametrize("place", [0, BLOCK - 1, BLOCK, -1])
 def test_one_number_among_many_thousands_is_seen(place):
     many = torch.linspace(-1, 1, 2 * BLOCK + 5, dtype=torch.float64)
+    assert compared(crossed(many), crossed(many.clone())) is True
     for other in (3.0, INF, NAN):
         changed = many.clone()
         changed[place] = other
-        assert verdict(sketch(crossed(many)), sketch(crossed(many.clone()))) is True
-        assert verdict(sketch(crossed(many)), sketch(crossed(changed))) is False
-
-
-@pytest.mark.parametrize("deep", [[[0.5], [0.25]], [[True, False], [False]], [(0, 1), (2, 3)], ["a", "b"], [0, 1]])
-def test_how_a_list_is_cut_into_lists_is_seen(deep):
-    flat = [item for part in deep for item in (part if isinstance(part, (list, tuple)) else [part])]
-    assert verdict(sketch(deep), sketch(deep)) is True
-    for other in ([flat], flat + flat[:1], flat[::-1], *([flat] if flat != deep else [])):
-        assert verdict(sketch(deep), sketch(other)) is False
+        assert compared(crossed(many), crossed(changed)) is False
 
 
 def test_what_was_passed_in_does_not_blur_the_result():
@@ -100,67 +144,77 @@ def test_what_was_passed_in_does_not_blur_the_result():
 
     changed = batch.clone()
     changed[777] += 50
-    assert verdict(sketch(answer(1.41)), sketch(answer(1.41))) is True
-    assert verdict(sketch(answer(1.41)), sketch(answer(1.42))) is False
-    assert verdict(sketch(answer(1.41)), sketch(answer(1.41, changed))) is False
-    assert verdict(sketch([{"value": crossed(batch)}]), sketch([{"value": crossed(changed)}])) is False
-    assert verdict(sketch([{"value": crossed(batch)}]), sketch([{"inputs": crossed(batch)}])) is False
+    assert compared(answer(1.41), answer(1.41)) is True
+    assert compared(answer(1.41), answer(1.42)) is False
+    assert compared(answer(1.41), answer(1.41, changed)) is False
+    assert compared([{"value": crossed(batch)}], [{"inputs": crossed(batch)}]) is False
 
 
-def test_the_sign_of_what_is_no_number_is_the_processors():
+# --- floats, lists and text -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (1.4107111692428589, 1.4107112884521484, True),  # a loss.item() on two processors: one unit in the last place
+        ([1.0, 2.0], [1.0, 2.0000002], True),
+        ({"rate": [0.1, None]}, {"rate": [0.10000001, None]}, True),
+        *((0.0, 1e-8, True), (INF, INF, True), (NAN, NAN, True), (1.41, 1.42, False)),
+        (1.4107111692428589, 1.4107, False),  # rounded to four digits
+        *(([1.0, 2.0], [2.0, 1.0], False), ([1.0, 2.0], [1.0, 2.0, 3.0], False), ([NAN, 1.0], [1.0, NAN], False)),
+        *((0.0, 1e-3, False), (3.0, 3, False), (1.0, INF, False), (INF, 1.0, False), (INF, -INF, False)),
+        (NAN, 1.0, False),
+    ],
+)
+def test_floats_that_only_rounding_tells_apart_are_the_same(one, other, same):
+    assert agree(one, other) is same
+    assert compared([one], [other]) in (same, None)  # None: only the answers themselves can tell
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("21288.115234375", "21288.115281", True),
+        ("loss: 1.4107111692428589", "loss: 1.4107112884521484", True),
+        (["1e-05", "2"], ["9.99999e-06", "2"], True),
+        ({0.1 + 0.2, 5.0}, {0.3, 5.0}, True),
+        ({("a", 9.9999999), ("a", 0.5)}, {("a", 10.0000001), ("a", 0.5)}, True),  # as text, they change places
+        ({(9.9999999, "b"): 1, (0.5, "b"): 2}, {(10.0000001, "b"): 1, (0.5, "b"): 2}, True),
+        ({0.1 + 0.2: "x"}, {0.3: "x"}, True),
+        ({"<object at 0x7f3a5c0010>"}, {"<object at 0x55d0c3b2a0>"}, True),
+        ({"0.0"}, {"-0.0"}, True),
+        *(("21288.115", "21388.115", False), ("21288.115", "about 21288.115", False)),
+        *(("1.5 and 2.5", "2.5 and 1.5", False), ("version 12", "version 13", False), (["1.5"], [1.5], False)),
+        *(({0.25, 5.0}, {0.3, 5.0}, False), ({0.25}, {"0.25"}, False), ({1.0}, {1}, False)),
+        *(({0.25: "x"}, {0.3: "x"}, False), ({frozenset("ab")}, {frozenset("ac")}, False)),
+        ({("a", 0.5), ("b", 2.0)}, {("a", 2.0), ("b", 0.5)}, False),
+    ],
+)
+def test_floats_in_text_are_compared_as_numbers_and_words_told_apart(one, other, same):
+    one, other = crossed([{"value": one}]), crossed([{"value": other}])
+    assert agree(one, other) is same
+    assert compared(one, other) in ((True, None) if same else (False,))
+    assert sketch(one).digest == sketch(other).digest or not same
+
+
+def test_a_sketch_alone_tells_most_floats_apart():
+    assert compared([1.41], [1.41]) is True
+    assert compared([1.41], [1.42]) is False
+
+
+@pytest.mark.parametrize("deep", [[[0.5], [0.25]], [[True, False], [False]], [(0, 1), (2, 3)], ["a", "b"], [0, 1]])
+def test_how_a_list_is_cut_into_lists_is_seen(deep):
+    flat = [item for part in deep for item in (part if isinstance(part, (list, tuple)) else [part])]
+    assert compared(deep, copy.deepcopy(deep)) is True
+    for other in ([flat], flat + flat[:1], flat[::-1], *([flat] if flat != deep else [])):
+        assert compared(deep, other) is False
+
+
+def test_the_sign_of_what_is_no_number_and_the_order_in_which_a_set_was_filled_are_not_seen():
     nans = torch.tensor([0x7FC00000, 0x7FC00000 - 2**31], dtype=torch.int64).to(torch.int32).view(torch.float32)
     assert nans.isnan().all()
     assert sketch(crossed(nans[:1])).digest == sketch(crossed(nans[1:])).digest
-    assert verdict(sketch([NAN]), sketch([-NAN])) is True
-
-
-# --- what differs from run to run, from processor to processor, and from one Python to the next --------------------
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("21288.115234375", "21288.115281"),
-        ("loss: 1.4107111692428589", "loss: 1.4107112884521484"),
-        (["1e-05", "2"], ["9.99999e-06", "2"]),
-        ({0.1 + 0.2, 5.0}, {0.3, 5.0}),
-        ({("a", 9.9999999), ("a", 0.5)}, {("a", 10.0000001), ("a", 0.5)}),  # as text, they change places
-        ({(9.9999999, "b"): 1, (0.5, "b"): 2}, {(10.0000001, "b"): 1, (0.5, "b"): 2}),
-        ({0.1 + 0.2: "x"}, {0.3: "x"}),
-        ({"<object at 0x7f3a5c0010>"}, {"<object at 0x55d0c3b2a0>"}),
-        ({"0.0"}, {"-0.0"}),
-    ],
-)
-def test_floats_in_text_are_compared_as_numbers(one, other):
-    one, other = crossed([{"value": one}]), crossed([{"value": other}])
-    assert sketch(one).digest == sketch(other).digest
-    assert verdict(sketch(one), sketch(other)) in (True, None)
-    assert agree(one, other)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("21288.115", "21388.115"),
-        ("21288.115", "about 21288.115"),
-        ("1.5 and 2.5", "2.5 and 1.5"),
-        ("version 12", "version 13"),
-        (["1.5"], [1.5]),
-        ({0.25, 5.0}, {0.3, 5.0}),
-        ({0.25}, {"0.25"}),
-        ({1.0}, {1}),
-        ({0.25: "x"}, {0.3: "x"}),
-        ({("a", 0.5), ("b", 2.0)}, {("a", 2.0), ("b", 0.5)}),
-        ({frozenset("ab")}, {frozenset("ac")}),
-    ],
-)
-def test_text_with_other_floats_or_other_words_is_told_apart(one, other):
-    one, other = crossed([{"value": one}]), crossed([{"value": other}])
-    assert verdict(sketch(one), sketch(other)) is False
-    assert not agree(one, other)
-
-
-def test_the_order_in_which_a_set_was_filled_is_not_seen():
+    assert compared([NAN], [-NAN]) is True
     words = [f"w{number}" for number in range(50)]
     one, other = frozenset(words), frozenset(reversed(words))
     assert list(one) != list(other)
@@ -176,11 +230,23 @@ def test_a_text_is_read_in_the_time_of_its_length(piece):
     assert len(canonical.message(text, own=False)) < 2 * len(text)
 
 
-def raised(source: str) -> dict:
-    """What crosses the wire of an error that a program raises."""
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def defined(source: str) -> dict:
     scope: dict = {}
     exec(compile("import re, torch\n" + source, "<answer>", "exec"), scope)
-    return decode(Responder(scope).answer(encode({"do": "call", "target": "f", "args": [], "kwargs": {}})))["problem"]
+    return scope
+
+
+def raised(source: str) -> dict:
+    """Return what crosses the wire of an error that a program raises."""
+    question = encode({"do": "call", "target": "f", "args": [], "kwargs": {}})
+    return decode(Responder(defined(source)).answer(question))["problem"]
+
+
+def words(problem: dict) -> int:
+    return sketch([problem]).words
 
 
 def test_an_error_of_a_librarys_own_type_counts_as_the_built_in_one_that_it_is():
@@ -194,47 +260,39 @@ def test_an_error_of_a_librarys_own_type_counts_as_the_built_in_one_that_it_is()
     assert (own["type"], own["base"]) == ("Mine", "ValueError")
 
 
+KEYWORD = "f() got an unexpected keyword argument 'dims'"
+
+
 @pytest.mark.parametrize(
     ("text", "later"),
     [
         ("max() arg is an empty sequence", "max() iterable argument is empty"),
-        (
-            "f() got an unexpected keyword argument 'dims'",
-            "f() got an unexpected keyword argument 'dims'. Did you mean 'dim'?",
-        ),
+        (KEYWORD, f"{KEYWORD}. Did you mean 'dim'?"),
     ],
 )
 def test_messages_of_python_are_known_whatever_its_version_words(text, later):
-    problems = [{"kind": "raised", "type": "ValueError", "base": "ValueError", "text": t} for t in (text, later)]
-    assert sketch([problems[0] | {"own": False}]).words == sketch([problems[1] | {"own": False}]).words
-    assert sketch([problems[0] | {"own": True}]).words != sketch([problems[1] | {"own": True}]).words
+    one, other = (ERROR | {"base": "ValueError", "text": said} for said in (text, later))
+    assert words(one | {"own": False}) == words(other | {"own": False})
+    assert words(one | {"own": True}) != words(other | {"own": True})
 
 
 @pytest.mark.parametrize(
     ("body", "own"),
     [
-        ("raise ValueError('no')", True),
-        ("assert False, 'no'", True),
-        ("return 1 + None", False),
-        ("return max([])", False),
-        ("return torch.ones(2) @ torch.ones(3)", False),
-        ("return torch.nn.Linear(2, 3)(torch.ones(4))", False),
-        ("return re.compile('*')", False),
-        ("return {}['no']", False),
+        *(("raise ValueError('no')", True), ("assert False, 'no'", True), ("return 1 + None", False)),
+        *(("return max([])", False), ("return re.compile('*')", False), ("return {}['no']", False)),
+        *(("return torch.ones(2) @ torch.ones(3)", False), ("return torch.nn.Linear(2, 3)(torch.ones(4))", False)),
     ],
 )
 def test_whether_a_program_words_its_error_itself_is_seen(body, own):
     assert raised(f"def f():\n    {body}")["own"] is own
 
 
-def test_of_other_messages_names_and_whole_numbers_tell():
+def test_of_its_own_messages_all_but_floats_tells_and_of_others_names_and_whole_numbers():
     for one, other in (("1 + None", "'a' + None"), ("torch.ones(2) @ torch.ones(3)", "torch.ones(2) @ torch.ones(4)")):
-        assert sketch([raised(f"def f(): return {one}")]).words != sketch([raised(f"def f(): return {other}")]).words
-
-
-def test_of_its_own_messages_all_but_floats_tells():
-    words = [sketch([raised(f"def f(): raise ValueError({text!r})")]).words for text in ("a 1.5", "a 1.6", "b 1.5")]
-    assert words[0] == words[1] != words[2]
+        assert words(raised(f"def f(): return {one}")) != words(raised(f"def f(): return {other}"))
+    own = [words(raised(f"def f(): raise ValueError({text!r})")) for text in ("a 1.5", "a 1.6", "b 1.5")]
+    assert own[0] == own[1] != own[2]
 
 
 @pytest.mark.parametrize("draw", ["random.random()", "numpy.random.rand()", "numpy.random.randint(10**9)"])
@@ -243,9 +301,3 @@ def test_who_draws_from_elsewhere_answers_the_same_in_every_process_and_otherwis
     draws = [[student.value("f") for _ in range(3)] for student in (in_process(defined(source)) for _ in range(2))]
     assert draws[0] == draws[1]
     assert len(set(draws[0])) == 3
-
-
-def defined(source: str) -> dict:
-    scope: dict = {}
-    exec(source, scope)
-    return scope
