@@ -53,36 +53,25 @@ def left_as_it_was(read, write, value):
         write(before)
 
 
-@contextlib.contextmanager
 def a_profile_function():
-    with left_as_it_was(sys.getprofile, sys.setprofile, lambda *_: None):
-        yield
+    return left_as_it_was(sys.getprofile, sys.setprofile, lambda *_: None)
 
 
-@contextlib.contextmanager
 def a_debugger():
     """One that stops in every frame, and has nothing to do there."""
 
     def trace(*_):
         return trace
 
-    with left_as_it_was(sys.gettrace, sys.settrace, trace):
-        yield
-
-
-def before_it():
-    pass
-
-
-def after_it():
-    pass
+    return left_as_it_was(sys.gettrace, sys.settrace, trace)
 
 
 @contextlib.contextmanager
 def monitoring():
     """As cProfile does it since Python 3.12, and coverage if it is told to."""
     seen, events = set(), sys.monitoring.events
-    for tool in (sys.monitoring.PROFILER_ID, sys.monitoring.COVERAGE_ID):
+    tools = (sys.monitoring.PROFILER_ID, sys.monitoring.COVERAGE_ID)
+    for tool in tools:
         if sys.monitoring.get_tool(tool):
             pytest.skip("somebody looks on already")
         sys.monitoring.use_tool_id(tool, "a test")
@@ -92,7 +81,7 @@ def monitoring():
         yield
         assert {"watched", "softmax"} <= seen
     finally:
-        for tool in (sys.monitoring.PROFILER_ID, sys.monitoring.COVERAGE_ID):
+        for tool in tools:
             sys.monitoring.set_events(tool, 0)
             sys.monitoring.register_callback(tool, events.PY_START, None)
             sys.monitoring.free_tool_id(tool)
@@ -107,33 +96,37 @@ def test_marking_is_the_same_while_somebody_looks_on(someone):
 
 
 def test_marking_is_the_same_under_cprofile_which_goes_on_after_it():
+    def after_it():
+        pass
+
     def marking():
-        before_it()
         assert_marked_as_ever()
         after_it()
 
     profiler = cProfile.Profile()
     profiler.runcall(marking)
     seen = {name: calls for (_, _, name), (_, calls, *_) in pstats.Stats(profiler).stats.items()}
-    assert seen["before_it"] == seen["after_it"] == 1
+    assert seen["after_it"] == 1
     assert seen["_remark_on"] >= 2, "what comes after a watched call is profiled, too"
 
 
+PROGRAM = "from test_profilers import assert_marked_as_ever\nassert_marked_as_ever()\nafter = 1\n"
+
+
 @pytest.mark.slow  # a process of its own, with torch
-@pytest.mark.parametrize(
-    "core", ["ctrace", "pytrace", pytest.param("sysmon", marks=since_312)], ids=["compiled", "in Python", "monitoring"]
-)
+@pytest.mark.parametrize("core", ["ctrace", pytest.param("sysmon", marks=since_312)], ids=["compiled", "monitoring"])
 def test_marking_is_the_same_under_coverage_which_goes_on_after_it(core, tmp_path):
     coverage = pytest.importorskip("coverage")
-    program = tmp_path / "program.py"
-    program.write_text("from test_profilers import assert_marked_as_ever\nassert_marked_as_ever()\nafter = 1\n")
-    data = tmp_path / "data"
-    environment = os.environ | {
-        "COVERAGE_CORE": core,
-        "PYTHONPATH": os.pathsep.join(map(str, [ROOT, ROOT / "tests", ROOT / "tests/engine"])),
-    }
-    command = [sys.executable, "-m", "coverage", "run", f"--data-file={data}", str(program)]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    program, data = tmp_path / "program.py", tmp_path / "data"
+    program.write_text(PROGRAM)
+    places = os.pathsep.join(map(str, [ROOT, ROOT / "tests", ROOT / "tests/engine"]))
+    done = subprocess.run(
+        [sys.executable, "-m", "coverage", "run", f"--data-file={data}", str(program)],
+        env=os.environ | {"COVERAGE_CORE": core, "PYTHONPATH": places},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     kept = coverage.CoverageData(basename=str(data))
     kept.read()
@@ -162,39 +155,21 @@ class Foreign:
     """What `sys.getprofile` returns of an extension module's profiler: nothing that could be put on again."""
 
 
-@contextlib.contextmanager
-def one_that_cannot_be_put_on_again():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "getprofile", Foreign)
-        yield
-
-
-@contextlib.contextmanager
-def one_that_pairs_returns_with_calls():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "getprofile", lambda: profile.Profile().dispatcher)
-        yield
-
-
-@contextlib.contextmanager
-def torchs_own():
-    with torch.profiler.profile():
-        yield
-
-
 @pytest.mark.parametrize(
-    ("someone", "cause"),
+    ("profiler", "cause"),
     [
-        (one_that_cannot_be_put_on_again, "test_profilers.Foreign"),
-        (one_that_pairs_returns_with_calls, "profile.Profile"),
-        (torchs_own, "torch.profiler"),
+        (Foreign(), "test_profilers.Foreign"),
+        (profile.Profile().dispatcher, "profile.Profile"),  # it pairs returns with calls
+        (None, "torch.profiler"),
     ],
     ids=["an extension module's", "the module profile's", "torch's"],
 )
-def test_a_profiler_that_cannot_rest_is_named_and_nothing_is_marked(someone, cause, tmp_path):
+def test_a_profiler_that_cannot_rest_is_named_and_nothing_is_marked(profiler, cause, tmp_path, monkeypatch):
     answer = tmp_path / "answer.py"
     answer.write_text(ALTERNATIVE)
-    with someone():
+    with monkeypatch.context() as patch, contextlib.nullcontext() if profiler else torch.profiler.profile():
+        if profiler:
+            patch.setattr(sys, "getprofile", lambda: profiler)
         with pytest.raises(AnotherProfiler, match=rf"{cause}.*: end that, and mark again"):
             judged("softmax", ALTERNATIVE)
         done = CliRunner().invoke(app, ["try", "softmax", str(answer)])
