@@ -46,29 +46,19 @@ def test_no_check_reaches_into_the_judges_record():
 # --- the record -------------------------------------------------------------------------------------------------------
 
 
-def test_a_note_takes_the_place_of_the_last_value_and_of_nothing_else():
-    student = asked(double=lambda x: 2 * x)
+def test_a_note_takes_the_place_of_a_value_and_of_nothing_else():
+    student = asked(double=lambda x: 2 * x, Linear=torch.nn.Linear)
     student.value("double", 3)
+    first = student.last
     answer = student.call("double", [torch.tensor([1.0])])
     student.note("something")
     assert answer["value"].tolist() == [2.0]
     assert [said["value"] for said in student.answers] == [6, "something"]
     assert student.last["inputs"][0].tolist() == [1.0]
-
-
-def test_a_note_about_an_earlier_answer_leaves_the_last_alone():
-    student = asked(double=lambda x: 2 * x)
-    student.value("double", 3)
-    first = student.last
-    student.value("double", 4)
     student.note("earlier", first)
-    assert [said["value"] for said in student.answers] == ["earlier", 8]
-
-
-def test_a_note_takes_the_place_of_all_that_a_modules_state_says():
-    student = asked(Linear=torch.nn.Linear)
+    assert [said["value"] for said in student.answers] == ["earlier", "something"]
     student.state(student.build("Linear", 3, 2))
-    student.note(["weight", "bias"])
+    student.note(["weight", "bias"])  # of all that a module's state says
     assert student.last == {"value": ["weight", "bias"]}
 
 
@@ -114,40 +104,34 @@ def test_floats_are_kept_to_five_digits(number, kept):
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
-def refuse_with(error: type[Exception]) -> None:
+def refuse_with(error: type[Exception] | None, *asked_for: str) -> None:
     def function() -> None:
-        raise error("no")
+        if error is not None:
+            raise error("no")
 
-    with refused("An empty text"):
+    with refused("An empty text", *asked_for):
         asked(function=function).value("function")
 
 
-def test_the_error_that_is_asked_for_is_all_right():
+@pytest.mark.parametrize(
+    ("error", "asked_for", "symptom", "said"),
+    [
+        (KeyError, (), "error_of_another_type", "An empty text should raise a ValueError; yours raised KeyError"),
+        (None, ("IndexError",), "bad_input_accepted", "should raise an IndexError; yours returned something"),
+    ],
+)
+def test_another_error_or_none_is_wrong_by_name_and_the_one_that_is_asked_for_is_all_right(
+    error, asked_for, symptom, said
+):
     refuse_with(ValueError)
+    with pytest.raises(Wrong, match=said) as wrong:
+        refuse_with(error, *asked_for)
+    assert wrong.value.symptom == symptom
 
 
-def test_another_error_is_wrong_by_name():
-    with pytest.raises(Wrong, match="An empty text should raise a ValueError; yours raised KeyError") as wrong:
-        refuse_with(KeyError)
-    assert wrong.value.symptom == "error_of_another_type"
-
-
-def test_no_error_is_wrong_by_name():
-    student = asked(function=lambda: 1)
-    with (
-        pytest.raises(Wrong, match="should raise an IndexError; yours returned something") as wrong,
-        refused("Id 9", "IndexError"),
-    ):
-        student.value("function")
-    assert wrong.value.symptom == "bad_input_accepted"
-
-
-def test_an_exercise_without_an_answer_is_not_said_to_raise_the_wrong_error():
+def test_neither_an_exercise_without_an_answer_nor_a_missing_name_is_a_refusal():
     with pytest.raises(Problem):
         refuse_with(NotImplementedError)
-
-
-def test_a_name_that_is_missing_is_no_refusal():
     with pytest.raises(Problem, match="not defined"), refused("An empty text"):
         asked().value("function")
 
