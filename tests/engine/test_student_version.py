@@ -40,21 +40,18 @@ def shown():
     test = cells["test_shift_targets"].source
     answer = cells["shift_targets"].source
     stub = answer.partition("    # YOUR CODE HERE")[0]
-    sources = {
-        "ready": cells[NAME].source,
-        "setup": "import torch",
+    answers = {
         "open": answer,
-        "open's test": test,
         "wrong": stub + "    return ids[:, 1:], ids[:, :-1]",
-        "wrong's test": test,
         "stops": stub + "    return ids[:, 1:], ids.nothing",
-        "stops' test": test,
         "nothing": stub + "    pass",
-        "nothing's test": test,
         "no pair": stub + "    return 7",
-        "no pair's test": test,
         "right": stub + "    return ids[:, :-1], ids[:, 1:]",
-        "right's test": test,
+    }
+    sources = {"ready": cells[NAME].source, "setup": "import torch"}
+    for name, source in answers.items():
+        sources |= {name: source, f"test of {name}": test}
+    sources |= {
         "syntax": "def f(:\n    pass",
         "own": "def g():\n    assert 1 == 2\n\ng()",
         "stopped": "def h(*ids):\n    raise KeyboardInterrupt\n\nh()",
@@ -77,19 +74,13 @@ def test_every_release_begins_with_the_cell_that_looks_around_and_folds_its_test
     assert cells[1].id == NAME
     assert not cells[1].metadata.deletable
     assert FIRST.read_text("utf-8") in cells[1].source
+    beside = {path.name for path in (ROOT / "course" / name).iterdir() if path.suffix != ".ipynb"}
+    assert all(repr(needed) in cells[1].source for needed in ("torch", *beside)), "what its notebook needs is named"
     tests = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade")]
     assert tests
     assert all(cell.metadata.jupyter.source_hidden for cell in tests)
     assert all(cell.source.startswith("# @title Test of ") and 'print("✓' in cell.source for cell in tests)
     assert all(GOES_ON in cell.metadata.tags for cell in tests), "Run All stops at them"
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_the_first_cell_names_the_files_and_libraries_that_its_notebook_needs(name):
-    last = released(name)[1].source
-    beside = {path.name for path in (ROOT / "course" / name).iterdir() if path.suffix != ".ipynb"}
-    assert all(repr(file) in last for file in beside)
-    assert "'torch'" in last
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -103,35 +94,26 @@ def test_marking_never_needs_the_first_cell(name):
     assert not defined & set().union(*map(needed_by, others))
 
 
-def test_what_is_not_answered_says_so_in_one_line(shown):
-    said = "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again."
-    assert shown["open's test"] == said
+def test_what_a_test_says_of_an_answer_is_short_and_shows_no_assertion(shown):
+    for name, said in {
+        "open": "○ shift_targets: Not answered yet: replace this line with your code, then run the cell again.",
+        "wrong": "✗ the inputs of 5 2 7 9 are 5 2 7, got [2, 7, 9]: which token has no successor?",
+        "right": "✓ shift_targets: all tests that you can see pass. More run when you hand in.\n",
+    }.items():
+        assert shown[f"test of {name}"] == said
+    assert shown["test of nothing"].startswith("✗ ")
+    assert "returned nothing" in shown["test of nothing"]
 
 
-def test_a_failed_test_says_its_sentence_once_and_shows_no_assertion(shown):
-    assert shown["wrong's test"] == "✗ the inputs of 5 2 7 9 are 5 2 7, got [2, 7, 9]: which token has no successor?"
-
-
-def test_an_error_in_the_answer_comes_with_its_line(shown):
-    lines = shown["stops' test"].splitlines()
-    assert lines[0] == "✗ AttributeError: 'Tensor' object has no attribute 'nothing'"
-    assert lines[1].startswith("  in your code, line ")
-    assert lines[1].endswith("return ids[:, 1:], ids.nothing")
-
-
-def test_an_answer_without_a_return_is_told_so(shown):
-    assert "returned nothing" in shown["nothing's test"]
-    assert shown["nothing's test"].startswith("✗ ")
-
-
-def test_an_answer_that_the_test_cannot_take_shows_the_line_of_the_test(shown):
-    assert shown["no pair's test"].startswith("✗ TypeError: cannot unpack")
-    assert "in the test, line" in shown["no pair's test"]
-    assert "inputs, targets = result" in shown["no pair's test"]
-
-
-def test_a_test_that_passes_says_so_and_that_more_run_later(shown):
-    assert shown["right's test"] == "✓ shift_targets: all tests that you can see pass. More run when you hand in.\n"
+def test_an_error_comes_with_its_line_in_the_answer_or_in_the_test(shown):
+    first, second, *_ = shown["test of stops"].splitlines()
+    assert first == "✗ AttributeError: 'Tensor' object has no attribute 'nothing'"
+    assert second.startswith("  in your code, line ")
+    assert second.endswith("return ids[:, 1:], ids.nothing")
+    said = shown["test of no pair"]
+    assert said.startswith("✗ TypeError: cannot unpack")
+    assert "in the test, line" in said
+    assert "inputs, targets = result" in said
 
 
 def test_elsewhere_errors_are_pythons_own(shown):
@@ -162,12 +144,13 @@ def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypa
     assert "too old" in wrong[0]
     assert "%pip install nosuchlibrary" in wrong[1]
     assert wrong[2].count("stories.json") == 1
-
-
-def test_without_a_network_the_first_cell_says_that_this_is_enough(ready, monkeypatch, capsys):
-    def refused(*_, **__):
-        raise URLError("no route")
-
-    monkeypatch.setattr(urllib.request, "urlopen", refused)
+    monkeypatch.setattr(urllib.request, "urlopen", raises(URLError("no route")))
     ready.look_around([], [], network=True)
     assert "offline, which is enough" in capsys.readouterr().out
+
+
+def raises(error):
+    def raising(*_, **__):
+        raise error
+
+    return raising
