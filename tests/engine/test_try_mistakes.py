@@ -26,17 +26,11 @@ NAME = "causal_mask"  # the quickest to ask
 # --- which exercises are tried ----------------------------------------------------------------------------------------
 
 
-def test_all_exercises_are_tried_unless_some_are_named():
+def test_all_exercises_are_tried_unless_exercises_or_whole_notebooks_are_named():
     assert _chosen(None) == exercises()
-
-
-def test_exercises_and_whole_notebooks_can_be_named():
     chosen = [exercise.name for exercise in _chosen(["perplexity", "08-blocks"])]
     assert chosen[0] == "perplexity"
     assert set(chosen[1:]) == names_in("08-blocks")
-
-
-def test_a_name_that_is_none_is_refused_with_those_that_are_like_it():
     with pytest.raises(typer.BadParameter, match="'sofmax'; did you mean softmax"):
         _chosen(["perplexity", "sofmax"])
 
@@ -77,6 +71,14 @@ def tried(tmp_path, monkeypatch):
     signature_store.of.cache_clear()
 
 
+def test_a_version_that_the_checks_accept_is_said_and_a_redundant_one_is_no_fault(tried):
+    found = tried(blocked=("diagonal=0", "diagonal=2 - 1"), ahead=("diagonal=2", "diagonal=3", "diagonal=1 + 1"))
+    [fault] = found.faults
+    assert fault.startswith("causal_mask, blocked: version 2 of 2 keeps all points")
+    assert found.mistakes[0].caught == 1
+    assert found.mistakes[1].redundant == [3]
+
+
 def test_a_mistake_that_is_caught_named_and_told_apart_has_no_fault(tried):
     found = tried(blocked=("diagonal=0",), ahead=("diagonal=2", "diagonal=3"))
     assert not found.faults
@@ -86,25 +88,12 @@ def test_a_mistake_that_is_caught_named_and_told_apart_has_no_fault(tried):
     assert found.accepted == found.right == 2 + len(exercise(NAME).alternatives)
 
 
-def test_a_version_that_the_checks_accept_is_said(tried):
-    found = tried(blocked=("diagonal=0", "diagonal=2 - 1"))
-    [fault] = found.faults
-    assert fault.startswith("causal_mask, blocked: version 2 of 2 keeps all points")
-    assert found.mistakes[0].caught == 1
-
-
 def test_versions_that_answer_like_another_mistakes_are_said_with_its_name(tried):
     found = tried(blocked=("diagonal=0",), ahead=("diagonal=3", "diagonal=2"), again=("diagonal=1 + 1",))
     first, second = found.faults
     assert first.startswith("causal_mask, ahead: version 2 of 2 answers every check as again does")
     assert second.startswith("causal_mask, again: version 1 of 1 answers every check as ahead does")
     assert [one.apart for one in found.mistakes] == [1, 1, 0]
-
-
-def test_a_version_that_answers_like_an_earlier_one_of_its_mistake_is_redundant_and_no_fault(tried):
-    found = tried(ahead=("diagonal=2", "diagonal=3", "diagonal=1 + 1"))
-    assert not found.faults
-    assert found.mistakes[0].redundant == [3]
 
 
 def test_a_right_answer_that_loses_marks_is_said_with_the_line_that_it_loses(tried, monkeypatch):
@@ -131,15 +120,27 @@ def copy(tmp_path) -> Path:
     return tmp_path
 
 
-def add(copy: Path, entry: str) -> None:
-    path = copy / "transformer_exercises" / "masking" / f"{NAME}.py"
-    text = path.read_text("utf-8")
-    assert text.count('wrong=r"""\n') == 1
-    path.write_text(text.replace('wrong=r"""\n', f'wrong=r"""\n{entry}'), "utf-8")
+@pytest.mark.slow
+def test_a_mistake_is_added_by_one_entry_and_one_command_unless_it_answers_like_another(copy):
+    file = copy / "transformer_exercises" / "signatures" / f"{NAME}.npz"
+    before = file.read_bytes()
+    status, said = tried_with(copy, "ahead: The next token is open.\n- diagonal=1 => diagonal=1 + 1\n")
+    assert status == 1
+    assert "causal_mask, ahead: version 1 of 1 answers every check as one_step_ahead does" in said
+    assert file.read_bytes() == before
+    status, said = tried_with(copy, "near_future_open: Only far tokens are blocked.\n- diagonal=1 => diagonal=T // 2\n")
+    assert status == 0, said
+    [row] = [line.split() for line in said.splitlines() if line.split()[:1] == ["near_future_open"]]
+    assert row == ["near_future_open", "1", "1", "1", "1", "1"]
+    assert "near_future_open" in signatures.read(file, keys.exercise_key(NAME)).names
 
 
-def run(copy: Path) -> tuple[int, str]:
-    """Give the command in the copy."""
+def tried_with(copy: Path, entry: str) -> tuple[int, str]:
+    """Give the command in the copy, whose catalogue has this entry too."""
+    path, place = Path("transformer_exercises", "masking", f"{NAME}.py"), 'wrong=r"""\n'
+    text = (ROOT / path).read_text("utf-8")
+    assert text.count(place) == 1
+    (copy / path).write_text(text.replace(place, place + entry), "utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "autograder.cli", "try-mistakes", NAME],
         cwd=copy,
@@ -148,31 +149,3 @@ def run(copy: Path) -> tuple[int, str]:
         text=True,
     )
     return done.returncode, done.stdout + done.stderr
-
-
-def kept(copy: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (copy / "transformer_exercises" / "signatures").iterdir()}
-
-
-@pytest.mark.slow
-def test_a_mistake_is_added_by_one_entry_and_one_command(copy):
-    before = kept(copy)
-    add(copy, "near_future_open: Only far tokens are blocked.\n- diagonal=1 => diagonal=T // 2\n")
-    status, said = run(copy)
-    assert status == 0, said
-    [row] = [line.split() for line in said.splitlines() if line.split()[:1] == ["near_future_open"]]
-    assert row == ["near_future_open", "1", "1", "1", "1", "1"]
-    after = kept(copy)
-    assert {name for name in after if after[name] != before[name]} >= {f"{NAME}.npz"}
-    file = copy / "transformer_exercises" / "signatures" / f"{NAME}.npz"
-    assert "near_future_open" in signatures.read(file, keys.exercise_key(NAME)).names
-
-
-@pytest.mark.slow
-def test_nothing_is_kept_of_a_mistake_that_answers_like_another(copy):
-    before = kept(copy)
-    add(copy, "ahead: The next token is open.\n- diagonal=1 => diagonal=1 + 1\n")
-    status, said = run(copy)
-    assert status == 1
-    assert "causal_mask, ahead: version 1 of 1 answers every check as one_step_ahead does" in said
-    assert kept(copy) == before
