@@ -63,14 +63,9 @@ def ends():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file on one worker with `--dist loadgroup`, because they share a template process.
-
-    The tests of the files in APART share nothing: they go to any free worker.
-    """
-    order = {name: place for place, name in enumerate(LONGEST)} | {
-        name: len(LONGEST) + 1 + place for place, name in enumerate(APART)
-    }
-    items.sort(key=lambda item: order.get(item.path.name, len(LONGEST)))
+    """Keep the tests of a file on one worker with `--dist loadgroup`: they share a template process. APART's do not."""
+    rank = {name: place for place, name in enumerate((*LONGEST, None, *APART))}
+    items.sort(key=lambda item: rank.get(item.path.name, rank[None]))
     for item in items:
         if item.path.name not in APART:
             item.add_marker(pytest.mark.xdist_group(item.path.name))

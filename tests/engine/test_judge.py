@@ -37,9 +37,6 @@ def test_a_forged_reply_is_a_zero_and_no_error(forged, name, honest):
     assert verdict.remark or any(line.message for line in verdict.lines)
 
 
-# --- rules about the source -------------------------------------------------------------------------------------------
-
-
 def test_a_way_into_the_judge_spoils_the_ban_whatever_the_record_says():
     """The record of operations is made beside the student's code: code that can reach it could forge it."""
     cells = [
@@ -71,9 +68,6 @@ def test_the_source_is_followed_through_helpers_but_not_through_local_names():
     cells = ["def helper(x):\n    return x", "scores = 5", "def f(scores):\n    return helper(scores)"]
     assert len(reachable("f", cells)) == 2
     assert reachable("f", ["%%html\n<p>", "def f(:", "def f():\n    pass"]), "what is no Python is passed over"
-
-
-# --- what the student reads -------------------------------------------------------------------------------------------
 
 
 def test_the_rubric_never_shows_an_answer_key():

@@ -105,9 +105,6 @@ def owner(content):
     return json.loads(content)["metadata"]["who"]
 
 
-# --- names ------------------------------------------------------------------------------------------------------------
-
-
 CANVAS, MOODLE = ("canvas", "4711", "belloamina"), ("moodle", "657737", "Amina Bello")
 UPLOADS = {  # path below the download: system, number, student, file, late
     "belloamina_4711_90210_05-attention.ipynb": (*CANVAS, FILE, False),
@@ -151,9 +148,6 @@ def test_the_names_of_canvas_and_moodle_are_understood_and_no_others(name):
 )
 def test_copies_are_the_notebook_and_no_other_file_is(names, notebook, copies):
     assert {name for name in names if is_copy(name, notebook)} == set(names if copies else ())
-
-
-# --- whole downloads --------------------------------------------------------------------------------------------------
 
 
 def test_canvass_download_comes_in(course, caplog):
@@ -255,9 +249,6 @@ def test_loose_files_come_in_and_what_has_another_name_stays_and_is_reported(cou
     assert "jgarcia handed in no notebook, but answers.pdf" in caplog.text
     assert "Files are named neither as Canvas nor as Moodle name them, and were left where they are (1)" in caplog.text
     assert "s/who-knows.ipynb" in caplog.text
-
-
-# --- hostile downloads ------------------------------------------------------------------------------------------------
 
 
 def test_a_students_own_timestamp_is_not_believed(course):

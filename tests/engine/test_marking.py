@@ -88,8 +88,6 @@ def test_parts_that_fit_each_other_in_their_own_way_are_not_marked_down_twice(te
     assert verdicts["SelfAttention"].full
 
 
-# --- faults: each costs its own cell's marks at most ------------------------------------------------------------------
-
 FAULTS = {
     "endless loop": "while True:\n    pass",
     "endless loop that swallows the interrupt": (

@@ -45,9 +45,6 @@ NO_SCALE = changed(ATTENTION.source, (" / math.sqrt(d_k)", ""))
 NO_SHIFT = changed(SOFTMAX.source, ("scores - scores.amax(dim=dim, keepdim=True)", "scores"))
 
 
-# --- the order, over everything that is catalogued --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("declared", EXERCISES)
 def test_a_worse_mistake_never_earns_more(declared):
     """Reference > slip > misconception > blank; and where the point is missed, the lines alone count.
@@ -81,9 +78,6 @@ def test_two_mistakes_cost_both_and_never_less_than_one():
         both = mistake_costs.by_costs(points, [one, other])
         assert 0 <= both < points
         assert both <= min(mistake_costs.by_costs(points, [one]), mistake_costs.by_costs(points, [other]))
-
-
-# --- nothing for nothing ----------------------------------------------------------------------------------------------
 
 
 RESULTS = ("None", "0", "1.0", "[]", "True", "(0, 0)", "torch.zeros(2, 3)")
@@ -141,9 +135,6 @@ def test_a_ban_stands_above_what_mistakes_cost():
     versions = next(mistake for mistake in SOFTMAX.mistakes if mistake.name == "temperature").sources
     assert verdict_on(SOFTMAX, versions[1]).earned == SOFTMAX.points * (1 - Costs.misconception)
     assert verdict_on(SOFTMAX, banned).earned == 0.0
-
-
-# --- one answer, as the student reads it ------------------------------------------------------------------------------
 
 
 def test_a_forgotten_scale_is_wrong_in_its_values_and_in_nothing_else():
@@ -219,9 +210,6 @@ def test_what_is_refused_as_asked_is_said_in_everybodys_own_words():
     assert verdict_on(declared, own_words).earned == verdict_on(declared, mistake.source).earned > 0
 
 
-# --- other exercises --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_no_mark_depends_on_a_mistake_in_another_exercise(template, short):
     """SelfAttention calls the student's own attention: its missing scale costs there, and there alone."""
@@ -240,9 +228,6 @@ def test_no_mark_depends_on_a_mistake_in_another_exercise(template, short):
     assert alone["SelfAttention"].earned == both["SelfAttention"].earned == 6.0
     assert both["SelfAttention"].reckoning == alone["SelfAttention"].reckoning
     assert alone[ATTENTION.name].earned == POINTS[ATTENTION.name]
-
-
-# --- what an instructor may say ---------------------------------------------------------------------------------------
 
 
 def test_the_file_says_what_mistakes_cost(monkeypatch):
@@ -291,9 +276,6 @@ def test_costs_that_change_nothing_leave_the_lines_alone(monkeypatch):
 def test_a_file_that_cannot_be_followed_is_refused_in_a_sentence(text, said):
     with pytest.raises(CostsError, match=re.escape(said)):
         read(text, Path("costs.toml"))
-
-
-# --- the guide --------------------------------------------------------------------------------------------------------
 
 
 def test_the_guides_table_and_file_are_what_the_program_says():

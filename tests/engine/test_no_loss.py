@@ -74,9 +74,6 @@ def generate(root: Path, status: int, *options: str) -> str:
     return done.stderr
 
 
-# --- the release ------------------------------------------------------------------------------------------------------
-
-
 def test_what_somebody_wrote_stops_a_release_that_is_not_told_to_keep_a_copy(course):
     """An answer, a cell, a file of one's own and a changed one, whether the release is forced or not."""
     own, changed = course / "course" / NAME / "notes" / "mine.txt", course / "course" / NAME / "attention_explorer.py"
@@ -161,8 +158,6 @@ def test_neither_formgraders_button_nor_a_gradebook_that_learns_its_assignments_
         assert [assignment.name for assignment in book.assignments] == [NAME]
 
 
-# --- the demo ---------------------------------------------------------------------------------------------------------
-
 DEMO = f"""
 import sys
 from autograder import demo
@@ -211,9 +206,6 @@ def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course):
     assert done.returncode == 1
     assert "made-by-demo.json" in done.stderr
     assert own.read_text() == "years of work"
-
-
-# --- files and folders that a command is told to write ----------------------------------------------------------------
 
 
 def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrote(tmp_path):
@@ -334,9 +326,6 @@ def test_a_solution_that_is_tidied_in_vain_stays_whole(tmp_path, monkeypatch):
         tidy(path)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
-
-
-# --- make -------------------------------------------------------------------------------------------------------------
 
 
 def test_make_removes_what_can_be_made_again_and_a_classroom_only_for_who_says_so(tmp_path):

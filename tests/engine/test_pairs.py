@@ -46,9 +46,6 @@ def named(verdict: Verdict) -> set[str]:
     return {one.mistake for one in verdict.diagnoses}
 
 
-# --- over the catalogue -----------------------------------------------------------------------------------------------
-
-
 FEW = [exercise(name) for name in ("softmax", "causal_mask", "encode", "perplexity", "split_heads", "learning_rate")]
 ALL = [declared for notebook in notebooks() for declared in exercises(notebook)[:3]]
 
@@ -68,9 +65,6 @@ def test_of_two_mistakes_both_are_named_and_never_another(asked, count, both, wr
     assert found["wrong"] <= wrong * found.total(), found
 
 
-# --- composing --------------------------------------------------------------------------------------------------------
-
-
 def test_what_two_versions_change_stands_in_one_program_unless_it_is_the_same_place():
     other = replaced(SOFTMAX.source, "return exps / exps.sum(dim=dim, keepdim=True)", "return exps")
     assert composed("softmax", NO_SHIFT, other) == composed("softmax", other, NO_SHIFT) == TWO
@@ -84,9 +78,6 @@ def test_a_slip_is_made_from_the_program_with_the_other_mistake():
     slips = [source for name, source in zip(known.names, known.versions, strict=True) if name == "squeezed"]
     both = [composed("softmax", NO_SHIFT, slip) for slip in slips]
     assert any(source and "amax" not in source and ".squeeze()" in source for source in both)
-
-
-# --- searching --------------------------------------------------------------------------------------------------------
 
 
 def test_both_sentences_are_given_and_both_are_paid_for():

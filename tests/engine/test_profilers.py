@@ -39,9 +39,6 @@ def assert_marked_as_ever():
     assert named(verdict) == {MISTAKE.name}
 
 
-# --- in this process: `autograder try`, an author's notebook, this suite ----------------------------------------------
-
-
 @contextlib.contextmanager
 def left_as_it_was(read, write, value):
     before = read()
@@ -178,8 +175,6 @@ def test_a_profiler_that_cannot_rest_is_named_and_nothing_is_marked(profiler, ca
         assert judged("simple_attention", exercise("simple_attention").source).full, "nothing is banned there"
     assert CliRunner().invoke(app, ["try", "softmax", str(answer)]).exit_code == 0
 
-
-# --- in the cage: what a student's cell has left on -------------------------------------------------------------------
 
 LEFT_ON = {
     "cProfile": "import cProfile\n_left_on = cProfile.Profile()\n_left_on.enable()",

@@ -68,9 +68,6 @@ def assert_equal(one: Signatures, other: Signatures) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-# --- kept, and looked up ----------------------------------------------------------------------------------------------
-
-
 def test_signatures_say_what_each_version_answers(nothing_kept, five_versions):
     found = signature_store.of(NAME)
     declared = exercise(NAME)
@@ -192,8 +189,6 @@ def test_the_course_ships_signatures_of_its_present_state():
     stale = [asked.name for asked in exercises() if signature_store.unkept(asked.name)]
     assert not stale, "run `make mistakes` and commit what it writes"
 
-
-# --- several processes ------------------------------------------------------------------------------------------------
 
 FILL = f"""
 from autograder.judge.diagnosis import keys, signature_store, signatures

@@ -46,9 +46,6 @@ def test_whole_numbers_are_told_apart_however_they_lie_in_memory(tensor):
     assert sketch(tensor).digest != sketch(copy[None]).digest
 
 
-# --- tensors ----------------------------------------------------------------------------------------------------------
-
-
 def like(tensor: torch.Tensor, was_differentiable: bool = False) -> torch.Tensor:
     tensor.was_differentiable = was_differentiable
     return tensor
@@ -150,9 +147,6 @@ def test_what_was_passed_in_does_not_blur_the_result():
     assert compared([{"value": crossed(batch)}], [{"inputs": crossed(batch)}]) is False
 
 
-# --- floats, lists and text -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -228,9 +222,6 @@ def test_a_text_is_read_in_the_time_of_its_length(piece):
     text = piece * 300_000
     assert canonical.split(text) == (text, [])
     assert len(canonical.message(text, own=False)) < 2 * len(text)
-
-
-# --- errors -----------------------------------------------------------------------------------------------------------
 
 
 def defined(source: str) -> dict:

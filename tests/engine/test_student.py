@@ -43,9 +43,6 @@ def test_no_check_reaches_into_the_judges_record():
         assert set(used.findall(source)) <= set(PROMISED), path
 
 
-# --- the record -------------------------------------------------------------------------------------------------------
-
-
 def test_a_note_takes_the_place_of_a_value_and_of_nothing_else():
     student = asked(double=lambda x: 2 * x, Linear=torch.nn.Linear)
     student.value("double", 3)
@@ -99,9 +96,6 @@ def test_floats_are_kept_to_five_digits(number, kept):
     student = asked(number=lambda: number)
     note_rounded(student, student.value("number"))
     assert student.last["value"] == kept
-
-
-# --- bad input --------------------------------------------------------------------------------------------------------
 
 
 def refuse_with(error: type[Exception] | None, *asked_for: str) -> None:

@@ -138,8 +138,6 @@ def test_what_cannot_be_a_students_name_is_said_in_print(name):
     assert student_folder.shown(name).isprintable()
 
 
-# --- notebooks made to cost -------------------------------------------------------------------------------------------
-
 GREEDY = {
     "many empty lists": lambda: b'{"nbformat": 4, "cells": [' + b"[]," * 40_000_000 + b"[]]}",
     "many empty objects": lambda: b'{"nbformat": 4, "cells": [' + b"{}," * 20_000_000 + b"{}]}",

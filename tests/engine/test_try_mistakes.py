@@ -23,9 +23,6 @@ from autograder.spec.exercise import Alternative, Mistake
 NAME = "causal_mask"  # the quickest to ask
 
 
-# --- which exercises are tried ----------------------------------------------------------------------------------------
-
-
 def test_all_exercises_are_tried_unless_exercises_or_whole_notebooks_are_named():
     assert _chosen(None) == exercises()
     chosen = [exercise.name for exercise in _chosen(["perplexity", "08-blocks"])]
@@ -44,9 +41,6 @@ def test_a_catalogue_that_cannot_be_read_is_refused_with_its_file_and_the_reason
     said = "".join(done.output.split())  # lines are broken within a frame
     assert "causal_mask.py" in said
     assert "isnotinthereference" in said.replace("│", "")
-
-
-# --- what is said of them ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -101,9 +95,6 @@ def test_a_right_answer_that_loses_marks_is_said_with_the_line_that_it_loses(tri
     monkeypatch.setitem(exercise(NAME).__dict__, "alternatives", [Alternative("in bytes", source)])
     [fault] = tried(blocked=("diagonal=0",)).faults
     assert fault.startswith("causal_mask: the right answer in bytes loses marks (True exactly above the diagonal: ")
-
-
-# --- the command ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

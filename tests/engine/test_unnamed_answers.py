@@ -79,31 +79,8 @@ def test_an_entry_that_is_shown_answers_like_the_whole_group(classroom):
     [entry] = catalogue.entries(lines, exercise("causal_mask").source)
     assert entry.name == "every_second"
     assert entry.sources[0] != SECOND_AGAIN
-    assert all(
-        alike(verdict(source).behaviour, verdict(entry.sources[0]).behaviour) for source in (SECOND, SECOND_AGAIN)
-    )
-    assert not alike(verdict(THIRD).behaviour, verdict(entry.sources[0]).behaviour)
-
-
-def test_the_command_prints_groups_with_lines_for_the_catalogue(classroom):
-    signature_store.of.cache_clear()
-    said = CliRunner().invoke(app, ["unknown", NAME, "--classroom", str(classroom), "--db-url", db(classroom)])
-    assert said.exit_code == 0, said.output
-    assert "4 wrong answers that nothing catalogued explains, in 3 groups" in said.output
-    assert "1. causal_mask, 06-masking" in said.output
-    assert "ada, cleo" in said.output
-    assert "masking/causal_mask.py" in said.output.replace("\\", "/")
-    assert "name_of_the_mistake: " in said.output
-    few = CliRunner().invoke(app, ["unknown", "--classroom", str(classroom), "--db-url", db(classroom), "--most", "1"])
-    assert "2 more groups" in few.output
-    assert "LookupError" in said.output
-    assert "LookupError" not in few.output
-
-
-def test_a_class_whose_mistakes_are_all_named_is_told_so(tmp_path):
-    place = make_class(tmp_path / "term", {"ada": Student(), "dan": handed_in(CATALOGUED)})
-    said = CliRunner().invoke(app, ["unknown", "--classroom", str(place), "--db-url", db(place)])
-    assert "Every wrong answer that could be judged has its name." in said.output
+    like = [alike(verdict(one).behaviour, verdict(entry.sources[0]).behaviour) for one in (SECOND, SECOND_AGAIN, THIRD)]
+    assert like == [True, True, False]
 
 
 def test_verdicts_of_an_older_version_have_no_behaviour_and_are_read_all_the_same(tmp_path):
@@ -116,5 +93,23 @@ def test_verdicts_of_an_older_version_have_no_behaviour_and_are_read_all_the_sam
     assert groups(collected(place)) == []
 
 
-def db(place):
-    return f"sqlite:///{place}/gradebook.db"
+def said_of(place, *options):
+    database = f"sqlite:///{place}/gradebook.db"
+    said = CliRunner().invoke(app, ["unknown", *options, "--classroom", str(place), "--db-url", database])
+    assert said.exit_code == 0, said.output
+    return said.output.replace("\\", "/")
+
+
+def test_the_command_prints_groups_with_lines_for_the_catalogue(classroom, tmp_path):
+    signature_store.of.cache_clear()
+    said = said_of(classroom, NAME)
+    for words in (
+        "4 wrong answers that nothing catalogued explains, in 3 groups",
+        *("1. causal_mask, 06-masking", "ada, cleo", "masking/causal_mask.py", "name_of_the_mistake: ", "LookupError"),
+    ):
+        assert words in said
+    few = said_of(classroom, "--most", "1")
+    assert "2 more groups" in few
+    assert "LookupError" not in few
+    named = make_class(tmp_path / "term", {"ada": Student(), "dan": handed_in(CATALOGUED)})
+    assert "Every wrong answer that could be judged has its name." in said_of(named)

@@ -43,9 +43,6 @@ def wait_for(condition, seconds=120.0):
     return found
 
 
-# --- what has come, and what is still coming --------------------------------------------------------------------------
-
-
 @pytest.fixture
 def clocked(monkeypatch, tmp_path):
     """The folders of a class, and a clock."""
@@ -214,9 +211,6 @@ def test_feedback_without_a_timestamp_is_refused_in_a_sentence(inbound, tmp_path
     exchange.release("ada", NAME)
     assert exchange.is_released("ada", NAME)
     assert [path.read_text() for path in (place.parent / "feedback").iterdir()] == ["page"]
-
-
-# --- the whole road ---------------------------------------------------------------------------------------------------
 
 
 class Watching:

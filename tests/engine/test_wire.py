@@ -20,9 +20,6 @@ from autograder.untrusted.wire import DTYPES, MAX_DEPTH, Channel, Opaque, Packet
 FEW, MANY = settings(max_examples=100), settings(max_examples=300)
 
 
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
 @st.composite
 def tensors(draw):
     """Every dtype; no dimension to four, empty ones too; transposed, strided, expanded, flipped by indexing."""
@@ -192,8 +189,6 @@ def test_truth_values_are_true_or_false_whatever_their_bytes():
     result = decode(forged)
     assert bits(result) == bytes([0, 1, 1])
 
-
-# --- what a liar sends ------------------------------------------------------------------------------------------------
 
 NUMBERS = st.integers(-3, 6) | st.integers() | st.sampled_from([2**31, 2**40, 2**63, -(2**63), 2**70]) | st.floats()
 WORDS = st.text(max_size=6) | st.sampled_from(["inf", "float32", "bool", "meta", "0"])
