@@ -20,7 +20,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,8 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ("test_damaged_notebooks", "test_wire")
-LOOKED_INTO = [
-    "autograder.nbgrader_plugin",
-    "autograder.judge",
-    "autograder.untrusted.wire",
-    "mistune",
-    "latex2mathml",
-    "nbconvert",
-]
+LOOKED_INTO = ["autograder.nbgrader_plugin", "autograder.judge", "autograder.untrusted.wire", "nbconvert"]
+LOOKED_INTO += ["mistune", "latex2mathml"]
 MEMORY = 12 * 2**30  # bytes of address space: a larger example raises MemoryError and does not exhaust the machine
 SHOWN = 3_000  # characters of an example
 
@@ -64,67 +58,47 @@ def properties(names: list[str]) -> list[Property]:
             wanted = not names or any(part in name for part in names)
             if name.startswith("test_") and hasattr(test, "hypothesis") and test.__module__ == module and wanted:
                 found.append(Property(name.removeprefix("test_"), test))
-                _count(found[-1])
+                test.hypothesis.inner_test = _counted(found[-1], test.hypothesis.inner_test)
     return found
 
 
-def _count(one: Property) -> None:
-    """Wrap the property's test so that its examples are counted."""
-    inner: Callable[..., None] = one.test.hypothesis.inner_test  # type: ignore[attr-defined]
-
+def _counted(one: Property, inner: Callable[..., None]) -> Callable[..., None]:
     def counted(*args: Any, **kwargs: Any) -> None:
         one.examples += 1
         inner(*args, **kwargs)
 
-    one.test.hypothesis.inner_test = counted  # type: ignore[attr-defined]
+    return counted
 
 
-@contextlib.contextmanager
-def _timed(one: Property) -> Iterator[None]:
-    """Add the wall-clock time of the block: the CPU time of notebooks' processes is unknown until they end."""
-    started = time.monotonic()
-    try:
-        yield
-    finally:
-        one.seconds += time.monotonic() - started
-
-
-def one_round(one: Property) -> None:
-    one.rounds += 1
-    with _timed(one):
+def rounds(chosen: list[Property], seconds: float) -> None:
+    """Run rounds until the time is up, each of the property that has had the least time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        one = min(chosen, key=lambda one: one.seconds)
+        one.rounds += 1
+        started = time.monotonic()  # the CPU time of notebooks' processes is unknown until they end
         try:
             one.test()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # for several failures, Hypothesis raises a group
-            for single in _singles(error):
-                _report(one, single)
-
-
-def _singles(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _singles(inner)
-    else:
-        yield error
+        except BaseException as error:
+            _report(one, error)
+        one.seconds += time.monotonic() - started
 
 
 def _report(one: Property, error: BaseException) -> None:
+    if isinstance(error, BaseExceptionGroup):  # Hypothesis raises it for several failures
+        for inner in error.exceptions:
+            _report(one, inner)
+        return
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if str(ROOT) in frame.filename and ".venv" not in frame.filename] or frames
     where = f"{type(error).__name__} at {Path(ours[-1].filename).name}:{ours[-1].lineno}"
-    if where in one.found:
-        return
-    notes = "\n".join(getattr(error, "__notes__", []))
-    one.found[where] = f"{where}: {str(error)[:500]}\n{notes[:SHOWN]}"
-    print(f"\n=== {one.name}\n{''.join(traceback.format_tb(error.__traceback__)[-4:])}{one.found[where]}\n", flush=True)
-
-
-def run(chosen: list[Property], seconds: float) -> None:
-    """Run rounds until the time is up, each of the property that has had the least time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        one_round(min(chosen, key=lambda one: one.seconds))
+    if where not in one.found:
+        notes = "\n".join(getattr(error, "__notes__", []))
+        one.found[where] = f"{where}: {str(error)[:500]}\n{notes[:SHOWN]}"
+        trace = "".join(traceback.format_tb(error.__traceback__)[-4:])
+        print(f"\n=== {one.name}\n{trace}{one.found[where]}\n", flush=True)
 
 
 def guided(chosen: list[Property], seconds: float) -> None:
@@ -134,12 +108,11 @@ def guided(chosen: list[Property], seconds: float) -> None:
         corpus.mkdir(parents=True, exist_ok=True)
         options = [f"-max_total_time={max(1, int(seconds / len(chosen)))}", "-max_len=65536", "-rss_limit_mb=8192"]
         command = [sys.executable, __file__, "--inside", one.name, *options, f"-artifact_prefix={corpus}/", str(corpus)]
-        with _timed(one):
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        one.rounds += 1
+        started = time.monotonic()
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        one.rounds, one.seconds = 1, time.monotonic() - started
         said = done.stdout + done.stderr
-        runs = [line.split()[1] for line in said.splitlines() if line.startswith("Done ")]
-        one.examples += int(runs[-1]) if runs else 0
+        one.examples = sum(int(line.split()[1]) for line in said.splitlines() if line.startswith("Done "))
         if done.returncode:
             one.found["guided"] = said[-SHOWN:]
             print(f"\n=== {one.name}\n{said[-2 * SHOWN :]}\n", flush=True)
@@ -161,10 +134,7 @@ def table(chosen: list[Property]) -> str:
     for one in chosen:
         found = "; ".join(one.found) or "nothing"
         lines.append(f"{one.name:{width}}  {one.examples:8,}  {one.rounds:6}  {one.seconds:7.0f}  {found}")
-    total = f"{sum(one.examples for one in chosen):8,}  {'':6}  {sum(one.seconds for one in chosen):7.0f}"
-    spent = time.process_time()
-    lines.append(f"{'processor time of this process: ' + format(spent, '.0f') + ' s'}")
-    return "\n".join([*lines, f"{'together':{width}}  {total}  {sum(len(one.found) for one in chosen)}"])
+    return "\n".join([*lines, f"processor time of this process: {time.process_time():.0f} s"])
 
 
 def main() -> int:
@@ -183,7 +153,7 @@ def main() -> int:
     gc.collect()
     gc.freeze()  # scanning torch and other imports takes longer than most examples
     with contextlib.suppress(KeyboardInterrupt):
-        (guided if options.guided else run)(chosen, 60 * options.minutes)
+        (guided if options.guided else rounds)(chosen, 60 * options.minutes)
     print(table(chosen), flush=True)
     return int(any(one.found for one in chosen))
 

@@ -72,32 +72,25 @@ def test_a_worse_mistake_never_earns_more(declared):
         assert not [one for one in found if one[0] == grade and failed < one[1] and one[2] > earned]
 
 
-def test_two_mistakes_cost_both_and_never_less_than_one():
-    shares = [0.05, 0.25, 0.5, 0.75, 1.0]
-    for points, one, other in itertools.product((1.0, 3.0, 8.0), shares, shares):
-        both = mistake_costs.by_costs(points, [one, other])
-        assert 0 <= both < points
-        assert both <= min(mistake_costs.by_costs(points, [one]), mistake_costs.by_costs(points, [other]))
-
-
 RESULTS = ("None", "0", "1.0", "[]", "True", "(0, 0)", "torch.zeros(2, 3)")
-ERRORS = ("TypeError", "ValueError")
 OF_ITS_SHAPE = ("RESULT * 0", "RESULT * 0 + 1", "RESULT & False", "RESULT | True", "RESULT[:0]", "type(RESULT)()")
 
 
 def empty_answers(declared: Exercise) -> list[str]:
-    """Answers that compute nothing: constants, of the right shape too, the input as it came, errors."""
-    tree = ast.parse(declared.source)
-    function = common_mistakes.answering(tree, declared.name)
-    assert function is not None
-    first = next(argument.arg for argument in function.args.args if argument.arg != "self")
+    """Return answers that compute nothing: constants, of the right shape too, the input as it came, errors."""
     sources = [f"def {declared.name}(*a, **k):\n    pass\n", f"class {declared.name}(nn.Module):\n    pass\n"]
     for template in OF_ITS_SHAPE:
         whole = ast.parse(declared.source)
-        body = common_mistakes.answering(whole, declared.name)
-        if body is not None and common_mistakes.result(template)(body):
+        if common_mistakes.result(template)(common_mistakes.answering(whole, declared.name)):
             sources.append(ast.unparse(ast.fix_missing_locations(whole)))
-    for statement in (*(f"return {one}" for one in (*RESULTS, first)), *(f"raise {one}('no')" for one in ERRORS)):
+    tree = ast.parse(declared.source)
+    function = common_mistakes.answering(tree, declared.name)
+    first = next(argument.arg for argument in function.args.args if argument.arg != "self")
+    for statement in (
+        *(f"return {one}" for one in (*RESULTS, first)),
+        "raise TypeError('no')",
+        "raise ValueError('no')",
+    ):
         function.body = ast.parse(statement).body
         sources.append(ast.unparse(tree))
     return sources
@@ -122,18 +115,14 @@ def of_its_lines(declared: Exercise, verdict: Verdict) -> float:
 def test_what_never_gave_a_value_is_no_answer_that_is_right_otherwise():
     assert not gave_a_value({"values": [{"value": None}, {"problem": {"kind": "raised"}}], "more": []})
     assert gave_a_value({"values": [{"value": None}, {"value": (None, [0.5])}]})
-
-
-def test_an_unanswered_exercise_stays_at_zero():
-    stub = "def softmax(scores, dim=-1):\n    raise NotImplementedError('x')\n"
-    verdict = verdict_on(SOFTMAX, stub)
+    verdict = verdict_on(SOFTMAX, "def softmax(scores, dim=-1):\n    raise NotImplementedError('x')\n")
     assert (verdict.earned, verdict.remark, verdict.reckoning) == (0.0, UNANSWERED, "")
 
 
 def test_a_ban_stands_above_what_mistakes_cost():
-    banned = "def softmax(scores, dim=-1):\n    return torch.softmax(2 * scores, dim)\n"
     versions = next(mistake for mistake in SOFTMAX.mistakes if mistake.name == "temperature").sources
     assert verdict_on(SOFTMAX, versions[1]).earned == SOFTMAX.points * (1 - Costs.misconception)
+    banned = "def softmax(scores, dim=-1):\n    return torch.softmax(2 * scores, dim)\n"
     assert verdict_on(SOFTMAX, banned).earned == 0.0
 
 
@@ -175,6 +164,14 @@ def test_two_named_mistakes_cost_both():
     assert said in both.reckoning
 
 
+def test_two_mistakes_cost_never_less_than_one():
+    shares = [0.05, 0.25, 0.5, 0.75, 1.0]
+    for points, one, other in itertools.product((1.0, 3.0, 8.0), shares, shares):
+        both = mistake_costs.by_costs(points, [one, other])
+        assert 0 <= both < points
+        assert both <= min(mistake_costs.by_costs(points, [one]), mistake_costs.by_costs(points, [other]))
+
+
 def test_where_two_mistakes_mix_or_leave_something_unexplained_the_lines_alone_count():
     last = "return exps / exps.sum(dim=dim, keepdim=True)"
     single = (last, last.replace("return ", "return (") + ").float()")
@@ -185,17 +182,11 @@ def test_where_two_mistakes_mix_or_leave_something_unexplained_the_lines_alone_c
     verdict = verdict_on(ATTENTION, source)
     assert not verdict.reckoning
     assert verdict.earned == of_its_lines(ATTENTION, verdict)
-
-
-def test_an_error_with_other_words_may_be_another_mistake():
-    """The type of an error alone is soon met; so what it says must be the same."""
+    # The type of an error alone is soon met; so what it says must be the same.
     [mistake] = [one for one in ATTENTION.mistakes if one.name == "mask_as_condition"]
     assert verdict_on(ATTENTION, mistake.source).reckoning
-    other = changed(
-        mistake.source,
-        ("if mask:", "if mask is not None and mask.numel() > 1:\n        raise RuntimeError('no')\n    if mask:"),
-    )
-    verdict = verdict_on(ATTENTION, other)
+    raises = "if mask is not None and mask.numel() > 1:\n        raise RuntimeError('no')\n    if mask:"
+    verdict = verdict_on(ATTENTION, changed(mistake.source, ("if mask:", raises)))
     assert [one.mistake for one in verdict.diagnoses] == ["mask_as_condition"]
     assert not verdict.reckoning
 
@@ -239,6 +230,10 @@ def test_the_file_says_what_mistakes_cost(monkeypatch):
     assert verdict.earned == 4.0
     assert "a misconception" in verdict.reckoning
     assert verdict_on(ATTENTION, changed(ATTENTION.source, ("math.sqrt(d_k)", "d_k"))).earned == 2.0
+    said = read("slip = 1.0\nmisconception = 1.0\n")  # costs that change nothing leave the lines alone
+    known = signature_store.of(SOFTMAX.name)
+    for version in range(len(known.versions)):
+        assert points_of_version(SOFTMAX, known, version) == by_lines(SOFTMAX, known, version)
     said = read("[scaled_dot_product_attention]\nno_scale = 0.625\n")  # another price is no other word
     verdict = verdict_on(ATTENTION, NO_SCALE)
     assert verdict.reckoning == "This is a slip in an answer that is right otherwise: it costs 5 of 8 points."
@@ -249,14 +244,6 @@ def test_the_file_lies_beside_nbgraders_configuration(tmp_path, monkeypatch):
     assert mistake_costs.costs.__wrapped__() == Costs()
     (tmp_path / mistake_costs.FILE).write_text("slip = 0.1\n")
     assert mistake_costs.costs.__wrapped__().slip == 0.1
-
-
-def test_costs_that_change_nothing_leave_the_lines_alone(monkeypatch):
-    monkeypatch.setattr(mistake_costs, "costs", lambda: read("slip = 1.0\nmisconception = 1.0\n"))
-    for declared in (ATTENTION, SOFTMAX):
-        known = signature_store.of(declared.name)
-        for version in range(len(known.versions)):
-            assert points_of_version(declared, known, version) == by_lines(declared, known, version)
 
 
 @pytest.mark.parametrize(
@@ -284,18 +271,15 @@ def test_the_guides_table_and_file_are_what_the_program_says():
     done = CliRunner().invoke(app, ["mistakes", "--costs"])
     assert done.exit_code == 0, done.output
     assert done.output.strip() in guide
-    [example] = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
-    said = read(example)
-    assert (said.slip, said.misconception) == (Costs.slip, Costs.misconception)
-    assert said.single
-
-
-def test_what_each_mistake_of_an_exercise_earns_can_be_looked_up():
     done = CliRunner().invoke(app, ["mistakes", "softmax", "--costs"])
     assert done.exit_code == 0, done.output
     assert "no_shift" in done.output
     assert {price.mistake for price in prices("softmax")} == {mistake.name for mistake in SOFTMAX.mistakes}
     assert CliRunner().invoke(app, ["mistakes"]).exit_code == 2
+    [example] = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
+    said = read(example)
+    assert (said.slip, said.misconception) == (Costs.slip, Costs.misconception)
+    assert said.single
 
 
 def test_what_goes_wrong_everywhere_is_a_slip_unless_an_empty_answer_looks_alike():
