@@ -56,6 +56,22 @@ def course(released, tmp_path):
     return shutil.copytree(released, tmp_path / "course")
 
 
+@pytest.fixture
+def theirs():
+    """Write a file that nobody may lose, and see at the end that nobody has."""
+    written = []
+
+    def write(path: Path, text: str = "years of work") -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        written.append((path, text))
+        return path
+
+    yield write
+    for path, text in written:
+        assert path.read_text() == text
+
+
 def notebook_of(root: Path) -> Path:
     return root / "course" / NAME / f"{NAME}.ipynb"
 
@@ -99,7 +115,13 @@ def test_what_somebody_wrote_stops_a_release_that_is_not_told_to_keep_a_copy(cou
     assert copy.read_bytes() == before
 
 
-def test_a_notebook_that_was_only_run_is_released_anew(course):
+def test_what_an_author_changed_is_released_over_a_notebook_that_was_only_run(course):
+    solution = course / "solutions" / NAME / f"{NAME}.ipynb"
+    notebook = nbformat.read(solution, as_version=4)
+    notebook.cells[0].source += "\n\nAnother sentence."
+    nbformat.write(notebook, solution)
+    for folder in ("solutions", "course"):
+        (course / folder / NAME / "table.csv").write_text("a,b\n")  # the new release writes the same
     notebook = nbformat.read(notebook_of(course), as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -110,7 +132,10 @@ def test_a_notebook_that_was_only_run_is_released_anew(course):
     left.parent.mkdir()
     left.write_text("{}")
     generate(course, 0)
-    assert notebook_of(course).read_bytes() == notebook_of(ROOT).read_bytes()
+    assert "Another sentence" in notebook_of(course).read_text()
+    (course / "solutions" / NAME / "table.csv").unlink()
+    generate(course, 0)
+    assert not (course / "course" / NAME / "table.csv").exists()
 
 
 def test_a_release_without_a_manifest_is_compared_with_the_new_one(course):
@@ -120,20 +145,6 @@ def test_a_release_without_a_manifest_is_compared_with_the_new_one(course):
     answer(notebook_of(course))
     assert "(softmax)" in generate(course, 1)
     assert "two evenings" in notebook_of(course).read_text()
-
-
-def test_what_an_author_changed_in_the_solutions_is_released(course):
-    path = course / "solutions" / NAME / f"{NAME}.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells[0].source += "\n\nAnother sentence."
-    nbformat.write(notebook, path)
-    (course / "solutions" / NAME / "table.csv").write_text("a,b\n")
-    (course / "course" / NAME / "table.csv").write_text("a,b\n")  # the new release writes the same
-    generate(course, 0)
-    assert "Another sentence" in notebook_of(course).read_text()
-    (course / "solutions" / NAME / "table.csv").unlink()
-    generate(course, 0)
-    assert not (course / "course" / NAME / "table.csv").exists()
 
 
 PROGRAM = f"""
@@ -172,40 +183,35 @@ except demo.Written as reason:
 """
 
 
-def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course):
+def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course, theirs):
     answer(notebook_of(course))
-    mine = [notebook_of(course), course / "course" / NAME / "mine.txt", course / "classroom" / "demo" / "notes.txt"]
-    mine[1].write_text("mine")
-    before = mine[0].read_bytes()
+    theirs(notebook_of(course), notebook_of(course).read_text())
+    theirs(course / "course" / NAME / "mine.txt")
     (course / "run_demo.py").write_text(DEMO)
+    place = course / "classroom" / "demo"
     for _ in range(2):
         done = run(course, "run_demo")
         assert done.returncode == 0, done.stderr
-        mine[2].write_text("seen in the demo")
-    assert (mine[0].read_bytes(), mine[1].read_text()) == (before, "mine")
-    assert mine[2].read_text() == "seen in the demo"
-    place = course / "classroom" / "demo"
+        notes = theirs(place / "notes.txt")
     assert (place / "course" / NAME / f"{NAME}.ipynb").read_bytes() == notebook_of(ROOT).read_bytes()
     assert (place / "submitted" / "perfect" / NAME / f"{NAME}.ipynb").is_file()
 
-    own = place / "submitted" / "me" / NAME / f"{NAME}.ipynb"
-    own.parent.mkdir(parents=True)
-    shutil.copy(notebook_of(course), own)
+    theirs(place / "submitted" / "me" / NAME / f"{NAME}.ipynb")
     answer(place / "course" / NAME / f"{NAME}.ipynb", "def softmax(x): return 'tried'")
     done = run(course, "run_demo")
     assert done.returncode == 1
     assert f"submitted/me/{NAME}/{NAME}.ipynb" in done.stderr
     assert f"demo/course/{NAME}/{NAME}.ipynb (softmax)" in done.stderr
-    assert own.read_bytes() == notebook_of(course).read_bytes()
     assert "'tried'" in (place / "course" / NAME / f"{NAME}.ipynb").read_text()
+    assert notes.exists()
 
-    shutil.rmtree(place)  # and a folder that no demo made
-    own.parent.mkdir(parents=True)
-    own.write_text("years of work")
+
+def test_a_folder_that_no_demo_made_is_refused(course, theirs):
+    theirs(course / "classroom" / "demo" / "submitted" / "me" / "thesis.txt")
+    (course / "run_demo.py").write_text(DEMO)
     done = run(course, "run_demo")
     assert done.returncode == 1
     assert "made-by-demo.json" in done.stderr
-    assert own.read_text() == "years of work"
 
 
 def test_the_start_page_and_the_settings_are_written_anew_only_where_nobody_wrote(tmp_path):
@@ -235,29 +241,25 @@ def test_students_zip_is_not_written_over_another_zip(tmp_path):
     assert write_zip(ROOT, goal) == write_zip(ROOT, goal)
 
 
+def plain(output: str) -> str:
+    return " ".join(output.replace("│", " ").split())
+
+
 @pytest.mark.parametrize("option", ["--html", "--csv", "--parquet"])
-def test_a_report_is_not_written_over_another_file(option, tmp_path):
-    path = tmp_path / "thesis.html"
-    path.write_text("<h1>Years of work</h1>")
-    done = CliRunner().invoke(app, ["report", option, str(path)])
+def test_a_report_is_not_written_over_another_file(option, tmp_path, theirs):
+    done = CliRunner().invoke(app, ["report", option, str(theirs(tmp_path / "thesis.html"))])
     assert done.exit_code == 2
-    assert "no report of ours" in " ".join(done.output.replace("│", " ").split())
-    assert path.read_text() == "<h1>Years of work</h1>"
+    assert "no report of ours" in plain(done.output)
 
 
-def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_path):
+def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_path, theirs):
     table = Table(["Student", "ID"], [["Ada", "1"]])
-    roster = tmp_path / "canvas.csv"
-    roster.write_text("Student,ID\nAda,1\n")
-    export = CanvasExport(roster=str(roster), to=str(roster))
-    with pytest.raises(Unfit, match=r"canvas\.csv is the roster"):
-        export._write(table)
-    other = tmp_path / "addresses.csv"
-    other.write_text("name,street\n")
-    export.to = str(other)
-    with pytest.raises(Unfit, match="name another file"):
-        export._write(table)
-    assert (roster.read_text(), other.read_text()) == ("Student,ID\nAda,1\n", "name,street\n")
+    roster = theirs(tmp_path / "canvas.csv", "Student,ID\nAda,1\n")
+    other = theirs(tmp_path / "addresses.csv", "name,street\n")
+    export = CanvasExport(roster=str(roster))
+    for export.to, said in ((str(roster), r"canvas\.csv is the roster"), (str(other), "name another file")):
+        with pytest.raises(Unfit, match=said):
+            export._write(table)
     export.to = str(tmp_path / "grades.csv")
     for _ in range(2):
         export._write(table)
@@ -265,37 +267,26 @@ def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        ["tools.training.translate", "--minutes", "0.001"],
-        ["tools.training.grow", "--minutes", "0.001"],
-        ["tools.training.stories_gpt2", "--steps", "1"],
-    ],
-    ids=lambda command: command[0],
+    ("program", "option"), [("translate", "--minutes"), ("grow", "--minutes"), ("stories_gpt2", "--steps")]
 )
-def test_a_model_is_not_kept_in_a_folder_of_other_files(command, tmp_path):
-    (tmp_path / "README.md").write_text("my thesis")
-    done = run(ROOT, *command, "--out", str(tmp_path))
+def test_a_model_is_not_kept_in_a_folder_of_other_files(program, option, tmp_path, theirs):
+    theirs(tmp_path / "README.md")
+    done = run(ROOT, f"tools.training.{program}", option, "1", "--out", str(tmp_path))
     assert done.returncode == 2
-    assert "holds files and no" in " ".join(done.stderr.replace("│", " ").split())
+    assert "holds files and no" in plain(done.stderr)
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
-    assert (tmp_path / "README.md").read_text() == "my thesis"
 
 
-def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeypatch):
+def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeypatch, theirs):
     monkeypatch.setitem(sys.modules, "sphinx.cmd.build", SimpleNamespace(main=lambda options: 1))  # has its own .venv
     build = importlib.import_module("tools.website.build").build
-    (tmp_path / "html").mkdir()
-    (tmp_path / "html" / "thesis.html").write_text("years of work")
+    theirs(tmp_path / "html" / "thesis.html")
     with pytest.raises(files.Written, match="name another folder"):
         build(tmp_path, None)
-    assert (tmp_path / "html" / "thesis.html").read_text() == "years of work"
-    own = tmp_path / "site"
     for _ in range(2):
         with pytest.raises(NotReady):  # Sphinx has found something wrong, and the next build may begin anew
-            build(own, None)
-        (own / "notes.txt").write_text("mine")
-    assert (own / "notes.txt").read_text() == "mine"
+            build(tmp_path / "site", None)
+        theirs(tmp_path / "site" / "notes.txt")
 
 
 def test_what_a_native_reader_wrote_stays_in_the_table(tmp_path, monkeypatch):
