@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import socket
@@ -99,16 +100,19 @@ def bits(tensor):
     return tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
-def crossed(value):
-    """The value after the whole way: through bytes on a socket."""
+@contextlib.contextmanager
+def sockets():
     mine, theirs = socket.socketpair()
-    try:
+    with mine, theirs:
+        yield mine, theirs
+
+
+def crossed(value):
+    """Return the value after the whole way: through bytes on a socket."""
+    with sockets() as (mine, theirs):
         packet = encode(value)
         Channel(mine).send(packet.tree, packet.blobs)
         return decode(Channel(theirs).receive(time.monotonic() + 5))
-    finally:
-        mine.close()
-        theirs.close()
 
 
 @MANY
@@ -270,18 +274,15 @@ def test_nesting_without_end_is_refused(depth, kind):
 
 
 def received(data, limit=2**16, close=True):
-    """What `receive` and `decode` make of these bytes, or the error that they are said to raise."""
-    mine, theirs = socket.socketpair()
-    try:
+    """Return what `receive` and `decode` make of these bytes, or the error that they are said to raise."""
+    with sockets() as (mine, theirs):
         theirs.sendall(data)
         if close:
             theirs.close()
-        return decode(Channel(mine, limit).receive(time.monotonic() + 0.02))
-    except (WireError, EOFError, TimeoutError) as error:
-        return error
-    finally:
-        mine.close()
-        theirs.close()
+        try:
+            return decode(Channel(mine, limit).receive(time.monotonic() + 0.02))
+        except (WireError, EOFError, TimeoutError) as error:
+            return error
 
 
 def framed(header, blobs=b"", size=None, total=None):
@@ -307,6 +308,17 @@ def test_any_frame_is_a_message_or_refused(header, blobs, size, total):
     received(framed(header, blobs, size, total))
 
 
+@FEW
+@given(VALUES, st.data())
+def test_a_message_that_was_changed_is_a_message_or_refused_and_one_that_is_cut_off_refused(value, data):
+    message = bytearray(message_of(value))
+    kept = bytes(message[: data.draw(st.integers(0, len(message) - 1))])
+    assert isinstance(received(kept, limit=2**20), EOFError)
+    for _ in range(data.draw(st.integers(1, 4))):
+        message[data.draw(st.integers(0, len(message) - 1))] = data.draw(st.integers(0, 255))
+    received(bytes(message))
+
+
 @pytest.mark.parametrize("total", [2**16 + 1, 2**31, 2**32 - 1])
 def test_a_frame_over_the_limit_is_refused_before_it_is_read(total):
     assert isinstance(received(struct.pack("!II", 4, total), close=False), WireError)
@@ -318,32 +330,13 @@ def message_of(value):
     return framed(header, b"".join(packet.blobs))
 
 
-@FEW
-@given(st.data())
-def test_a_message_that_was_changed_under_way_is_a_message_or_refused(data):
-    message = bytearray(message_of(data.draw(VALUES)))
-    for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, len(message) - 1))
-        message[place] = data.draw(st.integers(0, 255))
-    received(bytes(message))
-
-
-@FEW
-@given(VALUES, st.data())
-def test_a_message_that_is_cut_off_is_refused(value, data):
-    message = message_of(value)
-    kept = message[: data.draw(st.integers(0, len(message) - 1))]
-    assert isinstance(received(kept, limit=2**20), EOFError)
-
-
 def test_whoever_stops_in_the_middle_is_late():
     assert isinstance(received(framed(b"[null, []]")[:-3], close=False), TimeoutError)
 
 
 def test_whoever_goes_without_reading_has_gone():
-    mine, theirs = socket.socketpair()
-    mine.sendall(b"a question that nobody reads")
-    theirs.close()
-    with pytest.raises(EOFError):
-        Channel(mine).receive()
-    mine.close()
+    with sockets() as (mine, theirs):
+        mine.sendall(b"a question that nobody reads")
+        theirs.close()
+        with pytest.raises(EOFError):
+            Channel(mine).receive()
