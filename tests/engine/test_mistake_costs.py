@@ -204,19 +204,11 @@ def test_what_is_refused_as_asked_is_said_in_everybodys_own_words():
 @pytest.mark.slow
 def test_no_mark_depends_on_a_mistake_in_another_exercise(template, short):
     """SelfAttention calls the student's own attention: its missing scale costs there, and there alone."""
-    _, verdicts = mark(template, short, ANSWERS | {ATTENTION.name: NO_SCALE})
-    assert verdicts[ATTENTION.name].earned == 6.0
-    assert verdicts["SelfAttention"].full
-    swapped = changed(
-        ANSWERS["SelfAttention"],
-        (
-            "return scaled_dot_product_attention(Q, K, V, mask)",
-            "return scaled_dot_product_attention(Q, K, V, mask)[::-1]",
-        ),
-    )
-    _, alone = mark(template, short, ANSWERS | {"SelfAttention": swapped})
-    _, both = mark(template, short, ANSWERS | {"SelfAttention": swapped, ATTENTION.name: NO_SCALE})
-    assert alone["SelfAttention"].earned == both["SelfAttention"].earned == 6.0
+    call = "return scaled_dot_product_attention(Q, K, V, mask)"
+    swapped = {"SelfAttention": changed(ANSWERS["SelfAttention"], (call, f"{call}[::-1]"))}
+    _, alone = mark(template, short, ANSWERS | swapped)
+    _, both = mark(template, short, ANSWERS | swapped | {ATTENTION.name: NO_SCALE})
+    assert both[ATTENTION.name].earned == alone["SelfAttention"].earned == both["SelfAttention"].earned == 6.0
     assert both["SelfAttention"].reckoning == alone["SelfAttention"].reckoning
     assert alone[ATTENTION.name].earned == POINTS[ATTENTION.name]
 

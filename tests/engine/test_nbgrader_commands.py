@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import csv
 import os
 import shutil
-import subprocess
-import sys
 
 import nbformat
 import pytest
@@ -178,12 +175,6 @@ def test_honest_students_set_off_no_warnings(course):
     assert not [line for line in warnings if "has changed" in line or "/perfect/" in line or "/blank/" in line]
 
 
-def test_export_works(course):
-    run(course, course / "classroom", "nbgrader", "export")
-    rows = list(csv.DictReader((course / "classroom" / "grades.csv").open(encoding="utf8")))
-    assert {row["student_id"] for row in rows} >= set(SUBMISSIONS)
-
-
 def test_a_resubmission_that_breaks_does_not_keep_the_older_mark(course):
     for content, points in ((b"broken", 0), (notebook(), FULL)):
         put(course / "classroom", "perfect", content)
@@ -208,20 +199,3 @@ def test_a_new_term_can_mark_at_once(course):
     put(course / "next-term", "ada", notebook(BEST))
     run(course, course / "next-term", "nbgrader", "autograde", NAME)
     assert marks(course / "next-term") == {"ada": FULL}
-
-
-BUTTON = f"""
-from nbgrader.apps import NbGraderAPI
-from nbgrader.apps.nbgraderapp import NbGrader
-
-app = NbGrader()
-app.initialize([])
-print(NbGraderAPI(app.coursedir, config=app.config).autograde("{NAME}", "blank", force=True)["success"])
-"""
-
-
-def test_the_formgraders_button_marks_too(course):
-    """Formgrader calls nbgrader's API, not the command line."""
-    done = subprocess.run([sys.executable, "-c", BUTTON], cwd=course, capture_output=True, text=True)
-    assert done.stdout.strip().endswith("True"), done.stdout + done.stderr
-    assert marks(course / "classroom")["blank"] == 0

@@ -7,18 +7,17 @@ import cProfile
 import os
 import profile
 import pstats
-import subprocess
 import sys
 
 import pytest
 import torch
 from circumventions import WAYS
-from conftest import ROOT
 from test_bans import caged, judged
 from test_pairs import NO_SHIFT, named, replaced
 from typer.testing import CliRunner
 
 from autograder.cli import app
+from autograder.judge import bans
 from autograder.spec.course import exercise
 from autograder.untrusted.uses import AnotherProfiler
 
@@ -107,28 +106,22 @@ def test_marking_is_the_same_under_cprofile_which_goes_on_after_it():
     assert seen["_remark_on"] >= 2, "what comes after a watched call is profiled, too"
 
 
-PROGRAM = "from test_profilers import assert_marked_as_ever\nassert_marked_as_ever()\nafter = 1\n"
-
-
-@pytest.mark.slow  # a process of its own, with torch
-@pytest.mark.parametrize("core", ["ctrace", pytest.param("sysmon", marks=since_312)], ids=["compiled", "monitoring"])
-def test_marking_is_the_same_under_coverage_which_goes_on_after_it(core, tmp_path):
+@pytest.mark.parametrize("core", ["ctrace", "pytrace", pytest.param("sysmon", marks=since_312)])
+def test_marking_is_the_same_under_coverage_which_goes_on_after_it(core, monkeypatch):
     coverage = pytest.importorskip("coverage")
-    program, data = tmp_path / "program.py", tmp_path / "data"
-    program.write_text(PROGRAM)
-    places = os.pathsep.join(map(str, [ROOT, ROOT / "tests", ROOT / "tests/engine"]))
-    done = subprocess.run(
-        [sys.executable, "-m", "coverage", "run", f"--data-file={data}", str(program)],
-        env=os.environ | {"COVERAGE_CORE": core, "PYTHONPATH": places},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    kept = coverage.CoverageData(basename=str(data))
-    kept.read()
-    assert kept.lines(str(program)) == [1, 2, 3]
-    assert kept.lines(str(ROOT / "autograder" / "judge" / "bans.py"))
+    monkeypatch.setenv("COVERAGE_CORE", core)
+    measured = coverage.Coverage(data_file=None, config_file=False, include=[__file__, bans.__file__])
+
+    def program():
+        assert_marked_as_ever()
+        return sys._getframe().f_lineno
+
+    measured.start()
+    after = program()
+    measured.stop()
+    data = measured.get_data()
+    assert after in data.lines(__file__)
+    assert data.lines(bans.__file__)
 
 
 def test_two_mistakes_are_named_though_a_tracer_would_end_their_search(tmp_path, monkeypatch):
