@@ -1,7 +1,5 @@
 """Fixtures and hooks that several test modules share."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

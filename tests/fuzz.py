@@ -7,8 +7,6 @@ in `.hypothesis`; the next run tries it first. With `--guided`, Atheris (pip ins
 the code that they reach. The last lines are a table; the exit status is 1 if anything was found.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gc

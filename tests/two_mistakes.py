@@ -1,7 +1,5 @@
 """Draws answers with two catalogued mistakes at once: two random edits of the same reference."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tests that `autograder grade` leaves a classroom as nbgrader would, even after interruptions."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

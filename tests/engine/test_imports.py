@@ -1,7 +1,5 @@
 """Tests that imports go one way, as the contracts in pyproject.toml say, and that plug-ins load nothing slow."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Tests of the rerun with working versions of other exercises, which no student can read while they still count."""
 
-from __future__ import annotations
-
 import functools
 
 import nbformat

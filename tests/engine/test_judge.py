@@ -1,7 +1,5 @@
 """Tests that the judge reads only plain data and follows the rules about the source."""
 
-from __future__ import annotations
-
 import pytest
 
 from autograder.judge.cell_effects import Effects

@@ -1,7 +1,5 @@
 """Tests that stock nbclient runs a sandboxed kernel through the provisioner: no patch, no port, the same sandbox."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from importlib.metadata import EntryPoint

@@ -1,7 +1,5 @@
 """Tests that keys change with everything that affects the answers of a mistake, and with nothing else."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

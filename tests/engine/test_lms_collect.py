@@ -1,7 +1,5 @@
 """Tests that downloads from Canvas and Moodle become submissions: none is lost, and none writes outside its folder."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Tests that a manual mark survives marking again, and that a changed answer asks for another review."""
 
-from __future__ import annotations
-
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output

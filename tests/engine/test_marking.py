@@ -1,7 +1,5 @@
 """Tests of marking whole notebooks from outside: marks equal those in process, and a fault costs only its own cell."""
 
-from __future__ import annotations
-
 import ast
 import copy
 from dataclasses import replace

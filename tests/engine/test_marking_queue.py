@@ -1,7 +1,5 @@
 """Tests of Formgrader's marking queue: one after another, visible to all requests, and always with an answer."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 

@@ -1,7 +1,5 @@
 """Tests that mistakes cost what a teacher would take off: a worse one never earns more, an empty answer nothing."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Tests of the plain nbgrader commands in a copy of the repository, with a class of problematic submissions."""
 
-from __future__ import annotations
-
 import copy
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Tests that no command loses a user's edits: each one that overwrites files is run on edited files."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import shutil

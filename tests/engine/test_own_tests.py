@@ -1,7 +1,5 @@
 """Tests that nbgrader runs an instructor's own test cells, and that a cell marks a course exercise if it says so."""
 
-from __future__ import annotations
-
 import copy
 
 import nbformat

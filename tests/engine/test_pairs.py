@@ -1,7 +1,5 @@
 """Tests that two mistakes in one answer are both named, and that no other mistake is named."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

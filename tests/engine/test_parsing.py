@@ -1,7 +1,5 @@
 """Tests that a cell that Python refuses, or that is costly to parse, affects only itself."""
 
-from __future__ import annotations
-
 import pytest
 from conftest import ends
 from submissions import ANSWERS, POINTS, earned, mark

@@ -1,7 +1,5 @@
 """Tests of the pools: every task gives one result, even if processes die."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Tests that marking works under a profiler, a debugger or coverage, or says that it cannot and marks nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import cProfile
 import os

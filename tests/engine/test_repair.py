@@ -1,7 +1,5 @@
 """Tests that each damaged submission becomes a notebook that can be marked, or a reason why not."""
 
-from __future__ import annotations
-
 import copy
 import json
 

@@ -3,8 +3,6 @@
 The comments say what CUDA does. What is an error on CUDA is an error here, and a result returned on the CPU is wrong.
 """
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

@@ -1,7 +1,5 @@
 """Tests of the stored answers of catalogued mistakes: always complete, never outdated, never computed twice."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

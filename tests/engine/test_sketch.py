@@ -1,7 +1,5 @@
 """Tests that a sketch of an answer depends on its numbers, shape and type, and not on its memory layout."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

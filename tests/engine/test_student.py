@@ -1,7 +1,5 @@
 """Tests that the judge's class provides the interface that checks may use, and that checks use nothing else."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

@@ -1,7 +1,5 @@
 """Tests of unexpected files in students' folders: no link is followed, and every student gets a mark."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

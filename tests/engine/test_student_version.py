@@ -1,7 +1,5 @@
 """Tests of the students' notebooks: the environment check, folded tests, and plain error messages."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

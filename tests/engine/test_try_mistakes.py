@@ -1,7 +1,5 @@
 """Trying what is catalogued: what is not caught, named or told apart is said, and only what is in order is kept."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

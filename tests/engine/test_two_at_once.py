@@ -1,7 +1,5 @@
 """Tests of two nbgrader processes that start at the same time, on a gradebook that does not exist yet."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Tests that uncatalogued wrong answers are grouped by behaviour, and that one entry names a whole group."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

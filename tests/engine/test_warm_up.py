@@ -1,7 +1,5 @@
 """Tests that the rehearsal of the warm template, before it forks the first notebook, leaves nothing behind."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Tests of `autograder watch` in a copy of the course: it marks submissions as they arrive, with feedback at once."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

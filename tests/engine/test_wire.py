@@ -1,7 +1,5 @@
 """Tests that plain values survive the wire protocol, and that any bytes raise only the documented errors."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
