@@ -32,22 +32,31 @@ def notebook(written="Because of the variance.", code="return 7", points=2.0):
     return new_notebook(cells=cells)
 
 
-@pytest.fixture
-def mark(tmp_path):
-    """Save a marked notebook into a gradebook; which grades ask for a person then."""
-    url = f"sqlite:///{tmp_path}/gradebook.db"
+def made(folder, cells):
+    """Make a gradebook in which Amina hands in these cells. Return its address, and a preprocessor's resources."""
+    url = f"sqlite:///{folder}/{len(cells)}.db"
     with Gradebook(url, "transformers") as book:
         book.add_assignment(NAME)
         book.add_notebook(NAME, NAME)
-        book.add_grade_cell("test_softmax", NAME, NAME, max_score=4, cell_type="code")
-        book.add_grade_cell("written_scaling", NAME, NAME, max_score=4, cell_type="markdown")
-        book.add_solution_cell("softmax", NAME, NAME)
-        book.add_solution_cell("written_scaling", NAME, NAME)
+        for cell in cells:
+            about = cell.metadata.nbgrader
+            kept = {"cell_type": cell.cell_type, "source": cell.source, "checksum": compute_checksum(cell)}
+            book.add_source_cell(about.grade_id, NAME, NAME, **kept)
+            if about.grade:
+                book.add_grade_cell(about.grade_id, NAME, NAME, max_score=4, cell_type=cell.cell_type)
+            if about.solution:
+                book.add_solution_cell(about.grade_id, NAME, NAME)
         book.add_student("amina")
         book.add_submission(NAME, "amina")
+    return url, {"nbgrader": {"notebook": NAME, "assignment": NAME, "student": "amina", "db_url": url}}
+
+
+@pytest.fixture
+def mark(tmp_path):
+    """Save a marked notebook into a gradebook; return which grades ask for a person then."""
+    url, resources = made(tmp_path, notebook().cells)
 
     def save(given=None, **changes):
-        resources = {"nbgrader": {"notebook": NAME, "assignment": NAME, "student": "amina", "db_url": url}}
         SaveMarks().preprocess(given or notebook(**changes), resources)
         with Gradebook(url, "transformers") as book:
             [submitted] = book.find_submission(NAME, "amina").notebooks
@@ -107,11 +116,9 @@ def test_a_mark_that_stands_above_the_judges_asks_again_when_what_it_was_given_f
 
 
 def test_a_test_cell_asks_again_when_the_answer_changed_that_its_hidden_line_names(mark):
-    hidden = '### BEGIN HIDDEN TESTS\ncheck("written_scaling")\n### END HIDDEN TESTS'
-
     def another(**changes):
         given = notebook(**changes)
-        given.cells[1].source = hidden
+        given.cells[1].source = '### BEGIN HIDDEN TESTS\ncheck("written_scaling")\n### END HIDDEN TESTS'
         return mark(given)
 
     another()
@@ -141,24 +148,13 @@ def test_of_a_notebook_that_cannot_be_saved_nothing_is(mark):
 
 def statements(folder, exercises):
     """Return how many SQL statements it takes to restore and to save so many exercises, the second time."""
-    url = f"sqlite:///{folder}/{exercises}.db"
-    cells = []
-    with Gradebook(url, "transformers") as book:
-        book.add_assignment(NAME)
-        book.add_notebook(NAME, NAME)
-        for number in range(exercises):
-            answer, test = notebook().cells[:2]
-            for cell, name in ((answer, f"e{number}"), (test, f"test_e{number}")):
-                cell.metadata.nbgrader |= {"grade_id": name, "checksum": compute_checksum(cell)}
-                kept = {"cell_type": "code", "source": cell.source, "checksum": cell.metadata.nbgrader.checksum}
-                book.add_source_cell(name, NAME, NAME, **kept)
-                cells.append(cell)
-            book.add_grade_cell(f"test_e{number}", NAME, NAME, max_score=4, cell_type="code")
-            book.add_solution_cell(f"e{number}", NAME, NAME)
-        book.add_student("amina")
-        book.add_submission(NAME, "amina")
-    resources = {"nbgrader": {"notebook": NAME, "assignment": NAME, "student": "amina", "db_url": url}}
-    said = []
+    cells, said = [], []
+    for number in range(exercises):
+        for cell, name in zip(notebook().cells[:2], (f"e{number}", f"test_e{number}"), strict=True):
+            cell.metadata.nbgrader.grade_id = name
+            cell.metadata.nbgrader.checksum = compute_checksum(cell)
+            cells.append(cell)
+    _, resources = made(folder, cells)
 
     def hear(connection, cursor, statement, *_):
         said.append(statement)
