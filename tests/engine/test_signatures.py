@@ -49,9 +49,10 @@ def asked(monkeypatch) -> list[list[int]]:
     return rows
 
 
-def forget() -> None:
-    """As a process that has just started."""
+def again() -> Signatures:
+    """Return what a process that has just started finds."""
     signature_store.of.cache_clear()
+    return signature_store.of(NAME)
 
 
 def forget_files() -> None:
@@ -81,17 +82,14 @@ def test_what_is_known_is_not_computed_again_and_a_version_added_later_is_comput
     nothing_kept, five_versions, asked
 ):
     first = signature_store.of(NAME)
-    forget()
-    assert_equal(signature_store.of(NAME), first)
+    assert_equal(again(), first)
     assert asked == [[0, 1, 2, 3, 4]]
     five_versions.insert(2, replaced(exercise(NAME).source, "diagonal=1", "diagonal=3"))
-    forget()
-    found = signature_store.of(NAME)
+    found = again()
     assert asked == [[0, 1, 2, 3, 4], [2]]
     assert found.versions == tuple(five_versions)
     assert found.failed.shape[0] == 6
-    forget()
-    signature_store.of(NAME)
+    again()
     assert len(asked) == 2
 
 
@@ -99,8 +97,7 @@ def test_a_version_that_is_gone_or_stands_elsewhere_costs_nothing(nothing_kept, 
     first = signature_store.of(NAME)
     del five_versions[1]
     five_versions.reverse()
-    forget()
-    assert_equal(signature_store.of(NAME), first.chosen([4, 3, 2, 0]))
+    assert_equal(again(), first.chosen([4, 3, 2, 0]))
     assert len(asked) == 1
 
 
@@ -110,8 +107,7 @@ def test_signatures_of_another_state_of_the_exercise_are_never_used(nothing_kept
     in_order = signatures.cached(NAME, keys.letter_key(NAME))
     monkeypatch.setattr(keys, "exercise_key", lambda name: "another")
     monkeypatch.setattr(keys, "letter_key", lambda name: "other letters")
-    forget()
-    signature_store.of(NAME)
+    again()
     assert asked == [[0, 1, 2, 3, 4]] * 2
     assert signatures.cached(NAME) != place
     place.replace(signatures.cached(NAME))  # even where the file's name is right
@@ -120,8 +116,7 @@ def test_signatures_of_another_state_of_the_exercise_are_never_used(nothing_kept
         signatures.read(signatures.cached(NAME), "another")
     assert signatures.load(signatures.cached(NAME), "another") is None
     assert signatures.load(signatures.cached(NAME), old) is not None
-    forget()
-    signature_store.of(NAME)
+    again()
     assert asked == [[0, 1, 2, 3, 4]] * 3
 
 
@@ -129,22 +124,18 @@ def test_what_the_course_ships_is_used_and_of_an_older_course_is_not(nothing_kep
     first = signature_store.of(NAME)
     signatures.save(first, signatures.shipped(NAME), keys.exercise_key(NAME))
     forget_files()
-    forget()
-    assert_equal(signature_store.of(NAME), first)
+    assert_equal(again(), first)
     assert len(asked) == 1
     assert not signatures.cached(NAME).exists()
     monkeypatch.setattr(keys, "environment", lambda: "python 3.99, torch 1.0")  # what is shipped is right for all
-    forget()
-    assert_equal(signature_store.of(NAME), first)
+    assert_equal(again(), first)
     assert len(asked) == 1
     forget_files()
     signatures.save(first, signatures.shipped(NAME), "of an older course", "and its letters")
-    forget()
-    assert_equal(signature_store.of(NAME), first)
+    assert_equal(again(), first)
     assert len(asked) == 2
     monkeypatch.setattr(keys, "environment", lambda: "python 4.0, torch 2.0")  # what is cached is not
-    forget()
-    signature_store.of(NAME)
+    again()
     assert len(asked) == 3
 
 
@@ -155,8 +146,7 @@ def test_a_broken_file_is_ignored_and_replaced(nothing_kept, five_versions, aske
     for path in (place, signatures.cached(NAME, keys.letter_key(NAME))):
         path.write_bytes(broken(path.read_bytes()))
     assert signatures.load(place, keys.exercise_key(NAME)) is None
-    forget()
-    assert_equal(signature_store.of(NAME), first)
+    assert_equal(again(), first)
     assert len(asked) == 2
     assert signatures.load(place, keys.exercise_key(NAME)) is not None
 
@@ -230,5 +220,4 @@ def test_workers_answer_as_this_process_does(nothing_kept, five_versions, monkey
     here = signature_store.of(NAME)
     forget_files()
     monkeypatch.setattr(signature_store, "FEW", 2)
-    forget()
-    assert_equal(signature_store.of(NAME), here)
+    assert_equal(again(), here)
