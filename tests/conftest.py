@@ -135,8 +135,12 @@ def read(folder: str, name: str) -> nbformat.NotebookNode:
 
 def with_hidden_tests(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Add the hidden tests to a release or a repaired submission, as the gradebook does. Return the same notebook."""
-    solved = read("solutions", notebook.metadata["name"])
-    hidden = {grade_id(cell): HIDDEN.findall(cell.source) for cell in solved.cells}
+    hidden = hidden_tests(notebook.metadata["name"])
     for cell in notebook.cells:
-        cell.source += "".join(hidden.get(grade_id(cell), []))
+        cell.source += hidden.get(grade_id(cell), "")
     return notebook
+
+
+@functools.cache
+def hidden_tests(name: str) -> dict[str | None, str]:
+    return {grade_id(cell): "".join(HIDDEN.findall(cell.source)) for cell in read("solutions", name).cells}

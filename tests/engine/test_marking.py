@@ -105,7 +105,6 @@ FAULTS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_in_one_cell_costs_nothing_elsewhere(template, short, fault):
@@ -134,7 +133,6 @@ IN_ANSWERS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("source", IN_ANSWERS.values(), ids=IN_ANSWERS)
 def test_a_fault_while_the_judge_asks_costs_that_exercise_only(template, short, source):
@@ -165,7 +163,6 @@ def test_of_a_cell_that_ends_the_process_the_outputs_are_kept_and_of_the_judges_
     assert "ended the Python process" in "".join(output.get("text", "") for output in outputs[extra["SelfAttention"]])
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_exercises_are_asked_when_the_notebooks_time_is_up_after_them(template, short):
     limits = Limits(cell=30, question=2, grace=1, notebook=4)
@@ -186,7 +183,6 @@ FLOODS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("source", FLOODS.values(), ids=FLOODS)
 def test_a_flood_of_outputs_costs_the_grader_little(template, short, source):

@@ -153,7 +153,6 @@ print(int(peak.split()[0]) // 1024, found.metadata.autograder.problem)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("name", GREEDY)
 def test_reading_a_greedy_notebook_is_bounded(folder, name):

@@ -92,7 +92,6 @@ def test_a_gradebook_that_is_closed_leaves_others_of_its_address_open(tmp_path, 
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_two_notebooks_are_marked_in_two_terminals(tmp_path):
     names, root = ["05-attention", "06-masking"], copy_of_the_course(tmp_path / "course")
     shutil.copytree(ROOT / "solutions" / names[1], root / "solutions" / names[1])

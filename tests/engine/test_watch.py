@@ -264,7 +264,6 @@ def scores(classroom):
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_what_arrives_is_marked_once_and_a_stopped_watcher_goes_on_where_it_was(watching, course):
     watcher = watching()
     classroom = watcher.classroom
@@ -294,7 +293,6 @@ def test_what_arrives_is_marked_once_and_a_stopped_watcher_goes_on_where_it_was(
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_nobody_waits_for_a_hundred_submissions_or_for_endless_notebooks(watching):
     watcher = watching("--workers", "3", "--budget", "0.5")
     classroom = watcher.classroom
