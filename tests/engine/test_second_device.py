@@ -16,6 +16,13 @@ RIGHT = {
     "by way of the CPU and back": "return x.double().cpu().to(x.device)",
     "by way of NumPy and back": "return torch.from_numpy(np.exp(x.cpu().numpy())).to(x.device)",
     "positions counted on the CPU, then moved": "return x + torch.arange(x.shape[1]).to(x.device)",
+    "moved to another tensor": "return x + torch.arange(x.shape[1]).to(x)",
+    "made like x": "return torch.zeros_like(x) + x.new_ones(4) + x.new_tensor([1, 2, 3, 4.0])",
+    "values looked at": "return torch.stack([row for row in x if row.sum() or True])",
+    "a list and back": "return torch.tensor(x.tolist(), device=x.device)",
+    "counted": "return torch.bincount((x > 0).long().flatten()), x.unique(), (x > 0).nonzero()",
+    "loops over positions that depend on values": "n = int((x[0] > 0).sum())\n    return x[:, :n] if n else x[:, n:]",
+    "a layer of its own, moved": "return nn.Linear(4, 2).to(x.device)(x)",
     "made where x is": "return x + torch.arange(x.shape[1], device=x.device)",
     "a list of numbers, with a device": "return torch.tensor([1.0, 2, 3, 4], device=x.device) * x",
     "a number of the CPU's": "return x * torch.tensor(2.0) / torch.tensor(4.0).sqrt()",
@@ -49,7 +56,7 @@ RIGHT = {
     ),
     "without gradients": "with torch.inference_mode():\n        return (x @ x.T).softmax(-1)",
     "only a number": "return x.sum().item()",
-    "a shape changed in place": ("y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4, device=x.device)"),
+    "a shape changed in place": "y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4, device=x.device)",
 }
 
 WRONG = {
@@ -57,6 +64,7 @@ WRONG = {
         "y = x.clone()\n    y.unsqueeze_(0)\n    return y + torch.arange(4)"
     ),
     "left on the CPU": "return x.cpu()",
+    "rows without a device, joined": "return torch.cat([x, torch.zeros(1, 4)])",
     "made on the CPU, beside one that is not": "return x, torch.arange(3)",
     "a list of numbers": "return torch.tensor(x.tolist())",
     "a number of the CPU's alone": "return torch.tensor(x.sum().item())",
