@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import ROOT
 
 from autograder.cluster.pool import Died, Line, Local, cores, pool
 
@@ -90,7 +89,8 @@ if __name__ == "__main__":
 def test_workers_end_with_their_parent(tmp_path):
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])}
+    here = Path(__file__).parent
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (here.parents[1], here)))}
     parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment)
     workers = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
     assert workers
