@@ -164,7 +164,7 @@ def test_canvass_download_comes_in(course, caplog):
         FILE: book("ngozi's last").encode(),
         "05-attention (2).ipynb": book("ngozi's first").encode(),
     }
-    assert list(found["canvas-9999"]) == ["answers.ipynb"]  # marked under its name: see grading/mend.py
+    assert list(found["canvas-9999"]) == ["answers.ipynb"]  # marked under its name: see intake/repair.py
     said = caplog.text
     assert "ngozi handed in 2 files that may be 05-attention.ipynb; “05-attention-1.ipynb” counts" in said
     by_name = "garcíapérezjosé is José García Pérez (jgarcia)"
