@@ -269,9 +269,10 @@ def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_
 )
 def test_a_model_is_not_kept_in_a_folder_of_other_files(program, option, tmp_path, theirs):
     theirs(tmp_path / "README.md")
-    done = run(ROOT, f"tools.training.{program}", option, "1", "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert "holds files and no" in plain(done.stderr)
+    command = importlib.import_module(f"tools.training.{program}").app
+    done = CliRunner().invoke(command, [option, "1", "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "holds files and no" in plain(done.output)
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
 
 
