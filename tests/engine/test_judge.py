@@ -42,8 +42,8 @@ def test_a_way_into_the_judge_spoils_the_ban_whatever_the_record_says():
         "torch.Tensor.share = torch.Tensor.softmax",
         "def softmax(scores, dim=-1):\n    return scores.share(dim)",
     ]
-    assert "autograder" in suspicious_words("softmax", cells, stop=())
-    assert not suspicious_words("softmax", [SOFTMAX.source], stop=())
+    assert "autograder" in evasions("softmax", cells, stop=())
+    assert not evasions("softmax", [SOFTMAX.source], stop=())
 
 
 CHEATS = {  # the plainest; `circumventions.py` has the others

@@ -256,7 +256,7 @@ def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_
     other = theirs(tmp_path / "addresses.csv", "name,street\n")
     export = CanvasExport(roster=str(roster))
     for export.to, said in ((str(roster), r"canvas\.csv is the roster"), (str(other), "name another file")):
-        with pytest.raises(Unusable, match=said):
+        with pytest.raises(Unfit, match=said):
             export._write(table)
     export.to = str(tmp_path / "grades.csv")
     for _ in range(2):
@@ -280,7 +280,7 @@ def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, "sphinx.cmd.build", SimpleNamespace(main=lambda options: 1))  # has its own .venv
     build = importlib.import_module("tools.website.build").build
     theirs(tmp_path / "html" / "thesis.html")
-    with pytest.raises(files.WouldOverwrite, match="name another folder"):
+    with pytest.raises(files.Written, match="name another folder"):
         build(tmp_path, None)
     for _ in range(2):
         with pytest.raises(NotReady):  # Sphinx has found something wrong, and the next build may begin anew

@@ -73,9 +73,9 @@ def test_a_deleted_cell_is_put_back_in_its_place(submitted, answered, name):
 def test_of_copied_cells_one_counts(submitted, answered, name):
     [index] = [i for i, cell in enumerate(answered.cells) if grade_id(cell) == name]
     answered.cells.insert(index + 1, copy.deepcopy(answered.cells[index]))
-    repaired = submitted(answered)
-    assert_whole(repaired)
-    assert "2 times" in repaired.metadata[KEY]["notes"][0]["text"]
+    mended = submitted(answered)
+    assert_whole(mended)
+    assert "2 times" in mended.metadata[KEY]["notes"][0]["text"]
 
 
 def test_metadata_stripped_by_another_tool_are_restored(submitted, answered):

@@ -20,7 +20,7 @@ def crossed(value: object) -> object:
 
 
 def compared(mine: object, theirs: object) -> bool | None:
-    return compare(sketch(mine), sketch(theirs))
+    return verdict(sketch(mine), sketch(theirs))
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_both_may_make_the_tables_and_the_same_students(tmp_path):
     for url in urls:
         with Gradebook(url, "transformers") as gradebook:
             assert [student.id for student in gradebook.students] == STUDENTS
-    with locked(url), locked(url):  # a turn may be taken within a turn
+    with alone(url), alone(url):  # a turn may be taken within a turn
         pass
 
 
