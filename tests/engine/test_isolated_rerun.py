@@ -9,7 +9,7 @@ from submissions import earned, mark
 from autograder.judge.mark import Verdict
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import isolated_rerun, notebook_marker
-from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_of
+from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed
 from autograder.sandbox import monitor
 from autograder.spec.course import exercises, in_notebook, questions
 
@@ -48,7 +48,7 @@ def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_w
     class Listening(isolated_rerun.Hearing):
         def ask(self, question):
             reply = super().ask(question)
-            overheard.extend(text for text in sorted(self.heard) if text[:4] == "seen" and text not in overheard[-1:])
+            overheard.extend(text for text in sorted(self.texts) if text[:4] == "seen" and text not in overheard[-1:])
             return reply
 
     monkeypatch.setattr(notebook_marker, "Hearing", Listening)

@@ -5,7 +5,7 @@ import pytest
 from autograder.judge.cell_effects import Effects
 from autograder.judge.mark import mark
 from autograder.judge.run_check import namespace_with
-from autograder.judge.source_rules import needed_by, reachable, suspicious_words
+from autograder.judge.source_rules import needed_by, reachable
 from autograder.judge.student import Student, in_process
 from autograder.judge.verdict import html, plain
 from autograder.spec.course import exercise, question_or_exercise

@@ -275,6 +275,6 @@ def test_the_guides_table_and_file_are_what_the_program_says():
 
 
 def test_what_goes_wrong_everywhere_is_a_slip_unless_an_empty_answer_looks_alike():
-    missed = {slip.name for slip in common_mistakes.SLIPS if slip.grade != catalogue.SLIP}
+    missed = {slip.name for slip in common_mistakes.COMMON_MISTAKES if slip.grade != catalogue.SLIP}
     assert missed == {"nothing_returned", "array_returned"}
-    assert {slip.grade for slip in common_mistakes.SLIPS} == {catalogue.SLIP, catalogue.MISSED}
+    assert {slip.grade for slip in common_mistakes.COMMON_MISTAKES} == {catalogue.SLIP, catalogue.MISSED}

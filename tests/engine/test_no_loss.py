@@ -21,7 +21,7 @@ from autograder.authoring import tidy
 from autograder.cli import app
 from autograder.handout import NotReady, write_start, write_zip
 from autograder.nbgrader_plugin.export.lms import CanvasExport
-from autograder.nbgrader_plugin.gradebook.roster import Table, Unusable
+from autograder.nbgrader_plugin.gradebook.roster import Table
 from tools import native_readers
 
 ANSWER = "def softmax(x):\n    return x.exp() / x.exp().sum(-1, keepdim=True)  # two evenings of work"
@@ -280,7 +280,7 @@ def test_the_website_is_not_built_into_a_folder_of_other_files(tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, "sphinx.cmd.build", SimpleNamespace(main=lambda options: 1))  # has its own .venv
     build = importlib.import_module("tools.website.build").build
     theirs(tmp_path / "html" / "thesis.html")
-    with pytest.raises(files.Written, match="name another folder"):
+    with pytest.raises(files.WouldOverwrite, match="name another folder"):
         build(tmp_path, None)
     for _ in range(2):
         with pytest.raises(NotReady):  # Sphinx has found something wrong, and the next build may begin anew

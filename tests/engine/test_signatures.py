@@ -13,7 +13,7 @@ from conftest import ROOT
 
 from autograder.judge.diagnosis import keys, signature_store, signatures
 from autograder.judge.diagnosis.signatures import FIELDS, Signatures
-from autograder.judge.diagnosis.sketch import sketch, verdict
+from autograder.judge.diagnosis.sketch import sketch
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises
 
@@ -97,7 +97,7 @@ def test_a_version_that_is_gone_or_stands_elsewhere_costs_nothing(nothing_kept, 
     first = signature_store.of(NAME)
     del five_versions[1]
     five_versions.reverse()
-    assert_equal(again(), first.chosen([4, 3, 2, 0]))
+    assert_equal(again(), first.select([4, 3, 2, 0]))
     assert len(asked) == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.judge import canonical
-from autograder.judge.diagnosis.sketch import BLOCK, compare, sketch
+from autograder.judge.diagnosis.sketch import BLOCK, sketch
 from autograder.judge.student import agree, in_process
 from autograder.untrusted.responder import Responder
 from autograder.untrusted.wire import decode, encode

@@ -10,7 +10,7 @@ from autograder.judge.student import Student, in_process
 from autograder.spec import student as promised
 from autograder.spec.course import course, home
 from autograder.spec.exercise import Problem, Wrong
-from autograder.spec.inputs import note_rounded, outline, raises_error, some_mask
+from autograder.spec.inputs import note_rounded, outline, some_mask
 from autograder.spec.seeds import restart_seeds
 
 PROMISED = {name: member for name, member in vars(promised.Student).items() if not name.startswith("_")}

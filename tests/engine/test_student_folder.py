@@ -172,7 +172,7 @@ def test_thousands_of_cells_and_pictures_pasted_into_text_are_bounded():
     submitted.cells += [copy.deepcopy(submitted.cells[3]) for _ in range(3_000)]
     for cell in submitted.cells:
         cell.grade_id = grade_id(cell)
-    mended = repair.mend(submitted, RELEASE, notes)
+    mended = repair.repair(submitted, RELEASE, notes)
     assert len(mended.cells) < repair.MAX_CELLS + 200
     assert sum(len(cell.source) for cell in mended.cells) < 2 * repair.MAX_TEXTS
     assert notes[0].kind is repair.Kind.CUT

@@ -13,7 +13,7 @@ from class_copies import copy_of_the_course
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
 
-from autograder.nbgrader_plugin.gradebook.locking import locked, make_ready, share_engines
+from autograder.nbgrader_plugin.gradebook.locking import make_ready, share_engines
 from autograder.nbgrader_plugin.intake.repair import grade_id
 
 ROUNDS = 30

@@ -82,7 +82,7 @@ def test_what_never_becomes_a_notebook_is_told_of_all_the_same_and_what_is_no_su
     (classroom / "submitted").mkdir(exist_ok=True)
     (classroom / "submitted" / "link").symlink_to(classroom / "elsewhere")
     put(classroom, "ada", b"this is my homework")
-    assert [seen(folders, now, inbox.STALLED / 2) for _ in range(4)] == [[], [], [("ada", NAME)], []]
+    assert [seen(folders, now, inbox.STALLED_AFTER / 2) for _ in range(4)] == [[], [], [("ada", NAME)], []]
 
 
 def test_each_look_takes_little_and_all_have_their_turn(clocked, monkeypatch):
