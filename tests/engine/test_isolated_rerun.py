@@ -9,7 +9,7 @@ from submissions import earned, mark
 from autograder.judge.mark import Verdict
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import isolated_rerun, notebook_marker
-from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed
+from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_to_rerun
 from autograder.sandbox import monitor
 from autograder.spec.course import exercises, in_notebook, questions
 

@@ -5,7 +5,7 @@ import pytest
 from autograder.judge.cell_effects import Effects
 from autograder.judge.mark import mark
 from autograder.judge.run_check import namespace_with
-from autograder.judge.source_rules import needed_by, reachable
+from autograder.judge.source_rules import needed_by, reachable, suspicious_words
 from autograder.judge.student import Student, in_process
 from autograder.judge.verdict import html, plain
 from autograder.spec.course import exercise, question_or_exercise
@@ -42,8 +42,8 @@ def test_a_way_into_the_judge_spoils_the_ban_whatever_the_record_says():
         "torch.Tensor.share = torch.Tensor.softmax",
         "def softmax(scores, dim=-1):\n    return scores.share(dim)",
     ]
-    assert "autograder" in evasions("softmax", cells, stop=())
-    assert not evasions("softmax", [SOFTMAX.source], stop=())
+    assert "autograder" in suspicious_words("softmax", cells, stop=())
+    assert not suspicious_words("softmax", [SOFTMAX.source], stop=())
 
 
 CHEATS = {  # the plainest; `circumventions.py` has the others

@@ -241,7 +241,7 @@ def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(templat
         submitted.cells.append(nbformat.v4.new_code_cell("print(sorted(set(_sys.modules) - _before))"))
         for cell in submitted.cells:
             cell.grade_id = grade_id(cell)
-        notebook = with_hidden_tests(mend(submitted, release, []))
+        notebook = with_hidden_tests(repair(submitted, release, []))
         verdicts = NotebookMarker(notebook, template, ROOT / "course" / name).run()
         assert not [verdict for verdict in verdicts.values() if not verdict.full], number
         assert len(verdicts) == len(answers)

@@ -21,7 +21,7 @@ from autograder.authoring import tidy
 from autograder.cli import app
 from autograder.handout import NotReady, write_start, write_zip
 from autograder.nbgrader_plugin.export.lms import CanvasExport
-from autograder.nbgrader_plugin.gradebook.roster import Table
+from autograder.nbgrader_plugin.gradebook.roster import Table, Unusable
 from tools import native_readers
 
 ANSWER = "def softmax(x):\n    return x.exp() / x.exp().sum(-1, keepdim=True)  # two evenings of work"
@@ -256,7 +256,7 @@ def test_an_export_is_written_neither_over_its_roster_nor_over_another_file(tmp_
     other = theirs(tmp_path / "addresses.csv", "name,street\n")
     export = CanvasExport(roster=str(roster))
     for export.to, said in ((str(roster), r"canvas\.csv is the roster"), (str(other), "name another file")):
-        with pytest.raises(Unfit, match=said):
+        with pytest.raises(Unusable, match=said):
             export._write(table)
     export.to = str(tmp_path / "grades.csv")
     for _ in range(2):

@@ -13,7 +13,7 @@ from conftest import ROOT
 
 from autograder.judge.diagnosis import keys, signature_store, signatures
 from autograder.judge.diagnosis.signatures import FIELDS, Signatures
-from autograder.judge.diagnosis.sketch import sketch
+from autograder.judge.diagnosis.sketch import compare, sketch
 from autograder.spec.catalogue import replaced
 from autograder.spec.course import exercise, exercises
 

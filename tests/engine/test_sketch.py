@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.judge import canonical
-from autograder.judge.diagnosis.sketch import BLOCK, sketch
+from autograder.judge.diagnosis.sketch import BLOCK, compare, sketch
 from autograder.judge.student import agree, in_process
 from autograder.untrusted.responder import Responder
 from autograder.untrusted.wire import decode, encode
@@ -20,7 +20,7 @@ def crossed(value: object) -> object:
 
 
 def compared(mine: object, theirs: object) -> bool | None:
-    return verdict(sketch(mine), sketch(theirs))
+    return compare(sketch(mine), sketch(theirs))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from autograder.judge.student import Student, in_process
 from autograder.spec import student as promised
 from autograder.spec.course import course, home
 from autograder.spec.exercise import Problem, Wrong
-from autograder.spec.inputs import note_rounded, outline, some_mask
+from autograder.spec.inputs import note_rounded, outline, raises_error, some_mask
 from autograder.spec.seeds import restart_seeds
 
 PROMISED = {name: member for name, member in vars(promised.Student).items() if not name.startswith("_")}
@@ -101,7 +101,7 @@ def refuse_with(error: type[Exception] | None, *asked_for: str) -> None:
         if error is not None:
             raise error("no")
 
-    with refused("An empty text", *asked_for):
+    with raises_error("An empty text", *asked_for):
         asked(function=function).value("function")
 
 
@@ -124,7 +124,7 @@ def test_another_error_or_none_is_wrong_by_name_and_the_one_that_is_asked_for_is
 def test_neither_an_exercise_without_an_answer_nor_a_missing_name_is_a_refusal():
     with pytest.raises(Problem):
         refuse_with(NotImplementedError)
-    with pytest.raises(Problem, match="not defined"), refused("An empty text"):
+    with pytest.raises(Problem, match="not defined"), raises_error("An empty text"):
         asked().value("function")
 
 

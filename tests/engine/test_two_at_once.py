@@ -13,7 +13,7 @@ from class_copies import copy_of_the_course
 from conftest import ROOT, read
 from nbgrader.api import Gradebook
 
-from autograder.nbgrader_plugin.gradebook.locking import make_ready, share_engines
+from autograder.nbgrader_plugin.gradebook.locking import locked, make_ready, share_engines
 from autograder.nbgrader_plugin.intake.repair import grade_id
 
 ROUNDS = 30
@@ -68,7 +68,7 @@ def test_both_may_make_the_tables_and_the_same_students(tmp_path):
     for url in urls:
         with Gradebook(url, "transformers") as gradebook:
             assert [student.id for student in gradebook.students] == STUDENTS
-    with alone(url), alone(url):  # a turn may be taken within a turn
+    with locked(url), locked(url):  # a turn may be taken within a turn
         pass
 
 
