@@ -45,13 +45,13 @@ def test_a_process_sees_working_versions_of_settled_exercises_only_and_no_page_w
     """All build on all: each that is asked sees those that were asked before it, never one that comes after."""
     overheard = []
 
-    class Listening(isolated_rerun.Hearing):
+    class Listening(isolated_rerun.RecordedConnection):
         def ask(self, question):
             reply = super().ask(question)
             overheard.extend(text for text in sorted(self.texts) if text[:4] == "seen" and text not in overheard[-1:])
             return reply
 
-    monkeypatch.setattr(notebook_marker, "Hearing", Listening)
+    monkeypatch.setattr(notebook_marker, "RecordedConnection", Listening)
     names = [e.name for e in exercises(NAME)]
     spies = {n: SPY.format(name=n, uses=", ".join(o for o in POINTS if o != n), others=tuple(POINTS)) for n in names}
     notebook, _ = mark(template, release(), spies, {names[0]: WORKING})
