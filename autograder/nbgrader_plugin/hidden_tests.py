@@ -1,7 +1,6 @@
 """The hidden part of test cells, which names the exercise that a cell marks. Students never get it.
 
-A release leaves it out. At marking, the gradebook gives each test cell the source that the instructor wrote, so that no
-submission can change it.
+A release leaves it out. At marking, the gradebook gives each test cell the source that the instructor wrote.
 """
 
 from __future__ import annotations
@@ -18,10 +17,7 @@ CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
 
 
 def exercise_of(cell: NotebookNode) -> str | None:
-    """Return the exercise that a test cell's hidden `check("NAME")` names; None for any other cell.
-
-    A test cell without such a line is an instructor's own, whatever its grade_id.
-    """
+    """Return the exercise that a cell's hidden `check("NAME")` names; None for others, such as an instructor's test."""
     graded = cell.metadata.get("nbgrader", {})
     if cell.cell_type != "code" or not graded.get("grade") or graded.get("solution"):
         return None

@@ -41,6 +41,7 @@ from .release.generate import changed_settings, register_assignment
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
+UNPREPARED = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
 
@@ -68,10 +69,7 @@ class ReleaseStubs(ClearSolutions):
 
 
 class SubmissionExporter(NotebookExporter):
-    """Read submissions so that each one gets a mark: repaired, or as a blank notebook with the reason.
-
-    nbgrader sanitises first, reading the submitted directory, and then marks, reading the sanitised notebooks.
-    """
+    """Read submissions so that each one gets a mark: repaired, or as a blank notebook with the reason."""
 
     parent: Any  # the nbgrader command that reads with this exporter
 
@@ -84,10 +82,7 @@ class SubmissionExporter(NotebookExporter):
             self._add_submissions()
 
     def _add_submissions(self) -> None:
-        """Add submissions that nbgrader does not find to its list, and discard half-finished markings.
-
-        nbgrader finds submissions by patterns, and misses renamed notebooks and students whose names have brackets.
-        """
+        """Discard half-finished markings, and list what nbgrader's patterns miss: renamed notebooks, odd names."""
         converter, settings = self.parent, self.parent.coursedir
         top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
         found = list(self._handed_in(top))
@@ -112,7 +107,7 @@ class SubmissionExporter(NotebookExporter):
                 self._register(assignment)
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
-        """Record a submission that nbgrader reads in `folder`, with its problems; return the names of its notebooks."""
+        """Record a submission that nbgrader reads in `folder`; return the names of its notebooks."""
         self.handed_in[str(Path(folder))] = one
         return [path.name for path in self._released(one.folder.name)]
 
@@ -193,9 +188,7 @@ class SubmissionExporter(NotebookExporter):
                 raise
             except Exception:
                 self.log.exception("%s could not be prepared for marking", path)
-                problem = (
-                    "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
-                )
+                problem = UNPREPARED
         return self.from_notebook_node(repair.blank(release, problem), resources)
 
     def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -232,10 +225,9 @@ def _half_finished(path: Path) -> bool:
 
 
 class RestoreCells(OverwriteCells):
-    """nbgrader's OverwriteCells without its warnings about checksums of locked cells.
+    """nbgrader's OverwriteCells without its warnings about checksums of locked cells, which `repair` has replaced.
 
-    A release has no hidden tests, so nbgrader would report tampering for every honest student. Changes to locked cells
-    are gone by now: `repair` has replaced those cells with the release's.
+    A release has no hidden tests, so nbgrader would report tampering for every honest student.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
@@ -291,20 +283,16 @@ class Judge(NbGraderPreprocessor):
         refuse_unknown_names(nb.cells, f"{submission['assignment']}/{submission['notebook']}.ipynb")
         about = nb.metadata.pop(repair.KEY, {})
         notes = [repair.Note(repair.Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
-        problem = about.get("problem")
         found = tampering.find_signs(nb, notes)
         tampering.write_signs(nb, found)
         for one in found:
             where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
             self.log.warning("%s: %s %s  [%s]", resources["metadata"].get("path", ""), where, one.what, one.line)
-        if problem is None:
-            problem = self._mark(nb, resources)
-        if problem is not None:
+        if (problem := about.get("problem") or self._mark(nb, resources)) is not None:
             from .marking.notebook_marker import zero_everywhere
 
             zero_everywhere(nb, problem)
-        sentences = [sentence for sentence in (problem, *(note.text for note in notes)) if sentence is not None]
-        if sentences:
+        if sentences := [*filter(None, [problem]), *(note.text for note in notes)]:
             nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
         return nb, resources
 
@@ -330,10 +318,9 @@ class Judge(NbGraderPreprocessor):
 
 
 def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
-    title = FAILED if failed else "About this submission"
-    lines = "\n".join(f"- {sentence}" for sentence in sentences)
+    lines = [f"### {FAILED if failed else 'About this submission'}\n", *(f"- {sentence}" for sentence in sentences)]
     about = {"id": "about-this-submission", "metadata": {repair.KEY: "notice"}}
-    cell: NotebookNode = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", **about)
+    cell: NotebookNode = nbformat.v4.new_markdown_cell("\n".join(lines), **about)
     return cell
 
 

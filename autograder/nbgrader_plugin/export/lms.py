@@ -131,18 +131,16 @@ class CsvExport(MarksExport):
     """Export nbgrader's columns, quoted: in nbgrader's CsvExportPlugin a comma in a name shifts all later columns."""
 
     def _table(self, students: list[Person], assignments: list[Any], submissions: Submissions) -> Table:
-        found = ((assignment, *pair) for assignment in assignments for pair in submissions[assignment.name].items())
-        return Table(NBGRADER_COLUMNS, [_nbgrader_row(*one) for one in found])
-
-
-def _nbgrader_row(assignment: Any, person: Person, submission: Any | None) -> list[Any]:
-    """Return a row of nbgrader's table. A student without a submission gets a zero, as in nbgrader."""
-    names = [as_key(person.id), as_text(person.last), as_text(person.first), as_key(person.email)]
-    timestamp, raw, penalty, score = None, 0.0, 0.0, 0.0
-    if submission:
-        timestamp, raw, penalty = submission.timestamp, submission.score, submission.late_submission_penalty
-        score = _score(submission)
-    return [as_key(assignment.name), assignment.duedate, timestamp, *names, raw, penalty, score, assignment.max_score]
+        table = Table(NBGRADER_COLUMNS, [])
+        for about in assignments:
+            for person, one in submissions[about.name].items():
+                names = [as_key(person.id), as_text(person.last), as_text(person.first), as_key(person.email)]
+                timestamp, *marks = None, 0.0, 0.0, 0.0  # without a submission, as in nbgrader
+                if one:
+                    timestamp, *marks = one.timestamp, one.score, one.late_submission_penalty, _score(one)
+                row: list[Any] = [as_key(about.name), about.duedate, timestamp, *names, *marks, about.max_score]
+                table.rows.append(row)
+        return table
 
 
 class LmsExport(MarksExport):
@@ -268,19 +266,17 @@ class LmsExport(MarksExport):
     def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
         """Return the system's maximum for an assignment: Canvas has it in a row, Moodle's worksheet in a column."""
         cells = [row[column] for row in table.rows if "Points Possible" in row[0]][:1]
-        found = {_number(cell) for cell in cells or [table.cell(table.rows[p], "Maximum grade") for p in places]} - {
-            None
-        }
+        cells = cells or [table.cell(table.rows[place], "Maximum grade") for place in places]
+        found = {value for cell in cells if (value := _number(cell)) is not None}
         return found.pop() if len(found) == 1 else None
 
     def _fill(self, table: Table, column: int, found: dict[int, Person], marks: dict[Person, float], name: str) -> None:
         filled, kept = 0, []
-        for place, person in found.items():
-            cell = table.rows[place][column].strip()
-            if person in marks and cell.upper() in self.settled:
+        for row, person in ((table.rows[place], person) for place, person in found.items() if person in marks):
+            if (cell := row[column].strip()).upper() in self.settled:
                 kept.append(f"{person}: {cell}")
-            elif person in marks:
-                table.rows[place][column] = number(marks[person], self.decimal)
+            else:
+                row[column] = number(marks[person], self.decimal)
                 filled += 1
         warn(self.log, kept, f"are excused from {name}, or not assigned to it, in {self.system}, and stay so")
         self.log.info("%d marks of %s filled in", filled, name)
@@ -302,9 +298,8 @@ class LmsExport(MarksExport):
 
 def _is_heading_of(heading: str, title: str) -> bool:
     """Return True if a heading means this title. Canvas writes “Title (4711)”, Moodle “Assignment: Title (Real)”."""
-    if heading.strip().casefold() == title.strip().casefold():
-        return True
-    return re.fullmatch(rf"([^:]+:\s*)?{re.escape(title.strip())}(\s*\([^()]+\))?", heading, re.IGNORECASE) is not None
+    around = re.fullmatch(rf"([^:]+:\s*)?{re.escape(title.strip())}(\s*\([^()]+\))?", heading, re.IGNORECASE)
+    return around is not None or heading.strip().casefold() == title.strip().casefold()
 
 
 class CanvasExport(LmsExport):
@@ -343,10 +338,9 @@ class CanvasExport(LmsExport):
 
     def _made_harmless(self, table: Table, filled: set[int]) -> Table:
         super()._made_harmless(table, filled)
-        section = table.column("Section") or 0
-        wanted = [place for place in range(len(table.header)) if place <= section or place in filled]
-        rows = [[row[place] for place in wanted] for row in table.rows]
-        return Table([table.header[place] for place in wanted], rows, table.delimiter, table.bom)
+        wanted = sorted({*range((table.column("Section") or 0) + 1), *filled})
+        header, *rows = ([row[place] for place in wanted] for row in (table.header, *table.rows))
+        return Table(header, rows, table.delimiter, table.bom)
 
 
 def _number(cell: str) -> float | None:

@@ -1,7 +1,6 @@
 """Limit the processor seconds and characters of one feedback page. Content beyond them is plain text or left out.
 
-Each piece of a notebook is cheap by itself (see `intake.sanitize`), but a notebook has many. The grader's own words do
-not count: they are always shown.
+Each piece of a notebook is cheap by itself (see `intake.sanitize`). The grader's own words do not count.
 """
 
 from __future__ import annotations

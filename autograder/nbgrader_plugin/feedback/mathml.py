@@ -26,9 +26,8 @@ ATTRIBUTES = {
     *("displaystyle", "scriptlevel", "linethickness", "width", "height", "depth", "columnalign", "rowspacing"),
     *("columnspacing", "movablelimits", "accent", "accentunder", "largeop", "symmetric", "notation"),
 }
-ALIGNED = re.compile(
-    r"\\(begin|end)\{(?:aligned|split|align|gather|gathered|multline|equation)\*?\}"
-)  # latex2mathml knows only `align*`
+# Of these environments latex2mathml knows only `align*`.
+ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|split|align|gather|gathered|multline|equation)\*?\}")
 LARGE = ("∑", "∏", "⋃", "⋂")  # their limits stand below and above them, within brackets too
 LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 NAMED = re.compile(r"\\(arg|argmax|argmin|Var|sign)\b")  # functions that latex2mathml does not know

@@ -24,11 +24,9 @@ RUBRIC = re.compile(r"^\*\*Rubric\*\*.*", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample answer, its points and the reason for them; the answer worth all points has no reason but the rubric."""
-
     points: float
     answer: str  # Markdown, like `why`
-    why: str = ""
+    why: str = ""  # the reason for its points, except where it is worth all
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ def rubrics(solution: Path) -> dict[str, Rubric]:
 
 @functools.lru_cache(maxsize=16)
 def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
-    """Read the rubrics and samples, cached. `changed`, the file's time of change, is part of the cache's key."""
+    """Read the rubrics and samples, cached by path and time of change."""
     table = home() / TABLE
     partly = tomllib.loads(table.read_text("utf-8")) if table.is_file() else {}
     found, above = {}, ""

@@ -1,8 +1,7 @@
 """Keep a manual mark finished when a notebook is marked again, as long as the answer is unchanged.
 
-nbgrader keeps manual marks and comments when it marks a notebook again, but flags each of them as unfinished, since it
-cannot tell if the answer has changed. So an extra table of the gradebook holds, for each mark, a digest of the answer
-that it was given for. Answers cannot be recovered from digests.
+When nbgrader marks a notebook again, it flags each manual mark as unfinished, since it cannot tell if the answer has
+changed. So an extra table of the gradebook holds, for each mark, a digest of the answer that it was given for.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ GIVEN_FOR = Table(
 class SaveMarks(SaveAutoGrades):
     """nbgrader's SaveAutoGrades, except that a manual mark stays finished while its answer is unchanged.
 
-    A written answer is unchanged if its words are; an exercise, if the answer's code and the judge's points are. In all
-    other cases nbgrader decides: before a manual mark, after a change, and without a digest in the gradebook.
+    A written answer is unchanged if its words are; an exercise, if the answer's code and the judge's points are.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -64,7 +62,7 @@ class SaveMarks(SaveAutoGrades):
         """Return the digests of the answers that this notebook's marks were given for, by the marks' ids."""
         gradebook.db.execute(CreateTable(GIVEN_FOR, if_not_exists=True))
         marks = [grade.id for grade in self.gradebook.rows["find_grade"].values()]
-        known = select(GIVEN_FOR.c.grade_id, GIVEN_FOR.c.digest).where(GIVEN_FOR.c.grade_id.in_(marks))
+        known = select(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(marks))
         return {row.grade_id: row.digest for row in gradebook.db.execute(known)}
 
     def _remember(self, gradebook: Gradebook) -> None:

@@ -26,13 +26,9 @@ class Rows:
     @classmethod
     def of_submission(cls, gradebook: Gradebook, notebook: str, assignment: str, student: str) -> Rows:
         """Return the marks and comments of a student's notebook."""
-        submitted = gradebook.find_submission_notebook(notebook, assignment, student)
-
-        def found(kind: Any) -> dict[str, Any]:
-            cells = gradebook.db.query(BaseCell.name, kind).join(BaseCell, BaseCell.id == kind.cell_id)
-            return dict(cells.filter(kind.notebook_id == submitted.id).all())
-
-        return cls(gradebook, find_grade=found(Grade), find_comment=found(Comment))
+        sheet = gradebook.find_submission_notebook(notebook, assignment, student)
+        grades, comments = by_cell(gradebook, Grade, sheet), by_cell(gradebook, Comment, sheet)
+        return cls(gradebook, find_grade=grades, find_comment=comments)
 
     @classmethod
     def of_release(cls, gradebook: Gradebook, notebook: str, assignment: str) -> Rows:
@@ -51,3 +47,9 @@ class Rows:
 
     def commit(self) -> None:
         """Do nothing: the caller commits once, at the end."""
+
+
+def by_cell(gradebook: Gradebook, kind: Any, sheet: Any) -> dict[str, Any]:
+    """Return a submitted notebook's grades or comments, by the cell's grade_id."""
+    cells = gradebook.db.query(BaseCell.name, kind).join(BaseCell, BaseCell.id == kind.cell_id)
+    return dict(cells.filter(kind.notebook_id == sheet.id).all())

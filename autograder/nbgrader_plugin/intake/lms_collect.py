@@ -47,8 +47,6 @@ COPY = re.compile(r"(?:\s*\(\d+\)|[-_ ]\d{1,2}|[-_ ]+(?:copy|kopie|copie|copia)\
 
 @dataclass(frozen=True)
 class SubmittedFile:
-    """A submitted file."""
-
     path: Path
     system: str  # canvas or moodle
     number: str  # the system's number for the student
@@ -226,10 +224,9 @@ def _letters_and_digits(name: str) -> str:
 def is_copy(file: str, notebook: str) -> bool:
     """Return True if a file's name is the notebook's, with or without the suffixes of copies."""
     wanted = PurePosixPath(notebook).stem.casefold()
-    stem, ending = PurePosixPath(file).stem.strip(), PurePosixPath(file).suffix
-    if ending.lower() != ".ipynb":
+    if PurePosixPath(file).suffix.lower() != ".ipynb":
         return False
-    stem = re.sub(r"^(copy of|kopie von)\s+", "", stem, flags=re.IGNORECASE)
+    stem = re.sub(r"^(copy of|kopie von)\s+", "", PurePosixPath(file).stem.strip(), flags=re.IGNORECASE)
     while stem.casefold() != wanted:
         shorter = COPY.sub("", stem).rstrip(" -")
         if shorter == stem:

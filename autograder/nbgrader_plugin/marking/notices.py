@@ -27,11 +27,6 @@ ENDINGS = [re.compile(re.escape(text)) for text in (TIME_UP, TOO_OFTEN, RESTARTE
 NOTICE = re.compile(r"\[(.+)\]\n?")
 
 
-def is_answer(cell: NotebookNode) -> bool:
-    """Return True if a cell holds a student's answer."""
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
-
-
 def notice_in(output: NotebookNode) -> str:
     """Return the text of the grader's notice in an output; "" if it is none."""
     found = NOTICE.fullmatch(str(output.get("text", ""))) if output.get("output_type") == "stream" else None

@@ -98,17 +98,12 @@ def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
         return []
     known = files.read_manifest(manifest_of(converter, name))
     if known is None:  # released before there were manifests
-        known = _generated(converter, name)
+        with _into_temporary_folder(converter.coursedir, converter.parent, name) as again:
+            again.no_database = True
+            again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
+            again.start()
+            known = files.read_manifest(manifest_of(again, name)) or {}
     return files.edited_by_user(place, there, known, manifest_of_other_files(converter, name))
-
-
-def _generated(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
-    """Return the manifest of a release of the assignment into a temporary folder."""
-    with _into_temporary_folder(converter.coursedir, converter.parent, name) as again:
-        again.no_database = True
-        again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
-        again.start()
-        return files.read_manifest(manifest_of(again, name)) or {}
 
 
 def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> None:
@@ -119,7 +114,6 @@ def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> No
 
 @contextlib.contextmanager
 def _into_temporary_folder(settings: CourseDirectory, parent: Any, name: str) -> Iterator[GenerateAssignment]:
-    """Yield a converter that generates an assignment into a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         own = changed_settings(settings, assignment_id=name, notebook_id="*", release_directory=folder)
         yield GenerateAssignment(coursedir=own, parent=parent, force=True)

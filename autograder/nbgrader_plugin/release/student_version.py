@@ -74,11 +74,10 @@ def _first_cell(imported: set[str], beside: list[str]) -> NotebookNode:
 def _imported(nb: NotebookNode) -> set[str]:
     """Return the names of the libraries that a notebook imports; their packages have the same names."""
     names = set()
-    for cell in nb.cells:
-        if cell.cell_type == "code":
-            for node in ast.walk(ast.parse(cell.source)):
-                if isinstance(node, ast.Import):
-                    names |= {alias.name.split(".")[0] for alias in node.names}
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    names.add(node.module.split(".")[0])
-    return names - set(sys.stdlib_module_names) - {"autograder"}
+    for source in (cell.source for cell in nb.cells if cell.cell_type == "code"):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module)
+    return {name.split(".")[0] for name in names} - set(sys.stdlib_module_names) - {"autograder"}

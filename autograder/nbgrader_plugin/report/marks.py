@@ -1,7 +1,7 @@
 """Read a class from the gradebook: its students, submissions and the points of each cell. Nothing is written.
 
 nbgrader's class `Gradebook` creates tables and a course if there are none; a report must not. So this module queries
-the tables directly, in a few queries for each assignment, in whatever database they are.
+the tables directly.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ class CellMark:
 
 @dataclass
 class Sheet:
-    """One student's marks for one assignment."""
-
     student: str
     penalty: float = 0.0
     cells: list[CellMark] = field(default_factory=list)
@@ -64,10 +62,7 @@ class Sheet:
 
 
 def gradebook_url(classroom: Path) -> str:
-    """Return the URL of a classroom's gradebook from nbgrader_config.py, for SQLite or another database.
-
-    Raise NoClass if there is no nbgrader_config.py.
-    """
+    """Return the URL of a classroom's gradebook from nbgrader_config.py. Raise NoClass if there is no such file."""
     root = course_root()
     folder = classroom.resolve()
     before = os.environ.get("COURSE_CLASSROOM")

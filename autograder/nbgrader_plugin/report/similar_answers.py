@@ -80,13 +80,9 @@ def _alike(answers: Sequence[Answer], exercise: str, stub: str) -> Iterator[tupl
 
 
 def _distances(texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
-    """Return the shares of tokens in which answers differ, of shape (texts, others).
-
-    One extra token counts as different, since short answers tell less.
-    """
+    """Return the shares of tokens in which answers differ. One more counts as different: short answers tell less."""
     differing = cdist(texts, others, scorer=Indel.distance, dtype=np.int32)
-    total = np.add.outer([len(text) for text in texts], [len(text) for text in others])
-    return np.asarray((differing + 1) / (total + 1))
+    return np.asarray((differing + 1) / (np.add.outer([*map(len, texts)], [*map(len, others)]) + 1))
 
 
 def _known(exercise: str) -> list[str]:
@@ -99,10 +95,9 @@ def _known(exercise: str) -> list[str]:
 
 
 class _Reader:
-    """Turn sources into strings with one character per token.
+    """Turn sources into strings with one character per token, without comments, docstrings and the release's lines.
 
-    Comments, docstrings, layout and the release's lines are left out. All names are the same token, except attributes
-    and built-ins: renaming a variable is no change, writing `x.triu` for `x.tril` is one.
+    All names are the same token, except attributes and built-ins, so renaming a variable is no change.
     """
 
     def __init__(self, stub: str) -> None:

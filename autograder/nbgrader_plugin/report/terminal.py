@@ -24,8 +24,7 @@ def show(data: ClassData, console: Console) -> None:
     for assignment in data.assignments:
         for table in _about(data, assignment):
             console.print(table)
-    mistakes = misconceptions(data)
-    if mistakes:
+    if mistakes := misconceptions(data):
         console.print(_misconceptions(mistakes))
     for rank, one in enumerate(mistakes[:MAX_EXPLAINED], 1):
         lines = [f"{rank}. {named(one.name)}: {counted(one.students, 'student')}"]
@@ -57,27 +56,23 @@ def _out_of(points: dict[str, float]) -> list[str]:
 
 def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
     yield _sheets(data, assignment)
-    spread = distribution(assignment)
-    if spread is not None:
+    if spread := distribution(assignment):
         highest = max(spread.bins)
         bars = "".join(BLOCKS[round(8 * count / highest)] for count in spread.bins)
         low, high = spread.quartiles
         middle = f"median {percent(spread.median)}, middle half {percent(low)} to {percent(high)}"
         yield f"  {escape(assignment.name)}: 0 % |{bars}| 100 %, {middle}\n"
     yield _rates(assignment)
-    lost = [answer for answer in assignment.answers if answer.kind != "written" and answer.earned < answer.points]
-    if lost:
+    if lost := [one for one in assignment.answers if one.kind != "written" and one.earned < one.points]:
         headings = ["student", "exercise", "mark", "mistake", "what the feedback says"]
         yield _table(f"{assignment.name}: why marks were lost", headings, [], map(_reasons, lost))
     yield from _for_a_person(data, assignment)
-    again = progress(data, assignment)
-    if again:
+    if again := progress(data, assignment):
         rows = [
             [data.called(one.student), " → ".join(map(percent, one.shares)), f"{100 * one.gain:+.0f}"] for one in again
         ]
         yield _table(f"{assignment.name}: progress over resubmissions", ["student", "marks"], ["gain"], rows)
-    spent = time_spent(data, assignment)
-    if spent:
+    if spent := time_spent(data, assignment):
         each = f"median {duration(spent.median)}, longest {duration(spent.longest)}"
         yield f"  {counted(spent.markings, 'marking')} took {duration(spent.seconds)} together; {each}\n"
 
@@ -86,7 +81,6 @@ def _sheets(data: ClassData, assignment: Assignment) -> Table:
     """Return a table of marks by student and exercise, with late penalties and points that wait for a person."""
     best = {answer.exercise: answer.points for answer in assignment.answers}
     earned = {(answer.student, answer.exercise): answer for answer in assignment.answers}
-    headings = _out_of({name: best[name] for name in assignment.exercises})
     rows = []
     for sheet in assignment.sheets:
         own = [earned.get((sheet.student, name)) for name in assignment.exercises]
@@ -94,6 +88,7 @@ def _sheets(data: ClassData, assignment: Assignment) -> Table:
         late = f"−{number(sheet.penalty)}" if sheet.penalty else ""
         waiting = number(sheet.waiting) if sheet.waiting else ""
         rows.append([data.called(sheet.student), *marks, late, number(sheet.total), waiting])
+    headings = _out_of({name: best[name] for name in assignment.exercises})
     headings += ["late", *_out_of({"mark": assignment.points}), "waiting\nfor a person"]
     return _table(f"{assignment.name}: marks", ["student"], headings, rows)
 
@@ -133,8 +128,7 @@ def _for_a_person(data: ClassData, assignment: Assignment) -> Iterator[Table | s
             for student, sign in assignment.signs
         ]
         yield _table(title, ["student", "code cell", "what it does", "line"], [], rows)
-    pairs = similar_pairs(assignment)
-    if pairs:
+    if pairs := similar_pairs(assignment):
         title = f"{assignment.name}: similar solutions (far closer than this class's are; worth a look, not proof)"
         rows = [
             [*map(data.called, pair.students), ", ".join(pair.exercises), percent(pair.alike), str(pair.shared)]
