@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from nbformat import NotebookNode
+from nbgrader.utils import is_grade, is_solution
 
 from ..spec.course import names
 
@@ -18,8 +19,7 @@ CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
 
 def exercise_of(cell: NotebookNode) -> str | None:
     """Return the exercise that a cell's hidden `check("NAME")` names; None for others, such as an instructor's test."""
-    graded = cell.metadata.get("nbgrader", {})
-    if cell.cell_type != "code" or not graded.get("grade") or graded.get("solution"):
+    if cell.cell_type != "code" or not is_grade(cell) or is_solution(cell):
         return None
     named = next((found for part in HIDDEN.findall(cell.source) if (found := CHECK.search(part))), None)
     return named[1] if named else None

@@ -25,6 +25,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
+from nbgrader.utils import is_grade, is_solution
 from traitlets import Bool, Float, Integer, List, Unicode
 
 from ..sandbox.limits import Limits, SandboxError
@@ -104,7 +105,12 @@ class SubmissionExporter(NotebookExporter):
                 make_ready(settings.db_url, settings.course_id, students)
                 take_names(settings.db_url, settings.course_id, top.parent / NAMES, self.log)
             for assignment in {one.folder.name for one in found}:
-                self._register(assignment)
+                if not is_released(settings.db_url, settings.course_id, assignment):
+                    self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
+                    try:
+                        register_assignment(settings, converter, assignment)
+                    except NbGraderException:
+                        self.log.exception("%s could not be generated", assignment)
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
         """Record a submission that nbgrader reads in `folder`; return the names of its notebooks."""
@@ -156,17 +162,6 @@ class SubmissionExporter(NotebookExporter):
                 raise NbGraderException(f"{len(self.unlisted)} submissions could not be listed.")
 
         converter.convert_notebooks = convert_then_fail
-
-    def _register(self, assignment: str) -> None:
-        """Add an assignment that a new gradebook lacks. Leave the released notebooks as they are."""
-        settings = self.parent.coursedir
-        if is_released(settings.db_url, settings.course_id, assignment):
-            return
-        self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
-        try:
-            register_assignment(settings, self.parent, assignment)
-        except NbGraderException:
-            self.log.exception("%s could not be generated", assignment)
 
     def _released(self, assignment: str) -> list[Path]:
         settings = self.parent.coursedir
@@ -250,8 +245,7 @@ class CheckMetadata(CheckCellMetadata):
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
-        said = json.dumps(about)
-        if said not in self._right:
+        if (said := json.dumps(about)) not in self._right:
             nb, resources = super().preprocess(nb, resources)
             self._right.add(said)
         return nb, resources
@@ -332,8 +326,7 @@ class HideTests(NbGraderPreprocessor):
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict[str, Any], index: int
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        graded = cell.metadata.get("nbgrader", {})
-        if cell.cell_type == "code" and graded.get("grade") and not graded.get("solution"):
+        if cell.cell_type == "code" and is_grade(cell) and not is_solution(cell):
             cell.source = HIDDEN.sub("", cell.source)
             cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
         return cell, resources

@@ -188,7 +188,6 @@ class LmsExport(MarksExport):
         return table
 
     def _identified(self, person: Person) -> list[str]:
-        """Return a student's cells of `new_columns`."""
         raise NotImplementedError
 
     def _filled(self, table: Table, students: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
@@ -305,9 +304,8 @@ def _is_heading_of(heading: str, title: str) -> bool:
 class CanvasExport(LmsExport):
     """Export for Canvas: Grades → Import. Its roster comes from Grades → Export → Export Entire Gradebook.
 
-    The file holds the columns that identify students, up to Section, and the assignments' columns: Canvas would take
-    any other column as a change if it has changed since. Cells of excused students (EX) and of those without the
-    assignment (N/A) stay as they are.
+    The file holds the columns up to Section and the assignments': Canvas would take any other as a change if it has
+    changed since. Cells of excused students (EX) and of those without the assignment (N/A) stay as they are.
     """
 
     system = "Canvas"
@@ -326,8 +324,7 @@ class CanvasExport(LmsExport):
         return [as_text(name), as_key(person.lms), as_key(person.id), ""]
 
     def _student_rows(self, table: Table) -> list[int]:
-        needed = [name for name in ("Student", "ID", "Section") if table.column(name) is None]
-        if needed:
+        if needed := [name for name in ("Student", "ID", "Section") if table.column(name) is None]:
             raise Unusable(
                 f"{self.roster} is not Canvas's gradebook: it has no column {', '.join(needed)}. In Canvas, export it "
                 "with Grades → Export → Export Entire Gradebook, with the students' names in one column."
@@ -353,9 +350,8 @@ def _number(cell: str) -> float | None:
 class MoodleExport(LmsExport):
     """Export for Moodle: the assignment's grading worksheet (with Identifier and Grade) or the course's grade export.
 
-    The worksheet comes from the assignment's page (Download grading worksheet) and goes back there (Upload grading
-    worksheet); a grade export goes back through Grades → Import → CSV file. Moodle ignores marks that were changed in
-    Moodle since the worksheet was downloaded (Last modified), and marks above its maximum.
+    The worksheet comes from the assignment's page and goes back there (Upload grading worksheet); a grade export goes
+    back through Grades → Import → CSV file. Moodle ignores marks changed there since, and marks above its maximum.
     """
 
     headings = Dict(help="What Moodle calls its columns in another language: {'Grade': 'Bewertung'}").tag(config=True)
@@ -370,7 +366,7 @@ class MoodleExport(LmsExport):
     drops_more = True
 
     def _identified(self, person: Person) -> list[str]:
-        keys = [as_key(person.id), as_key(person.lms), as_key(person.email)]
+        keys = map(as_key, (person.id, person.lms, person.email))
         return [*keys, as_text(person.first), as_text(person.last)]
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:

@@ -1,7 +1,6 @@
 """Export feedback pages with nbgrader's own commands. Each is one file that opens offline, prints, and runs no scripts.
 
-nbconvert fills the template in `feedback_page/`; `sections` collects its content. Markup that pages have in common,
-which is nearly all of it, is made only once.
+nbconvert fills the template in `feedback_page/`; `sections` collects its content.
 """
 
 from __future__ import annotations

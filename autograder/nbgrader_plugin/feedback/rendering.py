@@ -72,7 +72,6 @@ class _Renderer(IPythonRenderer):
 
 
 def markdown(source: str, attachments: Any = None) -> Markup:
-    """Return the markup of a text cell."""
     seldom = attachments or len(source) > MAX_REMEMBERED
     return _markdown(source, attachments) if seldom else _remembered_markdown(source)
 

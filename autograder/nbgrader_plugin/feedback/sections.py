@@ -123,8 +123,6 @@ def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
 
 
 class _Writer:
-    """Write the parts of a page in one pass over the notebook."""
-
     def __init__(self, released: Released, budget: Budget) -> None:
         self.released, self.budget = released, budget
         self.parts: list[Part] = []
@@ -257,12 +255,9 @@ class _Writer:
 
 
 def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:
-    """Return True if an answer comes before the next heading."""
     for cell in cells:
-        if is_solution(cell):
-            return True
-        if cell.cell_type == "markdown" and HEADING.match(cell.source):
-            return False
+        if is_solution(cell) or (cell.cell_type == "markdown" and HEADING.match(cell.source)):
+            return bool(is_solution(cell))
     return False
 
 

@@ -12,6 +12,7 @@ import json
 import os
 import select
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -85,8 +86,9 @@ class MarkingQueue:
     async def _running(self, fresh: bool) -> asyncio.subprocess.Process:
         if fresh or self._process is None or self._process.returncode is not None:
             await self._end()
-            pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
-            self._process = await asyncio.create_subprocess_exec(*self.command, cwd=self.root, limit=LONGEST, **pipes)
+            self._process = await asyncio.create_subprocess_exec(
+                *self.command, cwd=self.root, stdin=PIPE, stdout=PIPE, limit=LONGEST
+            )
         return self._process
 
     async def _end(self) -> None:
@@ -98,7 +100,6 @@ class MarkingQueue:
 
 
 def main() -> None:
-    """Mark the submissions named by the lines on standard input."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # all other output goes to the server's log
 

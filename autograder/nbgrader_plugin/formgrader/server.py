@@ -102,8 +102,6 @@ def policy(nonce: str, place: str) -> str:
 
 
 class Guard(OutputTransform):
-    """Add the policy to Formgrader's responses."""
-
     settings: ClassVar[dict[str, Any]]  # of the server
 
     def __init__(self, request: HTTPServerRequest) -> None:
@@ -159,7 +157,7 @@ def _extend_templates(settings: dict[str, Any]) -> None:
 
 
 class FirstPage(FormgraderHandler):
-    """Serve Formgrader's first page, but refuse a `?path=` to a student's nbgrader_config.py, which would be run."""
+    """Serve Formgrader's first page. It runs nbgrader_config.py in `?path=`, so refuse all but two trusted folders."""
 
     def get(self) -> Any:
         asked, own = self.get_argument("path", ""), self.settings["nbgrader_formgrader"]
@@ -194,8 +192,6 @@ class Mark(BaseApiHandler):
 
 
 class Progress(BaseApiHandler):
-    """Return the progress of an assignment's submissions in the marking queue."""
-
     @authenticated
     @check_xsrf  # type: ignore[untyped-decorator]
     def get(self, assignment: str) -> None:

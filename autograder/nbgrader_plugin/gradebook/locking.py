@@ -33,8 +33,7 @@ _held: set[str] = set()  # gradebooks that this process has locked
 def locked(db_url: str) -> Iterator[None]:
     """Run the `with` block in one process at a time; the others wait. May be nested.
 
-    The lock is the database's own and ends with the process that holds it. Databases other than SQLite and PostgreSQL
-    have none here; for them `make_ready` tries again.
+    The lock ends with the process that holds it. SQLite and PostgreSQL have one; for others `make_ready` tries again.
     """
     url = make_url(db_url)
     lock = {"sqlite": _lock_sqlite, "postgresql": _lock_postgresql}.get(url.get_backend_name())
@@ -110,8 +109,7 @@ def released(db_url: str, assignment: str) -> bytes:
 
             def copied(name: str, column: str, values: Iterable[Any]) -> Sequence[Any]:
                 table = tables[name]
-                rows = there.execute(select(table).where(table.c[column].in_(list(values)))).mappings().all()
-                if rows:
+                if rows := there.execute(select(table).where(table.c[column].in_(list(values)))).mappings().all():
                     here.execute(insert(table), [dict(row) for row in rows])
                 return rows
 

@@ -38,12 +38,18 @@ class SaveMarks(SaveAutoGrades):
         self.notebook_id, self.assignment_id = about["notebook"], about["assignment"]
         self.student_id = about["student"]
         self._answers = {cell.metadata.nbgrader.grade_id: cell.source for cell in nb.cells if is_solution(cell)}
-        self._digests: dict[str, str] = {}
+        self._digests: dict[str, str] = {}  # of the answers that the marks are given for, by the marks' ids
         with Gradebook(about["db_url"]) as gradebook:
             self.gradebook = Rows.of_submission(gradebook, self.notebook_id, self.assignment_id, self.student_id)
-            self._known = self._remembered(gradebook)
+            gradebook.db.execute(CreateTable(GIVEN_FOR, if_not_exists=True))
+            marks = [grade.id for grade in self.gradebook.rows["find_grade"].values()]
+            known = gradebook.db.execute(select(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(marks)))
+            self._known = {row.grade_id: row.digest for row in known}
             nb, resources = NbGraderPreprocessor.preprocess(self, nb, resources)
-            self._remember(gradebook)
+            if new := {mark: digest for mark, digest in self._digests.items() if self._known.get(mark) != digest}:
+                gradebook.db.execute(delete(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(new)))
+                rows = [{"grade_id": mark, "digest": digest} for mark, digest in new.items()]
+                gradebook.db.execute(insert(GIVEN_FOR), rows)
             gradebook.db.commit()
         return nb, resources
 
@@ -57,17 +63,3 @@ class SaveMarks(SaveAutoGrades):
         self._digests[grade.id] = digest
         if self._known.get(grade.id) == digest and finished:
             grade.needs_manual_grade = False
-
-    def _remembered(self, gradebook: Gradebook) -> dict[str, str]:
-        """Return the digests of the answers that this notebook's marks were given for, by the marks' ids."""
-        gradebook.db.execute(CreateTable(GIVEN_FOR, if_not_exists=True))
-        marks = [grade.id for grade in self.gradebook.rows["find_grade"].values()]
-        known = select(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(marks))
-        return {row.grade_id: row.digest for row in gradebook.db.execute(known)}
-
-    def _remember(self, gradebook: Gradebook) -> None:
-        new = {mark: digest for mark, digest in self._digests.items() if self._known.get(mark) != digest}
-        if new:
-            gradebook.db.execute(delete(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(new)))
-            rows = [{"grade_id": mark, "digest": digest} for mark, digest in new.items()]
-            gradebook.db.execute(insert(GIVEN_FOR), rows)

@@ -103,8 +103,7 @@ def _locate(path: Path, notes: list[Note]) -> Path:
 
 def _read(path: Path) -> NotebookNode:
     again = "Open your notebook in JupyterLab, save it, and hand in the saved file."
-    size = path.lstat().st_size
-    if size > MAX_BYTES:
+    if (size := path.lstat().st_size) > MAX_BYTES:
         raise Unreadable(
             f"The file is {size / 2**20:.0f} MiB large, more than the {MAX_BYTES // 2**20} that are read. Clear all "
             "outputs (Edit → Clear Outputs of All Cells), save, and hand it in again."
@@ -293,8 +292,7 @@ def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
     Other copies of answers stay as ordinary cells; those of locked cells are removed.
     """
     for name, released in wanted.items():
-        twins = [cell for cell in cells if cell.grade_id == name]
-        if len(twins) < 2:
+        if len(twins := [cell for cell in cells if cell.grade_id == name]) < 2:
             continue
         answered = [cell for cell in twins if cell.source.strip() != released.source.strip()]
         keep = (answered or twins)[-1] if is_solution(released) else twins[0]
@@ -309,8 +307,7 @@ def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
 
 def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
     """Return a cell with the release's metadata, and its text if it is locked. Tag the course's own unchanged cells."""
-    released = wanted.get(cell.pop("grade_id"))
-    if released is None:
+    if (released := wanted.get(cell.pop("grade_id"))) is None:
         cell.metadata = NotebookNode(tags=[GIVEN] if without_space(cell.source) in given else [])
         return cell
     restored = copy.deepcopy(released)

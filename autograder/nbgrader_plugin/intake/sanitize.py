@@ -1,6 +1,5 @@
 """Clean a student's notebook: keep text, tables, formulas and pictures, and nothing that runs or loads anything.
 
-Outputs are cleaned when a notebook is marked, and again before they go into a page; text cells when they become HTML.
 This protects feedback pages and Formgrader, whose pages are part of a Jupyter server.
 """
 
@@ -59,7 +58,6 @@ SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*:|//|\\)", re.IGNORECASE)
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    """Return an attribute's clean value; None to remove the attribute."""
     if name == "class":
         return " ".join(word for word in value.split() if CLASSES.fullmatch(word)) or None
     if name == "id":
@@ -76,7 +74,7 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _is_relative(address: str) -> bool:
-    """Return True if an address, as a browser reads it, lies beside or below the notebook: others may do something."""
+    """Return True if a browser reads an address as one beside or below the notebook; others could trigger actions."""
     read = unquote(SKIPPED_BY_BROWSERS.sub("", address)).replace("\\", "/")
     path = re.split(r"[?#]", read, maxsplit=1)[0]
     return not SCHEME.match(read) and not path.startswith("/") and ".." not in path.split("/")

@@ -39,10 +39,8 @@ class NotAFile(Exception):
 
 @dataclass
 class Submission:
-    """One student's folder for an assignment: its problems and its acceptable files."""
-
     student: str
-    folder: Path
+    folder: Path  # of the student, for an assignment
     troubles: list[str] = field(default_factory=list)  # sentences for the instructor
     refused: dict[str, str] = field(default_factory=dict)  # by name of a file at the top: a sentence for the student
     taken: list[str] = field(default_factory=list)  # relative paths

@@ -1,7 +1,7 @@
 """Unpack downloads from a learning-management system, and the students' own archives in them.
 
-Nothing is written outside the folder, links are not followed, nothing is overwritten. Files that are too large, too
-many or unsafe are skipped and reported, and all others are unpacked.
+Nothing is written outside the folder or overwritten, and links are not followed. Files that are too large, too many or
+unsafe are skipped and reported.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from traitlets import Integer
 
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 UNPACKED = " unpacked"  # suffix of a folder with the files of a student's archive
+MAX_NAME = 200  # bytes of a file's name; file systems take 255
 Opener = Callable[[], IO[bytes] | None]
 JUNK = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/|\._)")
 
@@ -56,10 +57,7 @@ class CarefulExtractor(ExtractorPlugin):
     def _unpack(
         self, archive: Path, folder: Path, level: int, max_files: float = math.inf, max_bytes: float = math.inf
     ) -> tuple[list[Path], bool]:
-        """Return the paths written below the folder, and True if those are all files of the archive.
-
-        Log at this level if it cannot be read: readers may raise anything on broken archives, such as zlib.error.
-        """
+        """Return the paths written, and True if those are all. Log at this level if the archive cannot be read."""
         refused: dict[str, list[str]] = defaultdict(list)
         written: list[Path] = []
         left = max_bytes
@@ -77,7 +75,7 @@ class CarefulExtractor(ExtractorPlugin):
                     except Exception as problem:
                         reason = _reason(problem)
                 refused[reason].append(name)
-        except Exception as problem:
+        except Exception as problem:  # readers may raise anything on broken archives, such as zlib.error
             self.log.log(level, "%s cannot be unpacked: %s", archive, _reason(problem))
             return [], False
         for reason, names in refused.items():
@@ -122,30 +120,21 @@ def _write(folder: Path, name: str, opened: Opener, max_bytes: float) -> Path:
     path = folder.joinpath(*(part for part in name.replace("\\", "/").split("/") if part not in ("", ".")))
     path.parent.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", path.name, flags=re.IGNORECASE)  # browsers append these
-    path = _free(path.with_name(_short(name)))
-    source = opened()
-    if source is None:
+    if len(name.encode()) > MAX_NAME:  # keep the start, which names the student, and the ending
+        name = name.encode()[:MAX_NAME].decode(errors="ignore") + Path(name).suffix[:20]
+    path = _free(path.with_name(name))
+    if (source := opened()) is None:
         raise ValueError("it cannot be read")
-    size = 0
     try:
         with source, path.open("xb") as file:
             while block := source.read(2**20):  # count real bytes: the archive's own size may be false
-                size += len(block)
-                if size > max_bytes:
+                if file.tell() + len(block) > max_bytes:
                     raise ValueError("too large")
                 file.write(block)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
     return path
-
-
-def _short(name: str, most: int = 200) -> str:
-    """Shorten a name to fit a file system's 255 bytes; keep its start, which names the student, and its ending."""
-    if len(name.encode()) <= most:
-        return name
-    ending = Path(name).suffix[:20]
-    return name.encode()[:most].decode(errors="ignore") + ending
 
 
 def _free(path: Path) -> Path:

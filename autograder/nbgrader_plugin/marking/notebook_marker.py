@@ -76,8 +76,7 @@ class NotebookMarker:
             for index, cell in enumerate(self.notebook.cells):
                 if cell.cell_type != "code":
                     continue
-                name = exercise_of(cell)
-                if name is not None:
+                if (name := exercise_of(cell)) is not None:
                     self._mark(cell, name)
                     if self.tell is not None:
                         self.tell(len(self.verdicts), len(asked))
@@ -88,7 +87,12 @@ class NotebookMarker:
                     self._run_skipped(needed_by(cell.source))
                     self._run_own_test(index, cell)
                 else:
-                    self._run_skipped(needed_by(cell.source) | self._defined_anew(cell))
+                    # A skipped cell would overwrite names if it ran later. Those of experiments count only if the judge
+                    # needs them, but an answer may define its own `Block`, which the course gives too.
+                    defined = defined_in(cell.source)
+                    self._run_skipped(
+                        needed_by(cell.source) | (defined if is_solution(cell) else defined & self._given)
+                    )
                     self._run(index, cell)
             self._judge_late_answers()
             self._rerun_isolated()
@@ -122,8 +126,7 @@ class NotebookMarker:
         if not cell.source.strip():
             return CellResult()
         ending: Ending = "error"
-        reason = reason_not_parsed(cell.source)
-        if reason is not None:
+        if (reason := reason_not_parsed(cell.source)) is not None:
             self._not_replayed.add(index)
         elif self._remaining() < 0:
             ending, reason = "time", TIME_UP
@@ -165,14 +168,6 @@ class NotebookMarker:
         for index in reversed(needed):
             self._skipped.remove(index)
             self._run(index, self.notebook.cells[index])
-
-    def _defined_anew(self, cell: NotebookNode) -> frozenset[str]:
-        """Return the names this cell defines that a skipped cell above would overwrite if it ran later.
-
-        Of cells that are no answers only names that the judge needs later count, so no experiment runs for an `x`.
-        """
-        defined: frozenset[str] = defined_in(cell.source)
-        return defined if is_solution(cell) else defined & self._given
 
     def _live_session(self, index: int) -> Session:
         """Return a session in which the earlier cells ran; after too many restarts, the dead one."""
@@ -231,10 +226,8 @@ class NotebookMarker:
         The student's own versions may fit together where the working ones do not, so the better verdict counts.
         """
         declared = question_or_exercise(name)
-        if isinstance(declared, Question):  # reading a letter needs no fork
-            seen = session.peek(name)
-            if seen["peek"] == "plain":
-                return mark_choice(declared, seen.get("value"))
+        if isinstance(declared, Question) and (seen := session.peek(name))["peek"] == "plain":  # needs no fork
+            return mark_choice(declared, seen.get("value"))
         sources = _answer_sources(self.notebook)
         with session.questions() as ask:
             connection = RecordedConnection(ask)
@@ -311,8 +304,7 @@ def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
     """Write zeros with a reason into a notebook that could not be read or run; return the verdicts by grade_id."""
     verdicts = {}
     for cell in notebook.cells:
-        name = exercise_of(cell)
-        if name is not None:
+        if (name := exercise_of(cell)) is not None:
             verdicts[cell.metadata.nbgrader.grade_id] = verdict = zero(name, remark)
             write_verdict(cell, verdict)
         elif cell.cell_type == "code" and is_grade(cell) and not is_solution(cell):

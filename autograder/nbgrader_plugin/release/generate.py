@@ -93,11 +93,9 @@ def manifest_of_other_files(converter: GenerateAssignment, name: str) -> dict[st
 def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
     """Return the paths in the released folder that neither the last release nor the new one wrote."""
     place = destination(converter, name)
-    there = list(files.files(place))
-    if not there:
+    if not (there := list(files.files(place))):
         return []
-    known = files.read_manifest(manifest_of(converter, name))
-    if known is None:  # released before there were manifests
+    if (known := files.read_manifest(manifest_of(converter, name))) is None:  # released before there were manifests
         with _into_temporary_folder(converter.coursedir, converter.parent, name) as again:
             again.no_database = True
             again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
@@ -120,5 +118,4 @@ def _into_temporary_folder(settings: CourseDirectory, parent: Any, name: str) ->
 
 
 def changed_settings(settings: CourseDirectory, **changes: str) -> CourseDirectory:
-    """Return a copy of nbgrader's settings of a course, with changes."""
     return CourseDirectory(parent=settings.parent, **(settings.trait_values(config=True) | changes))

@@ -1,6 +1,6 @@
 """Collect a report's data on a class once, from the gradebook, the marked notebooks and the release.
 
-Students' text, their names included, may hold anything. It is made harmless here (`plain`), once for all later output.
+Students' text, their names included, may hold anything. It is made harmless here (`plain`).
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ def plain(text: object) -> str:
 
 @dataclass(frozen=True)
 class CheckLine:
-    """One rubric line of one student."""
-
     title: str
     weight: float
     passed: bool | None  # None if it is not decided, or cannot be
@@ -85,24 +83,19 @@ class Answer:
 
     @property
     def reasons(self) -> list[str]:
-        """Return the sentences on what cost marks."""
         failed = [line.message for line in self.lines if line.passed is False]
         return [one.sentence for one in self.diagnosed] or ([self.remark] if self.remark else failed[:1])
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """A cell or notebook that did not run, or could not be marked."""
-
+class Trouble:  # a cell or notebook that did not run, or could not be marked
     student: str
     where: str
     what: str
 
 
 @dataclass(frozen=True)
-class Marking:
-    """One marking of one student's notebook, from the history of markings."""
-
+class Marking:  # of one student's notebook
     at: float  # seconds since 1970
     student: str
     assignment: str
@@ -226,8 +219,7 @@ def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
     by_id = {grade_id(cell): cell for cell in cells}
     for mark in sheet.cells:
         cell = by_id.get(mark.cell)
-        verdict = _verdict(cell) if cell is not None else None
-        if verdict is not None:
+        if cell is not None and (verdict := _verdict(cell)) is not None:
             own = by_id.get(verdict.exercise)
             answer = _judged(sheet.student, verdict, plain(own.source) if own is not None else "")
         else:
@@ -292,8 +284,7 @@ def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
                 here.append(ending)
             elif output.get("output_type") == "error" and is_solution(cell):
                 here.append(f"{output.get('ename')}: {output.get('evalue')}"[:200])
-        verdict = _verdict(cell)
-        if verdict and verdict.remark and verdict.remark != UNANSWERED:
+        if (verdict := _verdict(cell)) and verdict.remark and verdict.remark != UNANSWERED:
             here.append(verdict.remark)
     for where, whats in found.items():
         if whats:

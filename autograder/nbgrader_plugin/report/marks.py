@@ -28,10 +28,8 @@ class NoClass(Exception):
 
 @dataclass(frozen=True)
 class CellMark:
-    """The points of one cell in the gradebook. A manual mark replaces the judge's."""
-
     cell: str  # its grade_id
-    earned: float
+    earned: float  # a manual mark replaces the judge's
     points: float
     waits: bool  # a person must still mark it
 
@@ -72,9 +70,8 @@ def gradebook_url(classroom: Path) -> str:
     except ConfigFileNotFound:
         raise NoClass(f"there is no {SETTINGS} in {root} to name the gradebook; name it with --db-url") from None
     finally:
-        if before is None:
-            del os.environ["COURSE_CLASSROOM"]
-        else:
+        del os.environ["COURSE_CLASSROOM"]
+        if before is not None:
             os.environ["COURSE_CLASSROOM"] = before
     named = config.CourseDirectory.db_url
     return named if isinstance(named, str) else f"sqlite:///{folder}/gradebook.db"  # an unset option is no string

@@ -1,9 +1,8 @@
 """Find pairs of answers that are far more alike than the class's answers usually are: worth a look, never proof.
 
-RapidFuzz compares the answers, Pygments tokenizes them. Short exercises have few right answers, which naturally look
-alike. So an answer counts only if it is longer than a few lines and unlike every catalogued version, right or wrong. A
-pair counts only if the two are far closer to each other than either is to the nearest quarter of the class. Over all
-exercises that the two share, these tokens must add up to more than one coincidence.
+Short exercises have few right answers, which naturally look alike. So an answer counts only if it is longer than a few
+lines and unlike every catalogued version, and a pair only if the two are far closer to each other than either is to the
+nearest quarter of the class, in more tokens over all exercises than one coincidence explains.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ MIN_CLASS = 5  # answers; with fewer there is no class to compare with
 
 @dataclass
 class Pair:
-    """Two students with similar answers to these exercises."""
-
     students: tuple[str, str]
     shared: int = 0  # tokens
     exercises: dict[str, float] = field(default_factory=dict)  # similarity from 0 to 1

@@ -23,9 +23,7 @@ WORD = re.compile(r"[^\W\d_]+|\d+")
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of an assignment's marks, as shares of the points."""
-
-    shares: tuple[float, ...]
+    shares: tuple[float, ...]  # of an assignment's points
 
     @property
     def bins(self) -> list[int]:
@@ -53,11 +51,9 @@ def distribution(assignment: Assignment) -> Distribution | None:
 
 @dataclass(frozen=True)
 class CheckRate:
-    """The pass rate of a check, among the answers in which it could be judged."""
-
     title: str
     passed: int
-    asked: int
+    asked: int  # answers in which it could be judged
     unjudged: int = 0
 
     @property
@@ -94,13 +90,11 @@ def rates(assignment: Assignment) -> list[ExerciseRates]:
 
 @dataclass(frozen=True)
 class Place:
-    """An exercise in which a misconception shows, and the section to reread."""
-
     assignment: str
-    exercise: str
+    exercise: str  # in which a misconception shows
     students: int
     sentence: str
-    section: str
+    section: str  # to reread
 
 
 @dataclass
@@ -140,9 +134,7 @@ def _example(answers: Iterable[Answer], names: re.Pattern[str]) -> str:
     """Return the shortest of these answers, without names and cut to EXAMPLE_LINES and EXAMPLE_WIDTH."""
     code = names.sub(HIDDEN, shortest(answer.source for answer in answers))
     lines = [line if len(line) <= EXAMPLE_WIDTH else line[: EXAMPLE_WIDTH - 1] + "…" for line in code.splitlines()]
-    if len(lines) > EXAMPLE_LINES:
-        lines = [*lines[: EXAMPLE_LINES - 1], "…"]
-    return plain("\n".join(lines))
+    return plain("\n".join(lines if len(lines) <= EXAMPLE_LINES else [*lines[: EXAMPLE_LINES - 1], "…"]))
 
 
 def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
@@ -164,10 +156,8 @@ def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Progress:
-    """One student's marks for an assignment, as shares of the points, in the order of markings."""
-
     student: str
-    shares: tuple[float, ...]
+    shares: tuple[float, ...]  # of an assignment's points, in the order of markings
 
     @property
     def gain(self) -> float:

@@ -38,7 +38,6 @@ def show(data: ClassData, console: Console) -> None:
 
 
 def marks_table(assignment: Assignment) -> Table:
-    """Return a table of the judge's marks by student and exercise."""
     answers = [answer for answer in assignment.answers if answer.kind != "written"]
     best = {answer.exercise: answer.points for answer in answers}
     rows = []
@@ -50,7 +49,6 @@ def marks_table(assignment: Assignment) -> Table:
 
 
 def _out_of(points: dict[str, float]) -> list[str]:
-    """Return the headings of columns with marks, with the points that can be had."""
     return [f"{name}\n/ {number(best)}" for name, best in points.items()]
 
 
@@ -140,12 +138,11 @@ def _for_a_person(data: ClassData, assignment: Assignment) -> Iterator[Table | s
 def _misconceptions(mistakes: list[Misconception]) -> Table:
     rows = []
     for one in mistakes:
-        first = [str(one.students), one.name]
-        for place in one.places:
+        for rank, place in enumerate(one.places):
+            first = ["", ""] if rank else [str(one.students), one.name]
             rows.append([*first, place.exercise, str(place.students), place.section or "–"])
-            first = ["", ""]
-    headings = ["students", "misconception", "exercise", "here", "section to revisit"]
-    return _table("misconceptions in this class", headings, [], rows)
+    words = ["students", "misconception", "exercise", "here", "section to revisit"]
+    return _table("misconceptions in this class", words, [], rows)
 
 
 def _totals(data: ClassData) -> Table:

@@ -78,8 +78,7 @@ def show(found: Sequence[Group], console: Console, most: int) -> None:
         highlight=False,
     )
     for rank, group in enumerate(found[:most], 1):
-        for line in _group_lines(rank, group):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print("\n".join(_group_lines(rank, group)), markup=False, highlight=False, soft_wrap=True)
     if len(found) > most:
         console.print(f"\n{len(found) - most} more groups: --most {len(found)} shows them all", highlight=False)
     console.print(f"\n{WHAT_TO_DO}", markup=False, highlight=False, soft_wrap=True)
