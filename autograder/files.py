@@ -98,10 +98,10 @@ def edited_by_user(folder: Path, paths: Iterable[Path], *known: Manifest) -> lis
     return found
 
 
-def listed(names: list[str]) -> str:
-    """Return the names as one phrase, shortened after the first MOST."""
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return ", ".join(names[:MOST]) + more
+def listed(names: list[str], most: int = MOST) -> str:
+    """Return the names as one phrase, shortened after the first `most`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def refuse_another(path: Path, mark: str, what: str) -> None:

@@ -13,13 +13,8 @@ from .gradebook import manual_grades
 
 
 def configure(c: Any, root: Path, source: str = "solutions", release: str = "course") -> None:
-    """Set the options of nbgrader's configuration `c` for release, intake, marking, feedback and export.
-
-    `root` is the folder of nbgrader_config.py; `source` and `release` are its folders of notebooks. A term's working
-    data lie in its folder `classroom`.
-    """
-    # With Python's default the garbage collector walks over all of torch and nbgrader again and again, which costs
-    # each command a second. mypy raises the threshold too.
+    """Set nbgrader's configuration `c`. `root` is the folder of its file, `source` and `release` those of notebooks."""
+    # With the default the garbage collector walks over all of torch and nbgrader, which costs each command a second.
     gc.set_threshold(20_000, 20, 50)
 
     # nbgrader runs the program `alembic` when it creates the gradebook. This finds it in a venv that is not activated.
@@ -64,8 +59,7 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
 
-    # Marking: the exporter repairs submissions as it reads them, which also gives them the release's kernel. The judge
-    # replaces `Execute`.
+    # Marking: the exporter repairs submissions as it reads them. The judge replaces `Execute`.
     c.Autograde.exporter_class = preprocessors.SubmissionExporter
     c.Autograde.sanitize_preprocessors = [
         "nbgrader.preprocessors.ClearOutput",
@@ -85,9 +79,8 @@ def configure(c: Any, root: Path, source: str = "solutions", release: str = "cou
     c.FeedbackExporter.extra_template_basedirs = [str(Path(__file__).parent / "feedback")]
     c.GenerateFeedback.preprocessors = [preprocessors.HideTests, "autograder.nbgrader_plugin.feedback.marks.Marks"]
 
-    # Formgrader shows students' notebooks in pages of the Jupyter server. Marking has cleaned their outputs; these
-    # filters clean their text. Formgrader reads this file in the server's process, so that process is recognised here;
-    # nbgrader_plugin/formgrader/server.py limits the scripts that may run in those pages.
+    # Formgrader shows students' notebooks in pages of the Jupyter server, which reads this file in its own process.
+    # Marking has cleaned their outputs; these filters clean their text, and server.py limits the pages' scripts.
     if "jupyter_server.serverapp" in sys.modules:
         from autograder.nbgrader_plugin.formgrader import server
 

@@ -32,10 +32,9 @@ def settings(classroom: str) -> NbGraderApp:
 
 
 def release(classroom: str, notebooks: Sequence[str], overwrite: bool = False) -> None:
-    """Generate the assignments and add them to the gradebook: all of them, or none.
+    """Generate all the assignments, or none, and add them to the gradebook. Raise RuntimeError if nbgrader fails.
 
     Raise WouldOverwrite if somebody changed a released folder; with `overwrite`, keep a copy of that folder and go on.
-    Raise RuntimeError, with nbgrader's log, if nbgrader fails.
     """
     app = settings(classroom)
     app.config.ReleaseExporter.overwrite = overwrite

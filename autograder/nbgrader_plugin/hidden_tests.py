@@ -1,7 +1,6 @@
 """The hidden part of test cells, which names the exercise that a cell marks. Students never get it.
 
-A release leaves it out. At marking, the gradebook gives each test cell the source that the instructor wrote, so that no
-submission can change it.
+A release leaves it out. At marking, the gradebook gives each test cell the source that the instructor wrote.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from nbformat import NotebookNode
+from nbgrader.utils import is_grade, is_solution
 
 from ..spec.course import names
 
@@ -18,12 +18,8 @@ CHECK = re.compile(r"^check\(\s*[\"'](\w+)[\"']\s*\)", re.MULTILINE)
 
 
 def exercise_of(cell: NotebookNode) -> str | None:
-    """Return the exercise that a test cell's hidden `check("NAME")` names; None for any other cell.
-
-    A test cell without such a line is an instructor's own, whatever its grade_id.
-    """
-    graded = cell.metadata.get("nbgrader", {})
-    if cell.cell_type != "code" or not graded.get("grade") or graded.get("solution"):
+    """Return the exercise that a cell's hidden `check("NAME")` names; None for others, such as an instructor's test."""
+    if cell.cell_type != "code" or not is_grade(cell) or is_solution(cell):
         return None
     named = next((found for part in HIDDEN.findall(cell.source) if (found := CHECK.search(part))), None)
     return named[1] if named else None

@@ -25,6 +25,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, NbGraderPreprocessor, OverwriteCells
+from nbgrader.utils import is_grade, is_solution
 from traitlets import Bool, Float, Integer, List, Unicode
 
 from ..sandbox.limits import Limits, SandboxError
@@ -41,6 +42,7 @@ from .release.generate import changed_settings, register_assignment
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
+UNPREPARED = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
 
@@ -68,10 +70,7 @@ class ReleaseStubs(ClearSolutions):
 
 
 class SubmissionExporter(NotebookExporter):
-    """Read submissions so that each one gets a mark: repaired, or as a blank notebook with the reason.
-
-    nbgrader sanitises first, reading the submitted directory, and then marks, reading the sanitised notebooks.
-    """
+    """Read submissions so that each one gets a mark: repaired, or as a blank notebook with the reason."""
 
     parent: Any  # the nbgrader command that reads with this exporter
 
@@ -84,10 +83,7 @@ class SubmissionExporter(NotebookExporter):
             self._add_submissions()
 
     def _add_submissions(self) -> None:
-        """Add submissions that nbgrader does not find to its list, and discard half-finished markings.
-
-        nbgrader finds submissions by patterns, and misses renamed notebooks and students whose names have brackets.
-        """
+        """Discard half-finished markings, and list what nbgrader's patterns miss: renamed notebooks, odd names."""
         converter, settings = self.parent, self.parent.coursedir
         top = Path(settings.format_path(settings.submitted_directory, "x", "y")).parents[1]
         found = list(self._handed_in(top))
@@ -109,10 +105,15 @@ class SubmissionExporter(NotebookExporter):
                 make_ready(settings.db_url, settings.course_id, students)
                 take_names(settings.db_url, settings.course_id, top.parent / NAMES, self.log)
             for assignment in {one.folder.name for one in found}:
-                self._register(assignment)
+                if not is_released(settings.db_url, settings.course_id, assignment):
+                    self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
+                    try:
+                        register_assignment(settings, converter, assignment)
+                    except NbGraderException:
+                        self.log.exception("%s could not be generated", assignment)
 
     def expect(self, one: student_folder.Submission, folder: str) -> list[str]:
-        """Record a submission that nbgrader reads in `folder`, with its problems; return the names of its notebooks."""
+        """Record a submission that nbgrader reads in `folder`; return the names of its notebooks."""
         self.handed_in[str(Path(folder))] = one
         return [path.name for path in self._released(one.folder.name)]
 
@@ -162,17 +163,6 @@ class SubmissionExporter(NotebookExporter):
 
         converter.convert_notebooks = convert_then_fail
 
-    def _register(self, assignment: str) -> None:
-        """Add an assignment that a new gradebook lacks. Leave the released notebooks as they are."""
-        settings = self.parent.coursedir
-        if is_released(settings.db_url, settings.course_id, assignment):
-            return
-        self.log.warning("The gradebook does not know %s yet: generating the assignment", assignment)
-        try:
-            register_assignment(settings, self.parent, assignment)
-        except NbGraderException:
-            self.log.exception("%s could not be generated", assignment)
-
     def _released(self, assignment: str) -> list[Path]:
         settings = self.parent.coursedir
         return sorted(Path(settings.format_path(settings.release_directory, ".", assignment)).glob("*.ipynb"))
@@ -193,9 +183,7 @@ class SubmissionExporter(NotebookExporter):
                 raise
             except Exception:
                 self.log.exception("%s could not be prepared for marking", path)
-                problem = (
-                    "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
-                )
+                problem = UNPREPARED
         return self.from_notebook_node(repair.blank(release, problem), resources)
 
     def from_file(self, file_stream: Any, resources: Any = None, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -232,10 +220,9 @@ def _half_finished(path: Path) -> bool:
 
 
 class RestoreCells(OverwriteCells):
-    """nbgrader's OverwriteCells without its warnings about checksums of locked cells.
+    """nbgrader's OverwriteCells without its warnings about checksums of locked cells, which `repair` has replaced.
 
-    A release has no hidden tests, so nbgrader would report tampering for every honest student. Changes to locked cells
-    are gone by now: `repair` has replaced those cells with the release's.
+    A release has no hidden tests, so nbgrader would report tampering for every honest student.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
@@ -258,8 +245,7 @@ class CheckMetadata(CheckCellMetadata):
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
-        said = json.dumps(about)
-        if said not in self._right:
+        if (said := json.dumps(about)) not in self._right:
             nb, resources = super().preprocess(nb, resources)
             self._right.add(said)
         return nb, resources
@@ -291,20 +277,16 @@ class Judge(NbGraderPreprocessor):
         refuse_unknown_names(nb.cells, f"{submission['assignment']}/{submission['notebook']}.ipynb")
         about = nb.metadata.pop(repair.KEY, {})
         notes = [repair.Note(repair.Kind(note["kind"]), note["text"]) for note in about.get("notes", [])]
-        problem = about.get("problem")
         found = tampering.find_signs(nb, notes)
         tampering.write_signs(nb, found)
         for one in found:
             where = f"code cell {one.cell} {one.name}".strip() if one.cell else "the notebook"
             self.log.warning("%s: %s %s  [%s]", resources["metadata"].get("path", ""), where, one.what, one.line)
-        if problem is None:
-            problem = self._mark(nb, resources)
-        if problem is not None:
+        if (problem := about.get("problem") or self._mark(nb, resources)) is not None:
             from .marking.notebook_marker import zero_everywhere
 
             zero_everywhere(nb, problem)
-        sentences = [sentence for sentence in (problem, *(note.text for note in notes)) if sentence is not None]
-        if sentences:
+        if sentences := [*filter(None, [problem]), *(note.text for note in notes)]:
             nb.cells.insert(0, _about_this_submission(sentences, failed=problem is not None))
         return nb, resources
 
@@ -330,10 +312,9 @@ class Judge(NbGraderPreprocessor):
 
 
 def _about_this_submission(sentences: list[str], failed: bool) -> NotebookNode:
-    title = FAILED if failed else "About this submission"
-    lines = "\n".join(f"- {sentence}" for sentence in sentences)
+    lines = [f"### {FAILED if failed else 'About this submission'}\n", *(f"- {sentence}" for sentence in sentences)]
     about = {"id": "about-this-submission", "metadata": {repair.KEY: "notice"}}
-    cell: NotebookNode = nbformat.v4.new_markdown_cell(f"### {title}\n\n{lines}", **about)
+    cell: NotebookNode = nbformat.v4.new_markdown_cell("\n".join(lines), **about)
     return cell
 
 
@@ -345,8 +326,7 @@ class HideTests(NbGraderPreprocessor):
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict[str, Any], index: int
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        graded = cell.metadata.get("nbgrader", {})
-        if cell.cell_type == "code" and graded.get("grade") and not graded.get("solution"):
+        if cell.cell_type == "code" and is_grade(cell) and not is_solution(cell):
             cell.source = HIDDEN.sub("", cell.source)
             cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
         return cell, resources

@@ -131,18 +131,16 @@ class CsvExport(MarksExport):
     """Export nbgrader's columns, quoted: in nbgrader's CsvExportPlugin a comma in a name shifts all later columns."""
 
     def _table(self, students: list[Person], assignments: list[Any], submissions: Submissions) -> Table:
-        found = ((assignment, *pair) for assignment in assignments for pair in submissions[assignment.name].items())
-        return Table(NBGRADER_COLUMNS, [_nbgrader_row(*one) for one in found])
-
-
-def _nbgrader_row(assignment: Any, person: Person, submission: Any | None) -> list[Any]:
-    """Return a row of nbgrader's table. A student without a submission gets a zero, as in nbgrader."""
-    names = [as_key(person.id), as_text(person.last), as_text(person.first), as_key(person.email)]
-    timestamp, raw, penalty, score = None, 0.0, 0.0, 0.0
-    if submission:
-        timestamp, raw, penalty = submission.timestamp, submission.score, submission.late_submission_penalty
-        score = _score(submission)
-    return [as_key(assignment.name), assignment.duedate, timestamp, *names, raw, penalty, score, assignment.max_score]
+        table = Table(NBGRADER_COLUMNS, [])
+        for about in assignments:
+            for person, one in submissions[about.name].items():
+                names = [as_key(person.id), as_text(person.last), as_text(person.first), as_key(person.email)]
+                timestamp, *marks = None, 0.0, 0.0, 0.0  # without a submission, as in nbgrader
+                if one:
+                    timestamp, *marks = one.timestamp, one.score, one.late_submission_penalty, _score(one)
+                row: list[Any] = [as_key(about.name), about.duedate, timestamp, *names, *marks, about.max_score]
+                table.rows.append(row)
+        return table
 
 
 class LmsExport(MarksExport):
@@ -190,7 +188,6 @@ class LmsExport(MarksExport):
         return table
 
     def _identified(self, person: Person) -> list[str]:
-        """Return a student's cells of `new_columns`."""
         raise NotImplementedError
 
     def _filled(self, table: Table, students: list[Person], marks: Marks, maxima: dict[str, float]) -> Table:
@@ -268,19 +265,17 @@ class LmsExport(MarksExport):
     def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
         """Return the system's maximum for an assignment: Canvas has it in a row, Moodle's worksheet in a column."""
         cells = [row[column] for row in table.rows if "Points Possible" in row[0]][:1]
-        found = {_number(cell) for cell in cells or [table.cell(table.rows[p], "Maximum grade") for p in places]} - {
-            None
-        }
+        cells = cells or [table.cell(table.rows[place], "Maximum grade") for place in places]
+        found = {value for cell in cells if (value := _number(cell)) is not None}
         return found.pop() if len(found) == 1 else None
 
     def _fill(self, table: Table, column: int, found: dict[int, Person], marks: dict[Person, float], name: str) -> None:
         filled, kept = 0, []
-        for place, person in found.items():
-            cell = table.rows[place][column].strip()
-            if person in marks and cell.upper() in self.settled:
+        for row, person in ((table.rows[place], person) for place, person in found.items() if person in marks):
+            if (cell := row[column].strip()).upper() in self.settled:
                 kept.append(f"{person}: {cell}")
-            elif person in marks:
-                table.rows[place][column] = number(marks[person], self.decimal)
+            else:
+                row[column] = number(marks[person], self.decimal)
                 filled += 1
         warn(self.log, kept, f"are excused from {name}, or not assigned to it, in {self.system}, and stay so")
         self.log.info("%d marks of %s filled in", filled, name)
@@ -302,17 +297,15 @@ class LmsExport(MarksExport):
 
 def _is_heading_of(heading: str, title: str) -> bool:
     """Return True if a heading means this title. Canvas writes “Title (4711)”, Moodle “Assignment: Title (Real)”."""
-    if heading.strip().casefold() == title.strip().casefold():
-        return True
-    return re.fullmatch(rf"([^:]+:\s*)?{re.escape(title.strip())}(\s*\([^()]+\))?", heading, re.IGNORECASE) is not None
+    around = re.fullmatch(rf"([^:]+:\s*)?{re.escape(title.strip())}(\s*\([^()]+\))?", heading, re.IGNORECASE)
+    return around is not None or heading.strip().casefold() == title.strip().casefold()
 
 
 class CanvasExport(LmsExport):
     """Export for Canvas: Grades → Import. Its roster comes from Grades → Export → Export Entire Gradebook.
 
-    The file holds the columns that identify students, up to Section, and the assignments' columns: Canvas would take
-    any other column as a change if it has changed since. Cells of excused students (EX) and of those without the
-    assignment (N/A) stay as they are.
+    The file holds the columns up to Section and the assignments': Canvas would take any other as a change if it has
+    changed since. Cells of excused students (EX) and of those without the assignment (N/A) stay as they are.
     """
 
     system = "Canvas"
@@ -331,8 +324,7 @@ class CanvasExport(LmsExport):
         return [as_text(name), as_key(person.lms), as_key(person.id), ""]
 
     def _student_rows(self, table: Table) -> list[int]:
-        needed = [name for name in ("Student", "ID", "Section") if table.column(name) is None]
-        if needed:
+        if needed := [name for name in ("Student", "ID", "Section") if table.column(name) is None]:
             raise Unusable(
                 f"{self.roster} is not Canvas's gradebook: it has no column {', '.join(needed)}. In Canvas, export it "
                 "with Grades → Export → Export Entire Gradebook, with the students' names in one column."
@@ -343,10 +335,9 @@ class CanvasExport(LmsExport):
 
     def _made_harmless(self, table: Table, filled: set[int]) -> Table:
         super()._made_harmless(table, filled)
-        section = table.column("Section") or 0
-        wanted = [place for place in range(len(table.header)) if place <= section or place in filled]
-        rows = [[row[place] for place in wanted] for row in table.rows]
-        return Table([table.header[place] for place in wanted], rows, table.delimiter, table.bom)
+        wanted = sorted({*range((table.column("Section") or 0) + 1), *filled})
+        header, *rows = ([row[place] for place in wanted] for row in (table.header, *table.rows))
+        return Table(header, rows, table.delimiter, table.bom)
 
 
 def _number(cell: str) -> float | None:
@@ -359,9 +350,8 @@ def _number(cell: str) -> float | None:
 class MoodleExport(LmsExport):
     """Export for Moodle: the assignment's grading worksheet (with Identifier and Grade) or the course's grade export.
 
-    The worksheet comes from the assignment's page (Download grading worksheet) and goes back there (Upload grading
-    worksheet); a grade export goes back through Grades → Import → CSV file. Moodle ignores marks that were changed in
-    Moodle since the worksheet was downloaded (Last modified), and marks above its maximum.
+    The worksheet comes from the assignment's page and goes back there (Upload grading worksheet); a grade export goes
+    back through Grades → Import → CSV file. Moodle ignores marks changed there since, and marks above its maximum.
     """
 
     headings = Dict(help="What Moodle calls its columns in another language: {'Grade': 'Bewertung'}").tag(config=True)
@@ -376,7 +366,7 @@ class MoodleExport(LmsExport):
     drops_more = True
 
     def _identified(self, person: Person) -> list[str]:
-        keys = [as_key(person.id), as_key(person.lms), as_key(person.email)]
+        keys = map(as_key, (person.id, person.lms, person.email))
         return [*keys, as_text(person.first), as_text(person.last)]
 
     def _columns(self, table: Table, assignments: list[str]) -> dict[str, int]:

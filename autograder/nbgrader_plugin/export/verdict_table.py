@@ -65,10 +65,7 @@ def _cell(value: Any) -> str:
 
 
 def write_parquet(data: ClassData, path: Path) -> int:
-    """Write the table as Parquet and return its number of rows. Raise NoParquet without pyarrow.
-
-    pyarrow is optional: it is too large, at fifty megabytes, to be required for this alone.
-    """
+    """Write the table as Parquet; return its length. Raise NoParquet without pyarrow, which is too large to require."""
     try:
         arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError:

@@ -1,7 +1,6 @@
 """Limit the processor seconds and characters of one feedback page. Content beyond them is plain text or left out.
 
-Each piece of a notebook is cheap by itself (see `intake.sanitize`), but a notebook has many. The grader's own words do
-not count: they are always shown.
+Each piece of a notebook is cheap by itself (see `intake.sanitize`). The grader's own words do not count.
 """
 
 from __future__ import annotations
@@ -43,13 +42,11 @@ class Budget:
 
     @property
     def sentences(self) -> list[str]:
-        """Return sentences for the page on the limits that it exceeded."""
         said = [PLAIN.format(seconds=self.seconds)] if self._plain else []
         return said + ([CUT.format(size=self.size / 2**20)] if self._cut else [])
 
     def piece(self, make: Callable[[], Markup], text: str) -> Markup:
         """Return the result of `make`; `text` unformatted if time is up; a notice or nothing if it does not fit."""
-        made = None
         try:
             with self._timed():
                 made = make()
@@ -65,8 +62,7 @@ class Budget:
     @contextmanager
     def _timed(self) -> Iterator[None]:
         """Raise _TimeIsUp when the page's time is up; at the start only, in other threads, which get no signals."""
-        left = self._end - time.process_time()
-        if left <= 0:
+        if (left := self._end - time.process_time()) <= 0:
             raise _TimeIsUp
         if threading.current_thread() is not threading.main_thread():
             yield

@@ -1,7 +1,6 @@
 """Export feedback pages with nbgrader's own commands. Each is one file that opens offline, prints, and runs no scripts.
 
-nbconvert fills the template in `feedback_page/`; `sections` collects its content. Markup that pages have in common,
-which is nearly all of it, is made only once.
+nbconvert fills the template in `feedback_page/`; `sections` collects its content.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ class FeedbackExporter(HTMLExporter):
         top = Path(settings.format_path(settings.autograded_directory, "x", "y")).parents[1]
         for student in folders_in(top, settings.student_id):
             folder = top / student / settings.assignment_id
-            marked = [str(path) for path in sorted(folder.glob("*")) if path.suffix == ".ipynb"]
-            if marked:
+            if marked := [str(path) for path in sorted(folder.glob("*")) if path.suffix == ".ipynb"]:
                 converter.assignments.setdefault(str(folder), marked)
 
     def from_notebook_node(
@@ -63,8 +61,7 @@ class FeedbackExporter(HTMLExporter):
         return nb, resources
 
     def _released(self, about: dict[str, Any]) -> released_notebook.Released:
-        settings = getattr(self.parent, "coursedir", None)
-        if settings is None:
+        if (settings := getattr(self.parent, "coursedir", None)) is None:
             return released_notebook.Released()
         folder = settings.format_path(settings.release_directory, ".", about["assignment"])
         return released_notebook.read(Path(folder, f"{about['notebook']}.ipynb"))

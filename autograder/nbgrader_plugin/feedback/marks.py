@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from nbformat import NotebookNode
-from nbgrader.api import BaseCell, Comment, Grade, Gradebook, Student
+from nbgrader.api import Comment, Grade, Gradebook, Student
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import List
+
+from ..gradebook.rows import by_cell
 
 
 class Marks(NbGraderPreprocessor):
@@ -19,7 +21,7 @@ class Marks(NbGraderPreprocessor):
         about = resources["nbgrader"]
         with Gradebook(about["db_url"]) as book:
             sheet = book.find_submission_notebook(about["notebook"], about["assignment"], about["student"])
-            grades, comments = _by_cell(book, Grade, sheet.id), _by_cell(book, Comment, sheet.id)
+            grades, comments = by_cell(book, Grade, sheet), by_cell(book, Comment, sheet)
             for cell in nb.cells:
                 graded = cell.metadata.get("nbgrader", {})
                 name = graded.get("grade_id")
@@ -33,8 +35,3 @@ class Marks(NbGraderPreprocessor):
             about["student_name"] = " ".join(filter(None, (student.first_name, student.last_name))) if student else ""
             about["score"], about["max_score"], about["late_penalty"] = sheet.score - late, sheet.max_score, late
         return nb, resources
-
-
-def _by_cell(book: Gradebook, kind: type, sheet: str) -> dict[str, Any]:
-    asked = book.db.query(BaseCell.name, kind).join(BaseCell, kind.cell_id == BaseCell.id)  # type: ignore[attr-defined]
-    return dict(asked.filter(kind.notebook_id == sheet).all())  # type: ignore[attr-defined]

@@ -1,12 +1,12 @@
 """Translate formulas to MathML, which browsers render without scripts, fonts or network.
 
 latex2mathml translates. Of its result only known elements and attributes are kept, since students write formulas too.
-A formula that it cannot translate is shown as it was written.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from html import escape, unescape
 from xml.etree import ElementTree
@@ -26,12 +26,12 @@ ATTRIBUTES = {
     *("displaystyle", "scriptlevel", "linethickness", "width", "height", "depth", "columnalign", "rowspacing"),
     *("columnspacing", "movablelimits", "accent", "accentunder", "largeop", "symmetric", "notation"),
 }
-ALIGNED = re.compile(
-    r"\\(begin|end)\{(?:aligned|split|align|gather|gathered|multline|equation)\*?\}"
-)  # latex2mathml knows only `align*`
+# Of these environments latex2mathml knows only `align*`.
+ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|split|align|gather|gathered|multline|equation)\*?\}")
 LARGE = ("∑", "∏", "⋃", "⋂")  # their limits stand below and above them, within brackets too
 LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
 NAMED = re.compile(r"\\(arg|argmax|argmin|Var|sign)\b")  # functions that latex2mathml does not know
+NESTING = re.compile(r"(\\left\b|\\begin\b|(?<!\\){)|\\right\b|\\end\b|(?<!\\)}")
 VALUE = re.compile(r"[\w.+%-]+( [\w.+%-]+)*")
 
 
@@ -51,13 +51,8 @@ def mathml(latex: str, block: bool = False) -> str:
 
 
 def _deep(latex: str) -> bool:
-    """Return True if braces and environments are nested deeper than MAX_DEPTH."""
-    depth = 0
-    for sign in re.findall(r"\\left\b|\\right\b|\\begin\b|\\end\b|(?<!\\)[{}^_]", latex):
-        depth += {"{": 1, "\\left": 1, "\\begin": 1, "}": -1, "\\right": -1, "\\end": -1}.get(sign, 0)
-        if depth > MAX_DEPTH:
-            return True
-    return False
+    steps = (1 if found[1] else -1 for found in NESTING.finditer(latex))
+    return any(depth > MAX_DEPTH for depth in itertools.accumulate(steps))
 
 
 def _known(element: Element) -> Element:

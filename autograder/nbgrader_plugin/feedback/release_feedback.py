@@ -8,10 +8,10 @@ from pathlib import Path
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 from nbgrader.utils import notebook_hash
 
+from ...files import listed
 from ..intake.student_folder import folders_in
 
 SECRET = "submission_secret.txt"  # file of a submission; a student's machine finds the page by the secret in it
-SHOWN = 10  # students named in one line
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
@@ -20,8 +20,8 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
     def copy_files(self) -> None:
         left_out = set(self.coursedir.student_id_exclude.split(","))
         top = Path(self.coursedir.format_path(self.coursedir.feedback_directory, "x", "y")).parents[1]
-        wanted, released, others = self.coursedir.student_id or "*", 0, []
-        for student in folders_in(top, wanted):
+        released, others = 0, []
+        for student in folders_in(top, self.coursedir.student_id or "*"):
             pages = sorted((top / student / self.coursedir.assignment_id).glob("*.html"))
             if not pages or student in left_out:
                 continue
@@ -38,9 +38,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             released += 1
         self.log.info("Feedback on %s is released: students reached: %s", self.coursedir.assignment_id, released)
         if others:
-            more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
             self.log.warning(
                 "%s did not hand in through the exchange, so it cannot bring them their pages. They lie in %s.",
-                ", ".join(others[:SHOWN]) + more,
-                top,
+                *(listed(others, 10), top),
             )

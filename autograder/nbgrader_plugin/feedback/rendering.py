@@ -24,9 +24,8 @@ REMEMBERED = 4096  # cached pieces: enough for some twenty notebooks
 MAX_REMEMBERED = 2**16  # characters of a cached piece
 MAX_FORMULAS = 1_000  # formulas rendered per cell
 NO_WORDS = "A picture that this cell made; it came without a description."
-UNSTYLED = re.compile(
-    r'<span class="(?:n|p|w|o|nb|bp|nn|nc|fm|vm|kc|si|se|sa|nf)">([^<]*)</span>'
-)  # the style sheet has no rule for these classes
+# The style sheet has no rule for these classes.
+UNSTYLED = re.compile(r'<span class="(?:n|p|w|o|nb|bp|nn|nc|fm|vm|kc|si|se|sa|nf)">([^<]*)</span>')
 HEADING = re.compile(r"<(/?)h([1-6])(?=[\s>])")
 TITLE = re.compile(r"\A<p><strong>\w+: [\d.]+ of [\d.]+ points</strong></p>")  # of a rubric; the page shows it above
 FORMULA = f"formula{secrets.token_hex(8)}x"  # placeholder for a formula while text is cleaned; random, not guessable
@@ -73,10 +72,8 @@ class _Renderer(IPythonRenderer):
 
 
 def markdown(source: str, attachments: Any = None) -> Markup:
-    """Return the markup of a text cell."""
-    if attachments or len(source) > MAX_REMEMBERED:
-        return _markdown(source, attachments)
-    return _remembered_markdown(source)
+    seldom = attachments or len(source) > MAX_REMEMBERED
+    return _markdown(source, attachments) if seldom else _remembered_markdown(source)
 
 
 def _markdown(source: str, attachments: Any = None) -> Markup:
@@ -94,18 +91,17 @@ def _markdown(source: str, attachments: Any = None) -> Markup:
     return Markup(PIECES.sub(put_in, clean) if renderer.formulas else clean)
 
 
+_remembered_markdown = functools.lru_cache(REMEMBERED)(_markdown)
+
+
 def code(source: str) -> Markup:
-    """Return the markup of highlighted Python code."""
-    return _code(source) if len(source) > MAX_REMEMBERED else _remembered_code(source)
+    return (_code.__wrapped__ if len(source) > MAX_REMEMBERED else _code)(source)
 
 
+@functools.lru_cache(REMEMBERED)
 def _code(source: str) -> Markup:
     made = UNSTYLED.sub(r"\1", highlight(source, NotebookLexer(), HtmlFormatter(nowrap=True)))
     return Markup(f'<pre class="code"><code>{made.rstrip()}</code></pre>')
-
-
-_remembered_markdown = functools.lru_cache(REMEMBERED)(_markdown)
-_remembered_code = functools.lru_cache(REMEMBERED)(_code)
 
 
 def output(one: NotebookNode) -> Markup:
@@ -137,12 +133,10 @@ def output(one: NotebookNode) -> Markup:
 
 
 def is_verdict(one: NotebookNode) -> bool:
-    """Return True if an output is the grader's verdict."""
     return MIME in one.get("data", {})
 
 
 def plain(one: NotebookNode) -> str:
-    """Return the plain text of an output."""
     if one.output_type == "stream":
         return str(one.text)
     if one.output_type == "error":

@@ -12,12 +12,13 @@ from typing import Any
 
 from markupsafe import Markup
 from nbformat import NotebookNode
+from nbgrader.utils import is_solution
 
 from ...judge.formatting import number, prose
 from ...spec.course import course
 from ...spec.exercise import UNANSWERED
 from ..intake.repair import GIVEN, KEY
-from ..marking.notices import FAILED, SKIPPED, ending_in, is_answer, notice_in, verdict_in
+from ..marking.notices import FAILED, SKIPPED, ending_in, notice_in, verdict_in
 from ..release.released_notebook import HEADING, Released, Spot, by_headings, without_space
 from ..release.student_version import CLAIMED, NAME
 from . import rendering
@@ -122,8 +123,6 @@ def _row(cell: NotebookNode, name: str, spot: Spot, untouched: bool) -> Row:
 
 
 class _Writer:
-    """Write the parts of a page in one pass over the notebook."""
-
     def __init__(self, released: Released, budget: Budget) -> None:
         self.released, self.budget = released, budget
         self.parts: list[Part] = []
@@ -170,7 +169,8 @@ class _Writer:
             if row.state == "waits":
                 part.mark = f"{number(row.points)} points, not read yet"
         self.parts.append(part)
-        self._note_stop(cell, part.anchor, title.striptags())
+        if why := _problem(cell):
+            self.stopped.append((part.anchor, title.striptags(), why))
 
     def _test(self, cell: NotebookNode, graded: dict[str, Any]) -> None:
         name = (verdict_in(cell) or {}).get("exercise") or graded["grade_id"].removeprefix("test_")
@@ -217,13 +217,14 @@ class _Writer:
         self.parts[-1].folded += body
 
     def _own(self, cell: NotebookNode, index: int) -> None:
-        given = GIVEN in cell.metadata.get("tags", [])
-        label = "A cell of the course’s" if given else "Your own cell" if cell.cell_type == "code" else "Your own text"
         if not cell.source.strip() and not cell.get("outputs"):
             return
+        given = GIVEN in cell.metadata.get("tags", [])
+        label = "A cell of the course’s" if given else "Your own cell" if cell.cell_type == "code" else "Your own text"
         part = Part("own", f"cell-{index + 1}", label, self._shown(cell))
         self.parts.append(part)
-        self._note_stop(cell, part.anchor, f"{label}, number {index + 1} of the notebook")
+        if why := _problem(cell):
+            self.stopped.append((part.anchor, f"{label}, number {index + 1} of the notebook", why))
 
     # Content that may be a student's counts against the page's budget.
 
@@ -252,19 +253,11 @@ class _Writer:
                 shown.append(self.budget.piece(functools.partial(rendering.output, output), rendering.plain(output)))
         return Markup().join(shown)
 
-    def _note_stop(self, cell: NotebookNode, anchor: str, where: str) -> None:
-        why = _problem(cell)
-        if why:
-            self.stopped.append((anchor, where, why))
-
 
 def _leads_to_an_answer(cells: list[NotebookNode]) -> bool:
-    """Return True if an answer comes before the next heading."""
     for cell in cells:
-        if is_answer(cell):
-            return True
-        if cell.cell_type == "markdown" and HEADING.match(cell.source):
-            return False
+        if is_solution(cell) or (cell.cell_type == "markdown" and HEADING.match(cell.source)):
+            return bool(is_solution(cell))
     return False
 
 

@@ -1,8 +1,7 @@
 """Mark submissions for Formgrader in a separate process, one after the other, and report progress.
 
-Marking in the server would block it: no page, no kernel and no progress could be served meanwhile. The process reads
-one line per submission and writes lines back, JSON both ways. It keeps running, because its first marking takes some
-seconds longer. It ends after IDLE seconds without work, or with the server.
+Marking in the server would block it. The process reads one line per submission and writes lines back, JSON both ways.
+It ends after IDLE seconds without work, or with the server.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import json
 import os
 import select
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,7 @@ class MarkingQueue:
         self._process: asyncio.subprocess.Process | None = None
 
     async def mark(self, assignment: str, student: str) -> dict[str, Any]:
-        """Mark a submission and return the answer of nbgrader's API: success, log, error.
-
-        Requests for the same submission while it waits or is marked get the same answer.
-        """
+        """Mark a submission, once for all requests meanwhile; return the answer of nbgrader's API."""
         key = assignment, student
         if key not in self._tasks:
             self._tasks[key] = asyncio.create_task(self._mark(key))
@@ -49,10 +46,7 @@ class MarkingQueue:
         return await asyncio.shield(self._tasks[key])  # marking goes on if the page is closed
 
     def progress(self, assignment: str) -> dict[str, dict[str, int]]:
-        """Return the progress of this assignment's submissions in the queue, by student.
-
-        `before` counts submissions ahead in the queue; `done` of `of` answers are marked.
-        """
+        """Return by student how many submissions are `before` in the queue, and how many answers are `done`."""
         found = {}
         for place, key in enumerate(self._tasks):
             if key[0] == assignment:
@@ -93,11 +87,7 @@ class MarkingQueue:
         if fresh or self._process is None or self._process.returncode is not None:
             await self._end()
             self._process = await asyncio.create_subprocess_exec(
-                *self.command,
-                cwd=self.root,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                limit=LONGEST,
+                *self.command, cwd=self.root, stdin=PIPE, stdout=PIPE, limit=LONGEST
             )
         return self._process
 
@@ -110,7 +100,6 @@ class MarkingQueue:
 
 
 def main() -> None:
-    """Mark the submissions named by the lines on standard input."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # all other output goes to the server's log
 

@@ -1,10 +1,9 @@
 """Guard Formgrader's pages: they belong to a Jupyter server, with all its rights, and show students' notebooks, which
 must neither run scripts nor send requests there.
 
-nbgrader stays unpatched. Formgrader reads nbgrader_config.py in the server's process, and that file calls
-`guard_server`: from then on each of Formgrader's responses has a content security policy. It allows only the scripts of
-nbgrader's own templates, by a nonce drawn for each response, and pictures only from students' submissions. Students'
-files are shown in a sandbox. Formgrader's button for marking uses the marking queue, outside the server's process.
+Formgrader reads nbgrader_config.py in the server's process, and that file calls `guard_server`: from then on each of
+Formgrader's responses has a content security policy. It allows only the scripts of nbgrader's own templates, by a nonce
+drawn for each response, and pictures only from students' submissions. Students' files are shown in a sandbox.
 """
 
 from __future__ import annotations
@@ -38,8 +37,7 @@ from .marking_queue import MarkingQueue
 
 QUEUE = "autograder_marking_queue"  # key in the server's settings
 HEADER = "Content-Security-Policy"
-# The buttons' scripts in nbgrader's templates. A script in an attribute cannot carry a nonce, so their hashes are
-# allowed.
+# The buttons' scripts in nbgrader's templates, allowed by their hashes: in an attribute they cannot carry a nonce.
 ON_CLICK = (
     *("toggle_name(true);", "toggle_name(false);", "toggleAllNames()"),
     *("createAssignmentModal();", "createStudentModal();"),
@@ -58,8 +56,7 @@ NAME_OR_ID = (
     'var name = [last_name, first_name].filter((one) => one && one !== "None").join(", ")'
     ' || this.model.get("student") || this.model.get("id");'
 )
-# MathJax would load from another host, which the policy forbids, and formulas need no MathJax here. But nbgrader's
-# script waits for its end: without it the script fails and selects no cell for the keyboard.
+# The policy forbids MathJax, which formulas do not need here. But nbgrader's script waits for its end.
 MATHJAX = "{{ mathjax() }}"
 NO_MATHJAX = '<script>var MathJax = {Hub: {Startup: {signal: {Interest: function (then) { then("End"); }}}}};</script>'
 FILES_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
@@ -88,10 +85,7 @@ def _budget(context: Any) -> Budget:
 
 
 def policy(nonce: str, place: str) -> str:
-    """Return the content security policy with this nonce.
-
-    `place` is Formgrader's address without a scheme: browsers take the page's own.
-    """
+    """Return the policy. `place` is Formgrader's address without a scheme: browsers take the page's own."""
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(do.encode()).digest()).decode()}'" for do in ON_CLICK)
     parts = (
         "default-src 'none'",
@@ -108,8 +102,6 @@ def policy(nonce: str, place: str) -> str:
 
 
 class Guard(OutputTransform):
-    """Add the policy to Formgrader's responses."""
-
     settings: ClassVar[dict[str, Any]]  # of the server
 
     def __init__(self, request: HTTPServerRequest) -> None:
@@ -132,10 +124,7 @@ class Guard(OutputTransform):
 
 
 class NonceLoader(BaseLoader):
-    """Load another loader's templates, and add the nonce to scripts in nbgrader's own.
-
-    nbconvert's templates get none, since they make scripts of a notebook's content.
-    """
+    """Load another's templates, and add the nonce to scripts in nbgrader's own; nbconvert's hold students' content."""
 
     def __init__(self, inner: BaseLoader, folder: Path) -> None:
         self.inner, self.folder = inner, folder
@@ -168,10 +157,7 @@ def _extend_templates(settings: dict[str, Any]) -> None:
 
 
 class FirstPage(FormgraderHandler):
-    """Serve Formgrader's first page, but refuse a `?path=` outside the course's or Jupyter's folder.
-
-    Formgrader runs nbgrader_config.py in that folder, and a link in a notebook could name a student's folder.
-    """
+    """Serve Formgrader's first page. It runs nbgrader_config.py in `?path=`, so refuse all but two trusted folders."""
 
     def get(self) -> Any:
         asked, own = self.get_argument("path", ""), self.settings["nbgrader_formgrader"]
@@ -206,8 +192,6 @@ class Mark(BaseApiHandler):
 
 
 class Progress(BaseApiHandler):
-    """Return the progress of an assignment's submissions in the marking queue."""
-
     @authenticated
     @check_xsrf  # type: ignore[untyped-decorator]
     def get(self, assignment: str) -> None:
@@ -225,10 +209,10 @@ def guard_server() -> None:
     Guard.settings = application.settings
     application.add_transform(Guard)
     formgrader = application.settings["base_url"].rstrip("/") + "/formgrader"
-    own = [
+    own = [  # before nbgrader's: the first match counts
         (f"{formgrader}/?", FirstPage),
         (rf"{formgrader}/static/js/(manage_students|manage_submissions)\.js", StudentLists),
         (f"{formgrader}/api/submission/([^/]+)/([^/]+)/autograde", Mark),
         (f"{formgrader}/api/marking/([^/]+)", Progress),
     ]
-    application.add_handlers(".*$", own)  # type: ignore[no-untyped-call]  # before nbgrader's: the first match counts
+    application.add_handlers(".*$", own)  # type: ignore[no-untyped-call]

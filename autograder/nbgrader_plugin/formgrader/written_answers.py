@@ -1,7 +1,7 @@
 """Show the rubric and sample answers at three levels beside a written answer while a person marks it.
 
-The rubric and the answer worth all points come from the solution notebook. Answers worth some points come from the
-course's `written_answers.toml`, each with the reason for its points. Neither is ever released.
+The rubric and the answer worth all points come from the solution notebook, other answers, with the reason for their
+points, from the course's `written_answers.toml`. Neither is ever released.
 """
 
 from __future__ import annotations
@@ -24,20 +24,16 @@ RUBRIC = re.compile(r"^\*\*Rubric\*\*.*", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample answer, its points and the reason for them; the answer worth all points has no reason but the rubric."""
-
     points: float
     answer: str  # Markdown, like `why`
-    why: str = ""
+    why: str = ""  # the reason for its points, except where it is worth all
 
 
 @dataclass(frozen=True)
 class Rubric:
-    """The rubric of a written answer in Markdown, and sample answers, the best first."""
-
     points: float
-    text: str
-    samples: tuple[Sample, ...]
+    text: str  # Markdown
+    samples: tuple[Sample, ...]  # the best first
 
 
 def rubrics(solution: Path) -> dict[str, Rubric]:
@@ -50,7 +46,7 @@ def rubrics(solution: Path) -> dict[str, Rubric]:
 
 @functools.lru_cache(maxsize=16)
 def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
-    """Read the rubrics and samples, cached. `changed`, the file's time of change, is part of the cache's key."""
+    """Read the rubrics and samples, cached by path and time of change."""
     table = home() / TABLE
     partly = tomllib.loads(table.read_text("utf-8")) if table.is_file() else {}
     found, above = {}, ""
@@ -70,8 +66,7 @@ def _rubrics(solution: Path, changed: int) -> dict[str, Rubric]:
 
 def beside(solution: Path, name: str) -> Markup:
     """Return the panel beside the written answer of this name; empty for other cells."""
-    rubric = rubrics(solution).get(name)
-    if rubric is None:
+    if (rubric := rubrics(solution).get(name)) is None:
         return Markup()
     style = Path(__file__).with_suffix(".css").read_text("utf-8")
     panel = Markup(f'<style>\n{style}</style><aside class="beside" aria-label="Rubric and sample answers">')

@@ -1,7 +1,7 @@
 """Let several nbgrader processes use one gradebook: set it up under a lock, before they mark.
 
-nbgrader checks if a table, a course or a student exists, and creates it if not. If two processes check at the same
-moment, one of them fails. After `make_ready` everything exists.
+nbgrader creates a table, a course or a student that does not exist. If two processes do so at the same moment, one
+fails. After `make_ready` everything exists.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ _held: set[str] = set()  # gradebooks that this process has locked
 def locked(db_url: str) -> Iterator[None]:
     """Run the `with` block in one process at a time; the others wait. May be nested.
 
-    The lock is the database's own, so it works wherever the gradebook does and ends with the process that holds it.
-    SQLite locks an empty file beside the gradebook, PostgreSQL a number in the database. Other databases have no lock
-    here; for them `make_ready` tries again.
+    The lock ends with the process that holds it. SQLite and PostgreSQL have one; for others `make_ready` tries again.
     """
     url = make_url(db_url)
     lock = {"sqlite": _lock_sqlite, "postgresql": _lock_postgresql}.get(url.get_backend_name())
@@ -70,9 +68,8 @@ def _lock_postgresql(url: URL) -> Iterator[None]:
 def share_engines() -> None:
     """Make all of nbgrader's `Gradebook` objects in this process with the same URL share one SQLAlchemy engine.
 
-    nbgrader opens nine gradebooks for each notebook it marks. SQLAlchemy caches compiled queries per engine, and
-    compiling them again takes a tenth of the time of marking a right notebook. nbgrader has no setting for it, so this
-    is the only place where it is patched, and only in processes that mark. Closing a gradebook closes its connections.
+    nbgrader opens nine gradebooks for each notebook it marks, and compiling their queries again takes a tenth of the
+    time of marking a right notebook. This is the only place where nbgrader is patched, in processes that mark.
     """
     nbgrader.api.create_engine = _engine
 
@@ -112,8 +109,7 @@ def released(db_url: str, assignment: str) -> bytes:
 
             def copied(name: str, column: str, values: Iterable[Any]) -> Sequence[Any]:
                 table = tables[name]
-                rows = there.execute(select(table).where(table.c[column].in_(list(values)))).mappings().all()
-                if rows:
+                if rows := there.execute(select(table).where(table.c[column].in_(list(values)))).mappings().all():
                     here.execute(insert(table), [dict(row) for row in rows])
                 return rows
 

@@ -1,8 +1,7 @@
 """Keep a manual mark finished when a notebook is marked again, as long as the answer is unchanged.
 
-nbgrader keeps manual marks and comments when it marks a notebook again, but flags each of them as unfinished, since it
-cannot tell if the answer has changed. So an extra table of the gradebook holds, for each mark, a digest of the answer
-that it was given for. Answers cannot be recovered from digests.
+When nbgrader marks a notebook again, it flags each manual mark as unfinished, since it cannot tell if the answer has
+changed. So an extra table of the gradebook holds, for each mark, a digest of the answer that it was given for.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ GIVEN_FOR = Table(
 class SaveMarks(SaveAutoGrades):
     """nbgrader's SaveAutoGrades, except that a manual mark stays finished while its answer is unchanged.
 
-    A written answer is unchanged if its words are; an exercise, if the answer's code and the judge's points are. In all
-    other cases nbgrader decides: before a manual mark, after a change, and without a digest in the gradebook.
+    A written answer is unchanged if its words are; an exercise, if the answer's code and the judge's points are.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -40,12 +38,18 @@ class SaveMarks(SaveAutoGrades):
         self.notebook_id, self.assignment_id = about["notebook"], about["assignment"]
         self.student_id = about["student"]
         self._answers = {cell.metadata.nbgrader.grade_id: cell.source for cell in nb.cells if is_solution(cell)}
-        self._digests: dict[str, str] = {}
+        self._digests: dict[str, str] = {}  # of the answers that the marks are given for, by the marks' ids
         with Gradebook(about["db_url"]) as gradebook:
             self.gradebook = Rows.of_submission(gradebook, self.notebook_id, self.assignment_id, self.student_id)
-            self._known = self._remembered(gradebook)
+            gradebook.db.execute(CreateTable(GIVEN_FOR, if_not_exists=True))
+            marks = [grade.id for grade in self.gradebook.rows["find_grade"].values()]
+            known = gradebook.db.execute(select(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(marks)))
+            self._known = {row.grade_id: row.digest for row in known}
             nb, resources = NbGraderPreprocessor.preprocess(self, nb, resources)
-            self._remember(gradebook)
+            if new := {mark: digest for mark, digest in self._digests.items() if self._known.get(mark) != digest}:
+                gradebook.db.execute(delete(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(new)))
+                rows = [{"grade_id": mark, "digest": digest} for mark, digest in new.items()]
+                gradebook.db.execute(insert(GIVEN_FOR), rows)
             gradebook.db.commit()
         return nb, resources
 
@@ -59,17 +63,3 @@ class SaveMarks(SaveAutoGrades):
         self._digests[grade.id] = digest
         if self._known.get(grade.id) == digest and finished:
             grade.needs_manual_grade = False
-
-    def _remembered(self, gradebook: Gradebook) -> dict[str, str]:
-        """Return the digests of the answers that this notebook's marks were given for, by the marks' ids."""
-        gradebook.db.execute(CreateTable(GIVEN_FOR, if_not_exists=True))
-        marks = [grade.id for grade in self.gradebook.rows["find_grade"].values()]
-        known = select(GIVEN_FOR.c.grade_id, GIVEN_FOR.c.digest).where(GIVEN_FOR.c.grade_id.in_(marks))
-        return {row.grade_id: row.digest for row in gradebook.db.execute(known)}
-
-    def _remember(self, gradebook: Gradebook) -> None:
-        new = {mark: digest for mark, digest in self._digests.items() if self._known.get(mark) != digest}
-        if new:
-            gradebook.db.execute(delete(GIVEN_FOR).where(GIVEN_FOR.c.grade_id.in_(new)))
-            rows = [{"grade_id": mark, "digest": digest} for mark, digest in new.items()]
-            gradebook.db.execute(insert(GIVEN_FOR), rows)

@@ -33,8 +33,6 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Person:
-    """A student of the gradebook."""
-
     id: str
     first: str = ""
     last: str = ""

@@ -1,7 +1,6 @@
 """Read a notebook's rows of the gradebook in a few queries, and write them in one transaction.
 
-nbgrader's preprocessors query one cell after the other and commit after each: for a notebook of forty cells that takes
-longer than marking a right answer.
+nbgrader's preprocessors query and commit for each cell, which takes longer than marking a right answer.
 """
 
 from __future__ import annotations
@@ -13,10 +12,7 @@ from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, GradeC
 
 
 class Rows:
-    """Stand-in for a `Gradebook` that serves rows read beforehand, and asks the gradebook for all others.
-
-    `commit` does nothing here: nothing is written before `gradebook.db.commit()`.
-    """
+    """Stand-in for a `Gradebook` that serves rows read beforehand, and asks the gradebook for all others."""
 
     def __init__(self, gradebook: Gradebook, **rows: dict[str, Any]) -> None:
         """`rows` holds rows by name, each group under the gradebook's method that finds one, such as `find_grade`."""
@@ -26,21 +22,14 @@ class Rows:
     @classmethod
     def of_submission(cls, gradebook: Gradebook, notebook: str, assignment: str, student: str) -> Rows:
         """Return the marks and comments of a student's notebook."""
-        submitted = gradebook.find_submission_notebook(notebook, assignment, student)
-
-        def found(kind: Any) -> dict[str, Any]:
-            cells = gradebook.db.query(BaseCell.name, kind).join(BaseCell, BaseCell.id == kind.cell_id)
-            return dict(cells.filter(kind.notebook_id == submitted.id).all())
-
-        return cls(gradebook, find_grade=found(Grade), find_comment=found(Comment))
+        sheet = gradebook.find_submission_notebook(notebook, assignment, student)
+        grades, comments = by_cell(gradebook, Grade, sheet), by_cell(gradebook, Comment, sheet)
+        return cls(gradebook, find_grade=grades, find_comment=comments)
 
     @classmethod
     def of_release(cls, gradebook: Gradebook, notebook: str, assignment: str) -> Rows:
-        """Return the cells of a released notebook."""
-
         def found(kind: Any) -> dict[str, Any]:
-            cells = gradebook.db.query(kind.name, kind).join(Notebook, Notebook.id == kind.notebook_id)
-            cells = cells.join(Assignment, Assignment.id == Notebook.assignment_id)
+            cells = gradebook.db.query(kind.name, kind).join(kind.notebook).join(Notebook.assignment)
             return dict(cells.filter(Notebook.name == notebook, Assignment.name == assignment).all())
 
         return cls(gradebook, find_source_cell=found(SourceCell), find_graded_cell=found(GradeCell))
@@ -51,3 +40,9 @@ class Rows:
 
     def commit(self) -> None:
         """Do nothing: the caller commits once, at the end."""
+
+
+def by_cell(gradebook: Gradebook, kind: Any, sheet: Any) -> dict[str, Any]:
+    """Return a submitted notebook's grades or comments, by the cell's grade_id."""
+    cells = gradebook.db.query(BaseCell.name, kind).join(BaseCell, BaseCell.id == kind.cell_id)
+    return dict(cells.filter(kind.notebook_id == sheet.id).all())

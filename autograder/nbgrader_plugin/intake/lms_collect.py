@@ -10,8 +10,8 @@ github.com/moodle/moodle, mod/assign/classes/downloader.php):
     José García_657737_assignsubmission_file/05-attention.ipynb             Moodle: name, participant; a folder each
     José García_657737_assignsubmission_file_05-attention.ipynb             Moodle, without folders
 
-Canvas's number identifies the student and is the gradebook's `lms_user_id`. Moodle's number is new for each assignment;
-its grading worksheet gives the student (`Identifier`). A student who cannot be found is collected under the number.
+Canvas's number is the gradebook's `lms_user_id`. Moodle's is new for each assignment; its grading worksheet gives the
+student (`Identifier`). A student who cannot be found is collected under the number.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ COPY = re.compile(r"(?:\s*\(\d+\)|[-_ ]\d{1,2}|[-_ ]+(?:copy|kopie|copie|copia)\
 
 @dataclass(frozen=True)
 class SubmittedFile:
-    """A submitted file."""
-
     path: Path
     system: str  # canvas or moodle
     number: str  # the system's number for the student
@@ -60,22 +58,17 @@ class SubmittedFile:
 
 
 def parse(path: Path, folder: Path) -> SubmittedFile | None:
-    """Return the student and name of the file at `path` below `folder`; None if it has no system's name.
-
-    The path is read from the left, because the system's part stands before names that students choose.
-    """
+    """Return what a path below `folder` says; None if no system named it. Names that students choose come last."""
     parts = path.relative_to(folder).parts
     for place, part in enumerate(parts):
         last = place == len(parts) - 1
         if moodle := MOODLE.fullmatch(part):
             file = moodle["file"] if last and moodle["file"] else path.name
             return SubmittedFile(path, "moodle", moodle["number"], moodle["name"], file)
-        canvas = CANVAS.fullmatch(part) if last or part.endswith(UNPACKED) else None
-        if canvas:
+        if (last or part.endswith(UNPACKED)) and (canvas := CANVAS.fullmatch(part)):
             file = (canvas["file"] or canvas["page"]) if last else path.name
-            upload, late = int(canvas["upload"] or 0), bool(canvas["late"])
-            numbers = tuple(NUMBERS.findall(part))
-            return SubmittedFile(path, "canvas", canvas["number"], canvas["name"] or "", file, upload, late, numbers)
+            more = int(canvas["upload"] or 0), bool(canvas["late"]), tuple(NUMBERS.findall(part))
+            return SubmittedFile(path, "canvas", canvas["number"], canvas["name"] or "", file, *more)
     return None
 
 
@@ -226,13 +219,11 @@ def _letters_and_digits(name: str) -> str:
 def is_copy(file: str, notebook: str) -> bool:
     """Return True if a file's name is the notebook's, with or without the suffixes of copies."""
     wanted = PurePosixPath(notebook).stem.casefold()
-    stem, ending = PurePosixPath(file).stem.strip(), PurePosixPath(file).suffix
-    if ending.lower() != ".ipynb":
+    if PurePosixPath(file).suffix.lower() != ".ipynb":
         return False
-    stem = re.sub(r"^(copy of|kopie von)\s+", "", stem, flags=re.IGNORECASE)
+    stem = re.sub(r"^(copy of|kopie von)\s+", "", PurePosixPath(file).stem.strip(), flags=re.IGNORECASE)
     while stem.casefold() != wanted:
-        shorter = COPY.sub("", stem).rstrip(" -")
-        if shorter == stem:
+        if (shorter := COPY.sub("", stem).rstrip(" -")) == stem:
             return False
         stem = shorter
     return True

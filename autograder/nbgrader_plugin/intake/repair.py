@@ -1,8 +1,8 @@
 """Repair a submission before it is marked: put the student's answers and cells into the released notebook.
 
-Students' notebooks come back with cells copied, deleted or turned into text, with metadata stripped by other tools or
-edited on purpose, renamed, or not as notebooks at all. Each becomes a notebook with the release's graded cells, each
-once and in order, and the student's other cells; or a blank notebook with the reason why it could not be read.
+Students' notebooks come back with cells copied, deleted or changed, without metadata, renamed, or not as notebooks at
+all. Each becomes a notebook with the release's graded cells, each once and in order, and the student's other cells; or
+a blank notebook with the reason why it could not be read.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.utils import is_solution
 
 from ...judge.parsing import MAX_SOURCE, parse_cell
 from ..release.released_notebook import without_space
@@ -42,18 +43,14 @@ ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # nbformat's rule for a cell's id
 GIVEN = "given"  # tag of the course's own cells that came back unchanged
 SETTINGS = ("grade", "solution", "locked", "task", "points")  # of a cell, in nbgrader's metadata
 
-
-# Subjects of notes. CLAIMED: cells came back with settings or tags that the release does not have. CUT: the submission
-# exceeded a limit.
+# Subjects of notes. CLAIMED: settings or tags that the release does not have. CUT: the submission exceeded a limit.
 Kind = StrEnum("Kind", "RENAMED CLAIMED COPIED MISSING CUT")
 
 
 @dataclass(frozen=True)
 class Note:
-    """A repair, and the sentence that tells the student of it."""
-
     kind: Kind
-    text: str
+    text: str  # the sentence that tells the student of a repair
 
 
 class Unreadable(Exception):
@@ -61,10 +58,7 @@ class Unreadable(Exception):
 
 
 def load(path: Path, release: NotebookNode, left_out: Iterable[str] = ()) -> NotebookNode:
-    """Return the repaired submission at `path`; if it is unreadable, the blank release with the reason in its metadata.
-
-    `left_out` holds sentences on files of the submission that were not read.
-    """
+    """Return the repaired submission, or a blank one. `left_out` holds sentences on files that were not read."""
     notes = [Note(Kind.CUT, sentence) for sentence in left_out]
     try:
         repaired = repair(_read(_locate(path, notes)), release, notes)
@@ -109,8 +103,7 @@ def _locate(path: Path, notes: list[Note]) -> Path:
 
 def _read(path: Path) -> NotebookNode:
     again = "Open your notebook in JupyterLab, save it, and hand in the saved file."
-    size = path.lstat().st_size
-    if size > MAX_BYTES:
+    if (size := path.lstat().st_size) > MAX_BYTES:
         raise Unreadable(
             f"The file is {size / 2**20:.0f} MiB large, more than the {MAX_BYTES // 2**20} that are read. Clear all "
             "outputs (Edit → Clear Outputs of All Cells), save, and hand it in again."
@@ -191,16 +184,13 @@ def grade_id(cell: NotebookNode) -> str | None:
 
 
 def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
-    """Return a notebook of the submitted cells in order, with each released cell that has a grade_id exactly once.
-
-    Raise Unreadable if no cell of the assignment is there.
-    """
+    """Return the submitted cells, with each graded one exactly once. Raise Unreadable if no graded cell is there."""
     wanted = {name: cell for cell in release.cells if (name := grade_id(cell))}
     cells = submitted.cells
     _cut(cells, wanted, notes)
     _restore_grade_ids(cells, wanted)
     code = {name: cell for name, cell in wanted.items() if cell.cell_type == "code"}
-    decisive = {name for name, cell in code.items() if cell.metadata.nbgrader.grade or _is_answer(cell)}
+    decisive = {name for name, cell in code.items() if cell.metadata.nbgrader.grade or is_solution(cell)}
     if not any(cell.grade_id in (decisive or wanted) for cell in cells):
         raise Unreadable(
             "None of the assignment's cells are in this notebook. Is it the right file? Hand in the notebook of this "
@@ -220,8 +210,7 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
     """Cut the student's own cells, and text, down to the limits."""
     from . import sanitize  # slow to import, and not every command reads submissions
 
-    copies: Counter[str] = Counter()
-    own = []
+    copies, own = Counter[str](), []
     for cell in reversed(cells):
         copies[cell.grade_id] += 1
         if cell.grade_id not in wanted or copies[cell.grade_id] > MAX_COPIES:
@@ -235,7 +224,7 @@ def _cut(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list
         is_code = cell.cell_type == "code"
         allowed = min(MAX_TEXT, room[is_code])
         too_long = len(cell.source) > allowed
-        room[is_code] -= allowed if too_long else len(cell.source)
+        room[is_code] -= min(allowed, len(cell.source))
         if not is_code:
             shortened |= too_long
             cell.source = sanitize.markdown(cell.source[:allowed])
@@ -252,24 +241,20 @@ def _restore_grade_ids(cells: list[NotebookNode], wanted: dict[str, NotebookNode
         if cell.grade_id not in wanted:
             cell.grade_id = None
     missing = {name: cell for name, cell in wanted.items() if all(c.grade_id != name for c in cells)}
-    by_text = {without_space(cell.source): name for name, cell in missing.items() if not _is_answer(cell)}
+    by_text = {without_space(cell.source): name for name, cell in missing.items() if not is_solution(cell)}
     for cell in cells:
         if cell.grade_id is None and (text := without_space(cell.source)) in by_text:
             cell.grade_id = by_text.pop(text)
             missing.pop(cell.grade_id)
     for name, released in missing.items():
         candidates = [cell for cell in cells if cell.grade_id is None and cell.cell_type == released.cell_type]
-        if released.cell_type == "code" and _is_answer(released):
+        if released.cell_type == "code" and is_solution(released):
             for cell in [cell for cell in candidates if name in _defines(cell.source)][-1:]:
                 cell.grade_id = name
         elif released.cell_type == "markdown" and (first := without_space(released.source.split("\n")[0])):
             # a written answer still holds the first line of the release's text
             for cell in [cell for cell in candidates if first in without_space(cell.source)][:1]:
                 cell.grade_id = name
-
-
-def _is_answer(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.nbgrader.get("solution"))
 
 
 def _defines(source: str) -> set[str]:
@@ -296,43 +281,37 @@ def _note_claims(cells: list[NotebookNode], wanted: dict[str, NotebookNode], not
         if any("skip" in tag or "raises" in tag for tag in added):
             tagged.append(name)
     for what, names in (("settings", changed), ("tags", tagged)):
-        listed = ", ".join(f"“{name}”" for name in dict.fromkeys(names[:8]))
-        if listed:
+        if listed := ", ".join(f"“{name}”" for name in dict.fromkeys(names[:8])):
             text = f"The {what} of some cells were changed ({listed}); those of the release count."
             notes.append(Note(Kind.CLAIMED, text))
 
 
 def _drop_copies(cells: list[NotebookNode], wanted: dict[str, NotebookNode], notes: list[Note]) -> None:
-    """Keep one of several cells with the same grade_id: the last changed one of an answer, which running them defines.
+    """Keep one of several cells with a grade_id: of answers the last changed one, of locked cells the first.
 
-    Of a locked cell keep the first. Other copies of answers stay as ordinary cells; those of locked cells are removed.
+    Other copies of answers stay as ordinary cells; those of locked cells are removed.
     """
     for name, released in wanted.items():
-        twins = [cell for cell in cells if cell.grade_id == name]
-        if len(twins) < 2:
+        if len(twins := [cell for cell in cells if cell.grade_id == name]) < 2:
             continue
         answered = [cell for cell in twins if cell.source.strip() != released.source.strip()]
-        keep = (answered or twins)[-1] if _is_answer(released) else twins[0]
+        keep = (answered or twins)[-1] if is_solution(released) else twins[0]
         for cell in twins:
             if cell is not keep:
                 cell.grade_id = None
-                if not _is_answer(released):
+                if not is_solution(released):
                     cells.remove(cell)
-        which = "last answered" if _is_answer(released) else "first"
+        which = "last answered" if is_solution(released) else "first"
         notes.append(Note(Kind.COPIED, f"The cell “{name}” is there {len(twins)} times; the {which} one counts."))
 
 
 def _restored_cell(cell: NotebookNode, wanted: dict[str, NotebookNode], given: set[str]) -> NotebookNode:
-    """Return a cell with the release's type and metadata, and the student's text, or the release's if it is locked.
-
-    Tag the course's own cells that the student left unchanged.
-    """
-    released = wanted.get(cell.pop("grade_id"))
-    if released is None:
+    """Return a cell with the release's metadata, and its text if it is locked. Tag the course's own unchanged cells."""
+    if (released := wanted.get(cell.pop("grade_id"))) is None:
         cell.metadata = NotebookNode(tags=[GIVEN] if without_space(cell.source) in given else [])
         return cell
     restored = copy.deepcopy(released)
-    if _is_answer(released):
+    if is_solution(released):
         restored.source = cell.source
     elif released.cell_type == "code" and not released.metadata.nbgrader.grade:
         restored.metadata.tags = [*restored.metadata.get("tags", []), GIVEN]

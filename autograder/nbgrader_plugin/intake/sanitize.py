@@ -1,6 +1,5 @@
 """Clean a student's notebook: keep text, tables, formulas and pictures, and nothing that runs or loads anything.
 
-Outputs are cleaned when a notebook is marked, and again before they go into a page; text cells when they become HTML.
 This protects feedback pages and Formgrader, whose pages are part of a Jupyter server.
 """
 
@@ -13,7 +12,7 @@ from urllib.parse import unquote
 
 import nh3
 
-MAX_HTML = 300_000  # characters of one output
+MAX_HTML = 300_000  # characters of one output; text cells with highlighted code hold more
 MAX_TAGS = 10_000  # in one output; a nested tag costs time for each tag above it
 MAX_FORMULAS = 200  # environments in one cell; the search for each one's end may read all text after it
 MAX_LINKS = 1_000  # brackets in one cell; nbconvert searches for the end of each
@@ -59,7 +58,6 @@ SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*:|//|\\)", re.IGNORECASE)
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    """Return an attribute's clean value; None to remove the attribute."""
     if name == "class":
         return " ".join(word for word in value.split() if CLASSES.fullmatch(word)) or None
     if name == "id":
@@ -76,10 +74,7 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _is_relative(address: str) -> bool:
-    """Return True if an address, as a browser reads it, is a relative path beside or below the notebook.
-
-    Formgrader's pages are part of a server, where a request for another address could trigger actions.
-    """
+    """Return True if a browser reads an address as one beside or below the notebook; others could trigger actions."""
     read = unquote(SKIPPED_BY_BROWSERS.sub("", address)).replace("\\", "/")
     path = re.split(r"[?#]", read, maxsplit=1)[0]
     return not SCHEME.match(read) and not path.startswith("/") and ".." not in path.split("/")
@@ -100,10 +95,7 @@ _CLEANER = nh3.Cleaner(
 
 
 def html(markup: str, most: int = 4) -> str:
-    """Return markup without anything that runs, loads, or covers other parts of a page.
-
-    The limits are `most` times an output's: the course's own text cells with highlighted code pass here too.
-    """
+    """Return markup without what runs, loads, or covers other parts of a page. `most` multiplies the limits."""
     if len(markup) > MAX_HTML * most or markup.count("<") > MAX_TAGS * most:
         return f"<p>[HTML of {len(markup):,} characters is not shown.]</p>"
     return _CLEANER.clean(printable(markup))
@@ -154,14 +146,12 @@ def bundle(data: dict[str, Any]) -> dict[str, str]:
 
 def about(metadata: Any, data: dict[str, str]) -> dict[str, Any]:
     """Return the sizes and descriptions of pictures from an output's metadata, by MIME type."""
-    sizes = metadata if isinstance(metadata, dict) else {}
     found: dict[str, Any] = {}
     for kind in data:
-        own = sizes.get(kind)
+        own = metadata.get(kind) if isinstance(metadata, dict) else None
         if kind in PICTURES and isinstance(own, dict):
-            found[kind] = {
-                name: own[name] for name in ("width", "height") if type(own.get(name)) is int and 0 < own[name] < 10_000
-            }
+            sizes = {name: own[name] for name in ("width", "height") if type(own.get(name)) is int}
+            found[kind] = {name: size for name, size in sizes.items() if 0 < size < 10_000}
             if isinstance(own.get("alt"), str) and own["alt"].strip():
                 found[kind]["alt"] = printable(own["alt"][:MAX_WORDS])
     return found
@@ -171,7 +161,7 @@ def pictures_of(attachments: Any) -> dict[str, dict[str, str]]:
     """Return the attachments of a cell that are pictures, by name."""
     found = {}
     for name, data in attachments.items() if isinstance(attachments, dict) else ():
-        kept = {kind: text for kind, text in bundle(data).items() if kind in PICTURES} if isinstance(data, dict) else {}
-        if kept:
+        shown = bundle(data) if isinstance(data, dict) else {}
+        if kept := {kind: text for kind, text in shown.items() if kind in PICTURES}:
             found[str(name)] = kept
     return found

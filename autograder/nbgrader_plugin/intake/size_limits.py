@@ -29,8 +29,7 @@ def main() -> None:
             for cell in sheet.get("cells", []) if isinstance(sheet, dict) else []:
                 if isinstance(cell, dict):
                     cell["outputs"] = []
-    text = json.dumps(notebook).encode()
-    if len(text) > most:
+    if len(text := json.dumps(notebook).encode()) > most:
         sys.exit(3)
     sys.stdout.buffer.write(text)
 

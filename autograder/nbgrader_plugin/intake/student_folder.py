@@ -1,8 +1,8 @@
 """Inspect a student's folder safely: its content is untrusted.
 
-Only regular files and folders are accepted. Links of both kinds, pipes, devices and sockets are never opened, so that
-no student makes the grader read a file that the student could not read, or wait for ever. Most submissions hold only
-accepted files and are read in place. For others nbgrader reads a clean copy in another folder.
+Only regular files and folders are accepted. Links, pipes, devices and sockets are never opened, so that no student
+makes the grader read a file that the student could not read, or wait for ever. Of a submission with such things a clean
+copy in another folder is read.
 """
 
 from __future__ import annotations
@@ -39,10 +39,8 @@ class NotAFile(Exception):
 
 @dataclass
 class Submission:
-    """One student's folder for an assignment: its problems and its acceptable files."""
-
     student: str
-    folder: Path
+    folder: Path  # of the student, for an assignment
     troubles: list[str] = field(default_factory=list)  # sentences for the instructor
     refused: dict[str, str] = field(default_factory=dict)  # by name of a file at the top: a sentence for the student
     taken: list[str] = field(default_factory=list)  # relative paths
@@ -119,11 +117,12 @@ def inspect_folder(student: str, folder: Path) -> Submission:
             break
         if not kind and shown(relative) != relative:
             kind = "a file with a name that cannot be written"
+        refusal = _not_taken(relative, kind) if kind else None
         if not kind and relative == STAMP and not _is_time(folder / STAMP):
-            kind = "no point in time"
-        if kind:
-            found.refused[relative] = _not_taken(relative, kind)
-            found.troubles.append(found.refused[relative])
+            refusal = f"“{STAMP}” holds no point in time, so none is known for this submission."
+        if refusal:
+            found.refused[relative] = refusal
+            found.troubles.append(refusal)
         else:
             found.taken.append(relative)
     return found
@@ -152,8 +151,6 @@ def _is_time(path: Path) -> bool:
 
 
 def _not_taken(name: str, kind: str) -> str:
-    if kind == "no point in time":
-        return f"“{shown(name)}” holds no point in time, so none is known for this submission."
     return f"“{shown(name)}” is {kind}. It was not opened: only files themselves can be handed in."
 
 

@@ -1,7 +1,7 @@
 """Unpack downloads from a learning-management system, and the students' own archives in them.
 
-Nothing is written outside the folder, links are not followed, nothing is overwritten. Files that are too large, too
-many or unsafe are skipped and reported, and all others are unpacked.
+Nothing is written outside the folder or overwritten, and links are not followed. Files that are too large, too many or
+unsafe are skipped and reported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import tarfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
 from typing import IO
@@ -26,6 +25,8 @@ from traitlets import Integer
 
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 UNPACKED = " unpacked"  # suffix of a folder with the files of a student's archive
+MAX_NAME = 200  # bytes of a file's name; file systems take 255
+Opener = Callable[[], IO[bytes] | None]
 JUNK = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/|\._)")
 
 
@@ -56,27 +57,25 @@ class CarefulExtractor(ExtractorPlugin):
     def _unpack(
         self, archive: Path, folder: Path, level: int, max_files: float = math.inf, max_bytes: float = math.inf
     ) -> tuple[list[Path], bool]:
-        """Return the paths written below the folder, and True if those are all files of the archive.
-
-        Log at this level if it cannot be read: readers may raise anything on broken archives, such as zlib.error.
-        """
+        """Return the paths written, and True if those are all. Log at this level if the archive cannot be read."""
         refused: dict[str, list[str]] = defaultdict(list)
         written: list[Path] = []
         left = max_bytes
         try:
-            for member in members(archive):
-                if JUNK.search(member.name):
+            for name, reason, opened in members(archive):
+                if JUNK.search(name):
                     continue
-                reason = _refusal(member) or (f"more than {max_files} files" if len(written) >= max_files else None)
+                if reason is None and len(written) >= max_files:
+                    reason = f"more than {max_files} files"
                 if reason is None:
                     try:
-                        written.append(_write(folder, member, left))
+                        written.append(_write(folder, name, opened, left))
                         left -= written[-1].stat().st_size
                         continue
                     except Exception as problem:
                         reason = _reason(problem)
-                refused[reason].append(member.name)
-        except Exception as problem:
+                refused[reason].append(name)
+        except Exception as problem:  # readers may raise anything on broken archives, such as zlib.error
             self.log.log(level, "%s cannot be unpacked: %s", archive, _reason(problem))
             return [], False
         for reason, names in refused.items():
@@ -94,67 +93,48 @@ def _reason(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {said}"[:120]
 
 
-@dataclass(frozen=True)
-class Member:
-    """A file in an archive. It is opened only when read, so that one broken file does not stop the others."""
-
-    name: str
-    refusal: str | None  # why it must not be written, if it is not a file
-    open: Callable[[], IO[bytes] | None]
-
-
-def members(archive: Path) -> Iterator[Member]:
+def members(archive: Path) -> Iterator[tuple[str, str | None, Opener]]:
+    """Yield each file's name, the reason if it must not be written, and a function that opens it when it is read."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
             for info in packed.infolist():
                 if not info.is_dir():
-                    refusal = "a link" if stat.S_ISLNK(info.external_attr >> 16) else None
-                    yield Member(info.filename, refusal, partial(packed.open, info))
+                    refusal = "a link" if stat.S_ISLNK(info.external_attr >> 16) else _leads_out(info.filename)
+                    yield info.filename, refusal, partial(packed.open, info)
         return
     with tarfile.open(archive) as tar:
         for entry in tar:
             if not entry.isdir():
-                refusal = None if entry.isfile() else "a link" if entry.issym() or entry.islnk() else "not a file"
-                yield Member(entry.name, refusal, partial(tar.extractfile, entry))
+                kind = None if entry.isfile() else "a link" if entry.issym() or entry.islnk() else "not a file"
+                yield entry.name, kind or _leads_out(entry.name), partial(tar.extractfile, entry)
 
 
-def _refusal(member: Member) -> str | None:
-    """Return why a member must not be written; None if it may be."""
-    path = member.name.replace("\\", "/")  # some Windows programs separate folders with \
+def _leads_out(name: str) -> str | None:
+    path = name.replace("\\", "/")  # some Windows programs separate folders with \
     leads_out = path.startswith("/") or ".." in path.split("/") or re.match(r"[A-Za-z]:", path)
-    return member.refusal or ("a name that leads out of the folder" if leads_out else None)
+    return "a name that leads out of the folder" if leads_out else None
 
 
-def _write(folder: Path, member: Member, max_bytes: float) -> Path:
-    """Write a member below the folder under a free name; return the path. Raise ValueError if it is too large."""
-    parts = [part for part in member.name.replace("\\", "/").split("/") if part not in ("", ".")]
-    path = folder.joinpath(*parts)
+def _write(folder: Path, name: str, opened: Opener, max_bytes: float) -> Path:
+    """Write a file below the folder under a free name; return the path. Raise ValueError if it is too large."""
+    path = folder.joinpath(*(part for part in name.replace("\\", "/").split("/") if part not in ("", ".")))
     path.parent.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"\.ipynb(\.txt|\.json)?$", ".ipynb", path.name, flags=re.IGNORECASE)  # browsers append these
-    path = _free(path.with_name(_short(name)))
-    source = member.open()
-    if source is None:
+    if len(name.encode()) > MAX_NAME:  # keep the start, which names the student, and the ending
+        name = name.encode()[:MAX_NAME].decode(errors="ignore") + Path(name).suffix[:20]
+    path = _free(path.with_name(name))
+    if (source := opened()) is None:
         raise ValueError("it cannot be read")
-    size = 0
     try:
         with source, path.open("xb") as file:
             while block := source.read(2**20):  # count real bytes: the archive's own size may be false
-                size += len(block)
-                if size > max_bytes:
+                if file.tell() + len(block) > max_bytes:
                     raise ValueError("too large")
                 file.write(block)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
     return path
-
-
-def _short(name: str, most: int = 200) -> str:
-    """Shorten a name to fit a file system's 255 bytes; keep its start, which names the student, and its ending."""
-    if len(name.encode()) <= most:
-        return name
-    ending = Path(name).suffix[:20]
-    return name.encode()[:most].decode(errors="ignore") + ending
 
 
 def _free(path: Path) -> Path:

@@ -1,10 +1,9 @@
 """Judge an exercise again with working versions of the student's other exercises, without leaking those versions.
 
 Student code in such a rerun can read the working versions, and two processes on one machine can always leak something
-to each other: by file locks, counters, caches, timings. So the order of reruns makes a leak useless. They come last,
-when the notebook's own process has ended. They run in one process after the other. Each gets working versions only of
-exercises whose marks are final, so nothing it passes on helps the next. Texts that a rerun sends do not reach the
-feedback page unless the student's process also sent them without the working versions.
+to each other. So the order of reruns makes a leak useless. They come last, when the notebook's own process has ended,
+in one process after the other. Each gets working versions only of exercises whose marks are final. Texts that a rerun
+sends reach the feedback page only if the student's process also sent them without the working versions.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode, from_dict
+from nbgrader.utils import is_grade, is_solution
 
 from ...judge.cell_effects import Effects
 from ...judge.formatting import number
@@ -27,7 +28,7 @@ from ..intake import sanitize
 from ..intake.repair import GIVEN, grade_id
 from ..intake.sanitize import printable
 from .isolated_rerun import Postponed, RecordedConnection, next_to_rerun, without_new_texts
-from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN, is_answer
+from .notices import LEFT_OUT, RESTARTED, SKIPPED, STALLED, TIME_UP, TIME_UP_ASKING, TOO_OFTEN
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +47,7 @@ FAILURES = {  # ends of sentences on why an answer's cell did not run to its end
 class NotebookMarker:
     """Mark one notebook in place. `verdicts` holds each test cell's verdict, by grade_id.
 
-    The course's own experiments are skipped if the student left them unchanged, so that marking takes only the time of
-    the student's code. They run later if a cell or an answer needs a name that they define or change.
+    The course's own experiments run only if a cell or an answer needs a name that they define or change.
     """
 
     notebook: NotebookNode
@@ -76,19 +76,23 @@ class NotebookMarker:
             for index, cell in enumerate(self.notebook.cells):
                 if cell.cell_type != "code":
                     continue
-                name = exercise_of(cell)
-                if name is not None:
+                if (name := exercise_of(cell)) is not None:
                     self._mark(cell, name)
                     if self.tell is not None:
                         self.tell(len(self.verdicts), len(asked))
                 elif GIVEN in cell.metadata.get("tags", []):
                     cell.outputs, cell.execution_count = [_notice(SKIPPED)], None
                     self._skipped.append(index)
-                elif cell.metadata.get("nbgrader", {}).get("grade") and not is_answer(cell):
+                elif is_grade(cell) and not is_solution(cell):
                     self._run_skipped(needed_by(cell.source))
                     self._run_own_test(index, cell)
                 else:
-                    self._run_skipped(needed_by(cell.source) | self._defined_anew(cell))
+                    # A skipped cell would overwrite names if it ran later. Those of experiments count only if the judge
+                    # needs them, but an answer may define its own `Block`, which the course gives too.
+                    defined = defined_in(cell.source)
+                    self._run_skipped(
+                        needed_by(cell.source) | (defined if is_solution(cell) else defined & self._given)
+                    )
                     self._run(index, cell)
             self._judge_late_answers()
             self._rerun_isolated()
@@ -103,7 +107,6 @@ class NotebookMarker:
         return self.limits.notebook - busy if self._within_work_limit() else -1.0
 
     def _within_work_limit(self) -> bool:
-        """Return True while the trusted side has processor time left for this notebook."""
         return time.process_time() - self._started < self.limits.work
 
     def _may_ask(self) -> bool:
@@ -123,8 +126,7 @@ class NotebookMarker:
         if not cell.source.strip():
             return CellResult()
         ending: Ending = "error"
-        reason = reason_not_parsed(cell.source)
-        if reason is not None:
+        if (reason := reason_not_parsed(cell.source)) is not None:
             self._not_replayed.add(index)
         elif self._remaining() < 0:
             ending, reason = "time", TIME_UP
@@ -149,8 +151,7 @@ class NotebookMarker:
         shown: list[NotebookNode] = []
         for output in outputs:
             if len(shown) >= MAX_OUTPUTS or self._shown > MAX_SHOWN:
-                shown.append(_notice(LEFT_OUT))
-                break
+                return [*shown, _notice(LEFT_OUT)]
             for clean in _cleaned(output, count):
                 shown.append(clean)
                 self._shown += len(str(clean))
@@ -168,21 +169,8 @@ class NotebookMarker:
             self._skipped.remove(index)
             self._run(index, self.notebook.cells[index])
 
-    def _defined_anew(self, cell: NotebookNode) -> frozenset[str]:
-        """Return the names this cell defines that a skipped cell above would overwrite if it ran later.
-
-        An answer may define its own helper under a name that the course also gives, such as `Block`. For other cells
-        only names that the judge needs later count: an experiment does not run because a student also calls a number
-        `x`.
-        """
-        defined: frozenset[str] = defined_in(cell.source)
-        return defined if is_answer(cell) else defined & self._given
-
     def _live_session(self, index: int) -> Session:
-        """Return a session ready for cell `index`. If the old one died, start a new one and rerun the earlier cells.
-
-        After too many restarts, return the dead session.
-        """
+        """Return a session in which the earlier cells ran; after too many restarts, the dead one."""
         while self._session is None or not self._session.responds():
             if self._restarts > MAX_RESTARTS:
                 assert self._session is not None
@@ -194,11 +182,7 @@ class NotebookMarker:
         return self._session
 
     def _start(self, index: int, names: set[str] | None = None) -> Session:
-        """Start a session and run the notebook's cells before cell `index` in it.
-
-        With `names`, skip experiments: of the cells that belong neither to the course nor to an answer, run only those
-        that define one of these names.
-        """
+        """Start a session and run the cells before cell `index`; with `names`, no experiments that define others."""
         self._session = session = Session(self.template, self.files, self.limits)
         for earlier in range(index):
             cell = self.notebook.cells[earlier]
@@ -219,16 +203,12 @@ class NotebookMarker:
         return session
 
     def _run_own_test(self, index: int, cell: NotebookNode) -> None:
-        """Run an instructor's own test cell and mark it as nbgrader does: all points if it runs without an error.
-
-        Keep the error's message, but not its traceback, which would show the hidden tests.
-        """
+        """Give an instructor's own test cell all points if it runs. A traceback would show its hidden tests."""
         result = self._run(index, cell)
-        error = _error_of(result)
-        points = float(cell.metadata.nbgrader["points"])
         cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
-        _set_mark(cell, points if result.ending == "ok" else 0.0)
-        cell.outputs[-1:-1] = [_notice(error)] if error else []
+        _set_mark(cell, float(cell.metadata.nbgrader["points"]) if result.ending == "ok" else 0.0)
+        if error := _error_of(result):
+            cell.outputs.insert(-1, _notice(error))
 
     def _mark(self, cell: NotebookNode, name: str) -> None:
         index = self.notebook.cells.index(cell)
@@ -243,14 +223,11 @@ class NotebookMarker:
     def _ask(self, session: Session, cell: NotebookNode, name: str, index: int) -> Verdict:
         """Return the verdict with the student's versions of the other exercises; postpone a rerun with working ones.
 
-        The student's own versions may fit together where the working ones do not, so the better verdict counts. A
-        process with exercises still to mark never gets the working versions: see `isolated_rerun`.
+        The student's own versions may fit together where the working ones do not, so the better verdict counts.
         """
         declared = question_or_exercise(name)
-        if isinstance(declared, Question):  # reading a letter needs no fork
-            seen = session.peek(name)
-            if seen["peek"] == "plain":
-                return mark_choice(declared, seen.get("value"))
+        if isinstance(declared, Question) and (seen := session.peek(name))["peek"] == "plain":  # needs no fork
+            return mark_choice(declared, seen.get("value"))
         sources = _answer_sources(self.notebook)
         with session.questions() as ask:
             connection = RecordedConnection(ask)
@@ -262,11 +239,7 @@ class NotebookMarker:
         return verdict
 
     def _rerun_isolated(self) -> None:
-        """Judge postponed exercises again with working versions of the other exercises; keep the better verdict.
-
-        First the student's process and all that it started must have ended. Then each exercise runs in its own process,
-        one at a time, with working versions only of exercises whose marks are final.
-        """
+        """Judge postponed exercises again, with working versions of the others: see `isolated_rerun`."""
         if self._postponed:
             self._end()
         while self._postponed and self._all_ended and self._remaining() > 0:
@@ -307,7 +280,7 @@ class NotebookMarker:
 
 
 def _error_of(result: CellResult) -> str:
-    """Return a cell's last error on one line of at most 200 characters; "" if there was none."""
+    """Return a cell's last error, cut to 200 characters on one line; "" if there was none."""
     errors = [output for output in result.outputs if output.get("output_type") == "error"]
     return printable(" ".join(f"{errors[-1].get('ename')}: {errors[-1].get('evalue')}".split())[:200]) if errors else ""
 
@@ -321,10 +294,7 @@ def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
 
 
 def _set_mark(cell: NotebookNode, mark: float) -> None:
-    """Write a mark into a cell's outputs as its execute_result, which nbgrader reads as a number.
-
-    Remove errors and text on stderr: nbgrader would count them as zero.
-    """
+    """Write a mark as the cell's execute_result, for nbgrader, which would count errors and stderr as zero."""
     kept = [output for output in cell.outputs if output.get("name") != "stderr" and output.output_type != "error"]
     shown = {"text/plain": number(mark)}
     cell.outputs = [*kept, _output("execute_result", data=shown, metadata={}, execution_count=None)]
@@ -334,12 +304,10 @@ def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
     """Write zeros with a reason into a notebook that could not be read or run; return the verdicts by grade_id."""
     verdicts = {}
     for cell in notebook.cells:
-        name = exercise_of(cell)
-        if name is not None:
-            verdict = zero(name, remark)
+        if (name := exercise_of(cell)) is not None:
+            verdicts[cell.metadata.nbgrader.grade_id] = verdict = zero(name, remark)
             write_verdict(cell, verdict)
-            verdicts[cell.metadata.nbgrader.grade_id] = verdict
-        elif cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade") and not is_answer(cell):
+        elif cell.cell_type == "code" and is_grade(cell) and not is_solution(cell):
             cell.outputs = []
             _set_mark(cell, 0.0)
     return verdicts
@@ -348,7 +316,7 @@ def zero_everywhere(notebook: NotebookNode, remark: str) -> dict[str, Verdict]:
 def _answer_sources(notebook: NotebookNode) -> list[str]:
     """Return the code that a student may write: all but the locked cells."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [cell.source for cell in code if is_answer(cell) or not cell.metadata.get("nbgrader", {}).get("locked")]
+    return [cell.source for cell in code if is_solution(cell) or not cell.metadata.get("nbgrader", {}).get("locked")]
 
 
 def _notice(text: str) -> NotebookNode:

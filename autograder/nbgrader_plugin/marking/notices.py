@@ -21,15 +21,10 @@ SKIPPED = "This cell came with the notebook. Nothing that is marked depends on i
 STALLED = "This cell was stopped at its time limit of {limit:.0f} seconds."
 
 # The notices on cells that did not run to their end.
-ENDINGS = [re.compile(re.escape(text)) for text in (TIME_UP, TOO_OFTEN, RESTARTED)] + [
-    re.compile(re.escape(STALLED).replace(re.escape("{limit:.0f}"), r"\d+"))
-]
+ENDINGS = re.compile(
+    "|".join(map(re.escape, (TIME_UP, TOO_OFTEN, RESTARTED, STALLED))).replace(r"\{limit:\.0f\}", r"\d+")
+)
 NOTICE = re.compile(r"\[(.+)\]\n?")
-
-
-def is_answer(cell: NotebookNode) -> bool:
-    """Return True if a cell holds a student's answer."""
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def notice_in(output: NotebookNode) -> str:
@@ -41,13 +36,10 @@ def notice_in(output: NotebookNode) -> str:
 def ending_in(output: NotebookNode) -> str:
     """Return the notice in an output if it says that the cell did not run to its end; else ""."""
     notice = notice_in(output)
-    return notice if any(ending.fullmatch(notice) for ending in ENDINGS) else ""
+    return notice if ENDINGS.fullmatch(notice) else ""
 
 
 def verdict_in(cell: NotebookNode) -> dict[str, Any] | None:
     """Return the verdict written into a cell, as data; None if there is none."""
-    for output in cell.get("outputs", []):
-        found = output.get("data", {}).get(MIME)
-        if isinstance(found, dict):
-            return found
-    return None
+    found = (output.get("data", {}).get(MIME) for output in cell.get("outputs", []))
+    return next((verdict for verdict in found if isinstance(verdict, dict)), None)

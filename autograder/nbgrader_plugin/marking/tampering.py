@@ -1,8 +1,7 @@
 """Find signs that a notebook tries to get around the marking, for the instructor to review.
 
 No sign changes a mark: marks are safe because the judge runs outside the student's process. Nor is a sign proof: a
-curious student may look at `sys.modules` too, and well-hidden attempts are not found. The signs come from the syntax
-tree, so each has a line.
+curious student may look at `sys.modules` too, and well-hidden attempts are not found.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ PYTHONS = {"builtins", "sys", "os", "inspect", "math", "random", "display"}  # n
 
 
 def _by_name(signs: dict[str, str]) -> dict[str, str]:
-    """Return the signs by name, from names by sign."""
     return {name: sign for sign, names in signs.items() for name in names.split()}
 
 
@@ -77,11 +75,9 @@ HISTORY = {"In", "_ih", "_i", "_ii", "_iii", "_oh"}
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign and its place: number of the code cell (from 1; 0 is the whole notebook), its name, the line's text."""
-
-    cell: int
-    name: str
-    line: str
+    cell: int  # number of the code cell, from 1; 0 is the whole notebook
+    name: str  # its grade_id
+    line: str  # the line's text
     what: str
 
 

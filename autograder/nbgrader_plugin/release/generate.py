@@ -93,22 +93,15 @@ def manifest_of_other_files(converter: GenerateAssignment, name: str) -> dict[st
 def would_overwrite(converter: GenerateAssignment, name: str) -> list[str]:
     """Return the paths in the released folder that neither the last release nor the new one wrote."""
     place = destination(converter, name)
-    there = list(files.files(place))
-    if not there:
+    if not (there := list(files.files(place))):
         return []
-    known = files.read_manifest(manifest_of(converter, name))
-    if known is None:  # released before there were manifests
-        known = _generated(converter, name)
+    if (known := files.read_manifest(manifest_of(converter, name))) is None:  # released before there were manifests
+        with _into_temporary_folder(converter.coursedir, converter.parent, name) as again:
+            again.no_database = True
+            again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
+            again.start()
+            known = files.read_manifest(manifest_of(again, name)) or {}
     return files.edited_by_user(place, there, known, manifest_of_other_files(converter, name))
-
-
-def _generated(converter: GenerateAssignment, name: str) -> dict[str, list[str]]:
-    """Return the manifest of a release of the assignment into a temporary folder."""
-    with _into_temporary_folder(converter.coursedir, converter.parent, name) as again:
-        again.no_database = True
-        again.preprocessors = [one for one in again.preprocessors if "SaveCells" not in str(one)]
-        again.start()
-        return files.read_manifest(manifest_of(again, name)) or {}
 
 
 def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> None:
@@ -119,12 +112,10 @@ def register_assignment(settings: CourseDirectory, parent: Any, name: str) -> No
 
 @contextlib.contextmanager
 def _into_temporary_folder(settings: CourseDirectory, parent: Any, name: str) -> Iterator[GenerateAssignment]:
-    """Yield a converter that generates an assignment into a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="release-") as folder:
         own = changed_settings(settings, assignment_id=name, notebook_id="*", release_directory=folder)
         yield GenerateAssignment(coursedir=own, parent=parent, force=True)
 
 
 def changed_settings(settings: CourseDirectory, **changes: str) -> CourseDirectory:
-    """Return a copy of nbgrader's settings of a course, with changes."""
     return CourseDirectory(parent=settings.parent, **(settings.trait_values(config=True) | changes))

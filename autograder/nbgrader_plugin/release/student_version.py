@@ -1,7 +1,7 @@
 """Add to a release a first cell that checks the installation, and fold its tests and make their results readable.
 
 All of it works in plain Jupyter, VS Code and Colab, without this package: the first cell's code is the course's
-`handout/ready.py`, written into each notebook with a call that names the notebook's libraries and files.
+`handout/ready.py`, with a call that names the notebook's libraries and files.
 """
 
 from __future__ import annotations
@@ -55,30 +55,24 @@ class StudentVersion(NbGraderPreprocessor):
                 cell.metadata.tags = [*cell.metadata.get("tags", []), GOES_ON]
                 cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
                 cell.metadata["cellView"] = "form"
-        nb.cells.insert(1, _first_cell(imported, beside))
+        call = (
+            "get_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)\n"
+            f"look_around({sorted(imported - SELDOM)!r},\n            {beside!r}, network={bool(NETWORK & imported)})"
+        )
+        source = (home() / "handout" / "ready.py").read_text("utf-8").rstrip() + "\n\n\n" + call
+        own = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
+        folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": own}
+        nb.cells.insert(1, new_code_cell(id=NAME, source=source, metadata=folded))
         return nb, resources
-
-
-def _first_cell(imported: set[str], beside: list[str]) -> NotebookNode:
-    call = (
-        "get_ipython().set_custom_exc((Exception, KeyboardInterrupt), plainly)\n"
-        f"look_around({sorted(imported - SELDOM)!r},\n            {beside!r}, network={bool(NETWORK & imported)})"
-    )
-    source = (home() / "handout" / "ready.py").read_text("utf-8").rstrip() + "\n\n\n" + call
-    about = {"grade": False, "grade_id": NAME, "locked": True, "schema_version": 3, "solution": False, "task": False}
-    folded = {"jupyter": {"source_hidden": True}, "cellView": "form", "nbgrader": about}
-    cell: NotebookNode = new_code_cell(id=NAME, source=source, metadata=folded)
-    return cell
 
 
 def _imported(nb: NotebookNode) -> set[str]:
     """Return the names of the libraries that a notebook imports; their packages have the same names."""
     names = set()
-    for cell in nb.cells:
-        if cell.cell_type == "code":
-            for node in ast.walk(ast.parse(cell.source)):
-                if isinstance(node, ast.Import):
-                    names |= {alias.name.split(".")[0] for alias in node.names}
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    names.add(node.module.split(".")[0])
-    return names - set(sys.stdlib_module_names) - {"autograder"}
+    for source in (cell.source for cell in nb.cells if cell.cell_type == "code"):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module)
+    return {name.split(".")[0] for name in names} - set(sys.stdlib_module_names) - {"autograder"}

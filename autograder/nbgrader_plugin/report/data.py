@@ -1,6 +1,6 @@
 """Collect a report's data on a class once, from the gradebook, the marked notebooks and the release.
 
-Students' text, their names included, may hold anything. It is made harmless here (`plain`), once for all later output.
+Students' text, their names included, may hold anything. It is made harmless here (`plain`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.utils import is_solution
 
 from ...judge.diagnosis.diagnose import Diagnosis, Line
 from ...judge.mark import Verdict
 from ...spec.course import course, names, notebooks, question_or_exercise, release
 from ...spec.exercise import UNANSWERED, Exercise, Question
 from ..intake.repair import KEY, grade_id
-from ..marking.notices import FAILED, ending_in, is_answer, verdict_in
+from ..marking.notices import FAILED, ending_in, verdict_in
 from ..marking.tampering import Sign, read_signs
 from ..release.released_notebook import headings
 from .marks import NoClass, Sheet, gradebook_url, read_marks
@@ -45,11 +46,9 @@ def plain(text: object) -> str:
 
 @dataclass(frozen=True)
 class CheckLine:
-    """One rubric line of one student. `passed` is None if it is not decided, or cannot be."""
-
     title: str
     weight: float
-    passed: bool | None
+    passed: bool | None  # None if it is not decided, or cannot be
     message: str = ""
 
 
@@ -80,29 +79,23 @@ class Answer:
 
     @property
     def mistakes(self) -> list[str]:
-        """Return the names of the catalogued mistakes."""
         return [one.mistake for one in self.diagnosed] if self.kind == "exercise" else []
 
     @property
     def reasons(self) -> list[str]:
-        """Return the sentences on what cost marks."""
         failed = [line.message for line in self.lines if line.passed is False]
         return [one.sentence for one in self.diagnosed] or ([self.remark] if self.remark else failed[:1])
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """A cell or notebook that did not run, or could not be marked."""
-
+class Trouble:  # a cell or notebook that did not run, or could not be marked
     student: str
     where: str
     what: str
 
 
 @dataclass(frozen=True)
-class Marking:
-    """One marking of one student's notebook, from the history of markings."""
-
+class Marking:  # of one student's notebook
     at: float  # seconds since 1970
     student: str
     assignment: str
@@ -117,8 +110,6 @@ class Marking:
 
 @dataclass(eq=False)
 class Assignment:
-    """One assignment of a class."""
-
     name: str
     sheets: list[Sheet]
     answers: list[Answer] = field(default_factory=list)
@@ -146,8 +137,6 @@ class Assignment:
 
 @dataclass
 class ClassData:
-    """The data of a class."""
-
     title: str
     names: dict[str, str]  # students' names by id, if the gradebook has them
     assignments: list[Assignment]
@@ -183,8 +172,7 @@ def _assignment(classroom: Path, name: str, sheets: list[Sheet], students: set[s
     for sheet in result.sheets:
         marked = _notebooks(classroom / "autograded" / sheet.student / name)
         sheet.student = plain(sheet.student)
-        if not marked:
-            result.unreadable.append(sheet.student)
+        result.unreadable += [] if marked else [sheet.student]
         cells = [cell for notebook in marked for cell in notebook.cells]
         result.answers += _answers(sheet, cells)
         result.troubles += _troubles(sheet.student, cells)
@@ -207,8 +195,7 @@ def sections(cells: Iterable[NotebookNode]) -> dict[str, str]:
         if cell.cell_type == "markdown":
             for depth, text in headings(cell.source):
                 above = {level: kept for level, kept in above.items() if level < depth} | {depth: text}
-        name = grade_id(cell)
-        if name and cell.metadata["nbgrader"].get("solution"):
+        if is_solution(cell) and (name := grade_id(cell)):
             words = " › ".join(text for level, text in sorted(above.items()) if level > 1)
             found[name] = plain(re.sub(r"[$`*]", "", words))  # without the markup for formulas, code and emphasis
     return found
@@ -232,18 +219,15 @@ def _answers(sheet: Sheet, cells: list[NotebookNode]) -> Iterator[Answer]:
     by_id = {grade_id(cell): cell for cell in cells}
     for mark in sheet.cells:
         cell = by_id.get(mark.cell)
-        verdict = _verdict(cell) if cell is not None else None
-        if verdict is not None:
+        if cell is not None and (verdict := _verdict(cell)) is not None:
             own = by_id.get(verdict.exercise)
             answer = _judged(sheet.student, verdict, plain(own.source) if own is not None else "")
-            answer.points, answer.earned = mark.points, mark.earned
         else:
-            kind = "written" if cell is None or is_answer(cell) else "exercise"
-            name = plain(mark.cell.removeprefix("test_"))
-            passed = None if mark.waits or mark.points == 0 else mark.earned >= mark.points
-            answer = Answer(sheet.student, name, kind, mark.points, mark.earned)
-            answer.lines = [CheckLine(BY_HAND, 1.0, None if kind == "written" else passed)]
-        answer.waits = mark.waits
+            kind = "written" if cell is None or is_solution(cell) else "exercise"
+            undecided = kind == "written" or mark.waits or mark.points == 0
+            line = CheckLine(BY_HAND, 1.0, None if undecided else mark.earned >= mark.points)
+            answer = Answer(sheet.student, plain(mark.cell.removeprefix("test_")), kind, 0, 0, [line])
+        answer.points, answer.earned, answer.waits = mark.points, mark.earned, mark.waits
         yield answer
 
 
@@ -298,10 +282,9 @@ def _troubles(student: str, cells: list[NotebookNode]) -> Iterator[Trouble]:
         for output in cell.get("outputs", []):
             if ending := ending_in(output):
                 here.append(ending)
-            elif output.get("output_type") == "error" and is_answer(cell):
+            elif output.get("output_type") == "error" and is_solution(cell):
                 here.append(f"{output.get('ename')}: {output.get('evalue')}"[:200])
-        verdict = _verdict(cell)
-        if verdict and verdict.remark and verdict.remark != UNANSWERED:
+        if (verdict := _verdict(cell)) and verdict.remark and verdict.remark != UNANSWERED:
             here.append(verdict.remark)
     for where, whats in found.items():
         if whats:

@@ -50,7 +50,6 @@ def page(data: ClassData, anonymous: bool = False, made: datetime | None = None)
 
 
 def students(data: ClassData) -> list[str]:
-    """Return the ids of all students in the gradebook, sorted."""
     return sorted({*data.names, *(sheet.student for assignment in data.assignments for sheet in assignment.sheets)})
 
 

@@ -1,7 +1,7 @@
 """Read a class from the gradebook: its students, submissions and the points of each cell. Nothing is written.
 
 nbgrader's class `Gradebook` creates tables and a course if there are none; a report must not. So this module queries
-the tables directly, in a few queries for each assignment, in whatever database they are.
+the tables directly.
 """
 
 from __future__ import annotations
@@ -28,18 +28,14 @@ class NoClass(Exception):
 
 @dataclass(frozen=True)
 class CellMark:
-    """The points of one cell in the gradebook. A manual mark replaces the judge's."""
-
     cell: str  # its grade_id
-    earned: float
+    earned: float  # a manual mark replaces the judge's
     points: float
     waits: bool  # a person must still mark it
 
 
 @dataclass
 class Sheet:
-    """One student's marks for one assignment."""
-
     student: str
     penalty: float = 0.0
     cells: list[CellMark] = field(default_factory=list)
@@ -64,10 +60,7 @@ class Sheet:
 
 
 def gradebook_url(classroom: Path) -> str:
-    """Return the URL of a classroom's gradebook from nbgrader_config.py, for SQLite or another database.
-
-    Raise NoClass if there is no nbgrader_config.py.
-    """
+    """Return the URL of a classroom's gradebook from nbgrader_config.py. Raise NoClass if there is no such file."""
     root = course_root()
     folder = classroom.resolve()
     before = os.environ.get("COURSE_CLASSROOM")
@@ -77,9 +70,8 @@ def gradebook_url(classroom: Path) -> str:
     except ConfigFileNotFound:
         raise NoClass(f"there is no {SETTINGS} in {root} to name the gradebook; name it with --db-url") from None
     finally:
-        if before is None:
-            del os.environ["COURSE_CLASSROOM"]
-        else:
+        del os.environ["COURSE_CLASSROOM"]
+        if before is not None:
             os.environ["COURSE_CLASSROOM"] = before
     named = config.CourseDirectory.db_url
     return named if isinstance(named, str) else f"sqlite:///{folder}/gradebook.db"  # an unset option is no string

@@ -1,9 +1,8 @@
 """Find pairs of answers that are far more alike than the class's answers usually are: worth a look, never proof.
 
-RapidFuzz compares the answers, Pygments tokenizes them. Short exercises have few right answers, which naturally look
-alike. So an answer counts only if it is longer than a few lines and unlike every catalogued version, right or wrong. A
-pair counts only if the two are far closer to each other than either is to the nearest quarter of the class. Over all
-exercises that the two share, these tokens must add up to more than one coincidence.
+Short exercises have few right answers, which naturally look alike. So an answer counts only if it is longer than a few
+lines and unlike every catalogued version, and a pair only if the two are far closer to each other than either is to the
+nearest quarter of the class, in more tokens over all exercises than one coincidence explains.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ MIN_CLASS = 5  # answers; with fewer there is no class to compare with
 
 @dataclass
 class Pair:
-    """Two students with similar answers to these exercises."""
-
     students: tuple[str, str]
     shared: int = 0  # tokens
     exercises: dict[str, float] = field(default_factory=dict)  # similarity from 0 to 1
@@ -80,13 +77,9 @@ def _alike(answers: Sequence[Answer], exercise: str, stub: str) -> Iterator[tupl
 
 
 def _distances(texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
-    """Return the shares of tokens in which answers differ, of shape (texts, others).
-
-    One extra token counts as different, since short answers tell less.
-    """
+    """Return the shares of tokens in which answers differ. One more counts as different: short answers tell less."""
     differing = cdist(texts, others, scorer=Indel.distance, dtype=np.int32)
-    total = np.add.outer([len(text) for text in texts], [len(text) for text in others])
-    return np.asarray((differing + 1) / (total + 1))
+    return np.asarray((differing + 1) / (np.add.outer([*map(len, texts)], [*map(len, others)]) + 1))
 
 
 def _known(exercise: str) -> list[str]:
@@ -99,10 +92,9 @@ def _known(exercise: str) -> list[str]:
 
 
 class _Reader:
-    """Turn sources into strings with one character per token.
+    """Turn sources into strings with one character per token, without comments, docstrings and the release's lines.
 
-    Comments, docstrings, layout and the release's lines are left out. All names are the same token, except attributes
-    and built-ins: renaming a variable is no change, writing `x.triu` for `x.tril` is one.
+    All names are the same token, except attributes and built-ins, so renaming a variable is no change.
     """
 
     def __init__(self, stub: str) -> None:

@@ -23,9 +23,7 @@ WORD = re.compile(r"[^\W\d_]+|\d+")
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of an assignment's marks, as shares of the points."""
-
-    shares: tuple[float, ...]
+    shares: tuple[float, ...]  # of an assignment's points
 
     @property
     def bins(self) -> list[int]:
@@ -53,11 +51,9 @@ def distribution(assignment: Assignment) -> Distribution | None:
 
 @dataclass(frozen=True)
 class CheckRate:
-    """The pass rate of a check, among the answers in which it could be judged."""
-
     title: str
     passed: int
-    asked: int
+    asked: int  # answers in which it could be judged
     unjudged: int = 0
 
     @property
@@ -67,8 +63,6 @@ class CheckRate:
 
 @dataclass(frozen=True)
 class ExerciseRates:
-    """An exercise's row in the table of pass rates."""
-
     exercise: str
     handed_in: int
     answered: int
@@ -79,14 +73,13 @@ def rates(assignment: Assignment) -> list[ExerciseRates]:
     """Return the pass rates of the checks of each exercise, except exercises that only a person marks."""
     rows = []
     for exercise in assignment.exercises:
-        answers = [answer for answer in assignment.answers_to(exercise) if answer.kind != "written"]
-        judged = [answer for answer in answers if answer.judged]
-        if not answers:
+        if not (answers := [answer for answer in assignment.answers_to(exercise) if answer.kind != "written"]):
             continue
+        judged = [answer for answer in answers if answer.judged]
         counts: dict[str, list[bool | None]] = defaultdict(list)
-        for answer in judged or answers:
-            for line in answer.lines:
-                counts[line.title] += [line.passed] if answer.judged else []
+        for one in judged or answers:
+            for line in one.lines:
+                counts[line.title] += [line.passed] if judged else []
         checks = tuple(
             CheckRate(title, found.count(True), len(found) - found.count(None), found.count(None))
             for title, found in counts.items()
@@ -97,13 +90,11 @@ def rates(assignment: Assignment) -> list[ExerciseRates]:
 
 @dataclass(frozen=True)
 class Place:
-    """An exercise in which a misconception shows, and the section to reread."""
-
     assignment: str
-    exercise: str
+    exercise: str  # in which a misconception shows
     students: int
     sentence: str
-    section: str
+    section: str  # to reread
 
 
 @dataclass
@@ -118,24 +109,23 @@ class Misconception:
 
 def misconceptions(data: ClassData) -> list[Misconception]:
     """Return the class's mistakes by name, across exercises, the most common first."""
-    holders: dict[str, dict[tuple[str, str], list[tuple[Answer, str]]]] = defaultdict(lambda: defaultdict(list))
-    by_name = {assignment.name: assignment for assignment in data.assignments}
+    holders: dict[str, dict[tuple[Assignment, str], list[tuple[Answer, str]]]] = defaultdict(lambda: defaultdict(list))
     for assignment in data.assignments:
         for answer in assignment.answers:
             for one in answer.diagnosed:
-                holders[one.mistake][assignment.name, answer.exercise].append((answer, one.sentence))
+                holders[one.mistake][assignment, answer.exercise].append((answer, one.sentence))
     names = functools.cache(functools.partial(_names, data))
     found = []
     for name, places in holders.items():
         result = Misconception(name, len({answer.student for held in places.values() for answer, _ in held}))
-        for (home, exercise), held in sorted(places.items(), key=lambda item: -len(item[1])):
+        ranked = sorted(places.items(), key=lambda item: -len(item[1]))
+        for (home, exercise), held in ranked:
             sentence = Counter(sentence for _, sentence in held).most_common(1)[0][0]
             students = len({answer.student for answer, _ in held})
-            section = by_name[home].sections.get(exercise, "")
-            result.places.append(Place(home, exercise, students, sentence, section))
-        first = result.places[0]
-        answers = [answer for answer, _ in places[first.assignment, first.exercise] if answer.kind == "exercise"]
-        result.example = _example(answers, names(by_name[first.assignment]))
+            section = home.sections.get(exercise, "")
+            result.places.append(Place(home.name, exercise, students, sentence, section))
+        (home, _), held = ranked[0]
+        result.example = _example((answer for answer, _ in held if answer.kind == "exercise"), names(home))
         found.append(result)
     return sorted(found, key=lambda one: (-one.students, -len(one.places), one.name))
 
@@ -144,9 +134,7 @@ def _example(answers: Iterable[Answer], names: re.Pattern[str]) -> str:
     """Return the shortest of these answers, without names and cut to EXAMPLE_LINES and EXAMPLE_WIDTH."""
     code = names.sub(HIDDEN, shortest(answer.source for answer in answers))
     lines = [line if len(line) <= EXAMPLE_WIDTH else line[: EXAMPLE_WIDTH - 1] + "…" for line in code.splitlines()]
-    if len(lines) > EXAMPLE_LINES:
-        lines = [*lines[: EXAMPLE_LINES - 1], "…"]
-    return plain("\n".join(lines))
+    return plain("\n".join(lines if len(lines) <= EXAMPLE_LINES else [*lines[: EXAMPLE_LINES - 1], "…"]))
 
 
 def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
@@ -168,10 +156,8 @@ def _names(data: ClassData, assignment: Assignment) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Progress:
-    """One student's marks for an assignment, as shares of the points, in the order of markings."""
-
     student: str
-    shares: tuple[float, ...]
+    shares: tuple[float, ...]  # of an assignment's points, in the order of markings
 
     @property
     def gain(self) -> float:
@@ -190,10 +176,8 @@ def progress(data: ClassData, assignment: Assignment) -> list[Progress]:
 
 @dataclass(frozen=True)
 class Time:
-    """The time that marking an assignment took, in seconds."""
-
     markings: int
-    seconds: float
+    seconds: float  # of all markings
     median: float
     longest: float
 

@@ -24,8 +24,7 @@ def show(data: ClassData, console: Console) -> None:
     for assignment in data.assignments:
         for table in _about(data, assignment):
             console.print(table)
-    mistakes = misconceptions(data)
-    if mistakes:
+    if mistakes := misconceptions(data):
         console.print(_misconceptions(mistakes))
     for rank, one in enumerate(mistakes[:MAX_EXPLAINED], 1):
         lines = [f"{rank}. {named(one.name)}: {counted(one.students, 'student')}"]
@@ -39,7 +38,6 @@ def show(data: ClassData, console: Console) -> None:
 
 
 def marks_table(assignment: Assignment) -> Table:
-    """Return a table of the judge's marks by student and exercise."""
     answers = [answer for answer in assignment.answers if answer.kind != "written"]
     best = {answer.exercise: answer.points for answer in answers}
     rows = []
@@ -51,33 +49,28 @@ def marks_table(assignment: Assignment) -> Table:
 
 
 def _out_of(points: dict[str, float]) -> list[str]:
-    """Return the headings of columns with marks, with the points that can be had."""
     return [f"{name}\n/ {number(best)}" for name, best in points.items()]
 
 
 def _about(data: ClassData, assignment: Assignment) -> Iterator[Table | str]:
     yield _sheets(data, assignment)
-    spread = distribution(assignment)
-    if spread is not None:
+    if spread := distribution(assignment):
         highest = max(spread.bins)
         bars = "".join(BLOCKS[round(8 * count / highest)] for count in spread.bins)
         low, high = spread.quartiles
         middle = f"median {percent(spread.median)}, middle half {percent(low)} to {percent(high)}"
         yield f"  {escape(assignment.name)}: 0 % |{bars}| 100 %, {middle}\n"
     yield _rates(assignment)
-    lost = [answer for answer in assignment.answers if answer.kind != "written" and answer.earned < answer.points]
-    if lost:
+    if lost := [one for one in assignment.answers if one.kind != "written" and one.earned < one.points]:
         headings = ["student", "exercise", "mark", "mistake", "what the feedback says"]
         yield _table(f"{assignment.name}: why marks were lost", headings, [], map(_reasons, lost))
     yield from _for_a_person(data, assignment)
-    again = progress(data, assignment)
-    if again:
+    if again := progress(data, assignment):
         rows = [
             [data.called(one.student), " → ".join(map(percent, one.shares)), f"{100 * one.gain:+.0f}"] for one in again
         ]
         yield _table(f"{assignment.name}: progress over resubmissions", ["student", "marks"], ["gain"], rows)
-    spent = time_spent(data, assignment)
-    if spent:
+    if spent := time_spent(data, assignment):
         each = f"median {duration(spent.median)}, longest {duration(spent.longest)}"
         yield f"  {counted(spent.markings, 'marking')} took {duration(spent.seconds)} together; {each}\n"
 
@@ -86,7 +79,6 @@ def _sheets(data: ClassData, assignment: Assignment) -> Table:
     """Return a table of marks by student and exercise, with late penalties and points that wait for a person."""
     best = {answer.exercise: answer.points for answer in assignment.answers}
     earned = {(answer.student, answer.exercise): answer for answer in assignment.answers}
-    headings = _out_of({name: best[name] for name in assignment.exercises})
     rows = []
     for sheet in assignment.sheets:
         own = [earned.get((sheet.student, name)) for name in assignment.exercises]
@@ -94,6 +86,7 @@ def _sheets(data: ClassData, assignment: Assignment) -> Table:
         late = f"−{number(sheet.penalty)}" if sheet.penalty else ""
         waiting = number(sheet.waiting) if sheet.waiting else ""
         rows.append([data.called(sheet.student), *marks, late, number(sheet.total), waiting])
+    headings = _out_of({name: best[name] for name in assignment.exercises})
     headings += ["late", *_out_of({"mark": assignment.points}), "waiting\nfor a person"]
     return _table(f"{assignment.name}: marks", ["student"], headings, rows)
 
@@ -133,8 +126,7 @@ def _for_a_person(data: ClassData, assignment: Assignment) -> Iterator[Table | s
             for student, sign in assignment.signs
         ]
         yield _table(title, ["student", "code cell", "what it does", "line"], [], rows)
-    pairs = similar_pairs(assignment)
-    if pairs:
+    if pairs := similar_pairs(assignment):
         title = f"{assignment.name}: similar solutions (far closer than this class's are; worth a look, not proof)"
         rows = [
             [*map(data.called, pair.students), ", ".join(pair.exercises), percent(pair.alike), str(pair.shared)]
@@ -146,12 +138,11 @@ def _for_a_person(data: ClassData, assignment: Assignment) -> Iterator[Table | s
 def _misconceptions(mistakes: list[Misconception]) -> Table:
     rows = []
     for one in mistakes:
-        first = [str(one.students), one.name]
-        for place in one.places:
+        for rank, place in enumerate(one.places):
+            first = ["", ""] if rank else [str(one.students), one.name]
             rows.append([*first, place.exercise, str(place.students), place.section or "–"])
-            first = ["", ""]
-    headings = ["students", "misconception", "exercise", "here", "section to revisit"]
-    return _table("misconceptions in this class", headings, [], rows)
+    words = ["students", "misconception", "exercise", "here", "section to revisit"]
+    return _table("misconceptions in this class", words, [], rows)
 
 
 def _totals(data: ClassData) -> Table:

@@ -58,12 +58,11 @@ def groups(data: ClassData) -> list[Group]:
 def _of(assignment: Assignment) -> Iterable[Group]:
     for exercise in assignment.exercises:
         together: list[list[Answer]] = []
-        for answer in assignment.answers_to(exercise):
-            if answer.behaviour:
-                same = (group for group in together if alike(group[0].behaviour, answer.behaviour))
-                group = next(same, [])
-                together += [] if group else [group]
-                group.append(answer)
+        for answer in filter(lambda answer: answer.behaviour, assignment.answers_to(exercise)):
+            same = (group for group in together if alike(group[0].behaviour, answer.behaviour))
+            if (group := next(same, None)) is None:
+                together.append(group := [])
+            group.append(answer)
         section = assignment.sections.get(exercise, "")
         yield from (Group(assignment.name, exercise, section, tuple(group)) for group in together)
 
@@ -79,8 +78,7 @@ def show(found: Sequence[Group], console: Console, most: int) -> None:
         highlight=False,
     )
     for rank, group in enumerate(found[:most], 1):
-        for line in _group_lines(rank, group):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print("\n".join(_group_lines(rank, group)), markup=False, highlight=False, soft_wrap=True)
     if len(found) > most:
         console.print(f"\n{len(found) - most} more groups: --most {len(found)} shows them all", highlight=False)
     console.print(f"\n{WHAT_TO_DO}", markup=False, highlight=False, soft_wrap=True)
