@@ -2,7 +2,7 @@
 
     python -m tools.training.translate                                 the course's own English–Igbo sentences
     python -m tools.training.translate news-train.tsv --minutes 60     real sentences
-    python -m tools.training.translate FOLDER --layout both            every *-train.tsv in it; both layouts
+    python -m tools.training.translate FOLDER                          every *-train.tsv in it
     python -m tools.training.translate wikimedia.en-ig --source igbo --target english       a pair of OPUS files
 
 A table is UTF-8 text with one pair of sentences per line and a tab between them. The first line names the columns
@@ -20,23 +20,19 @@ exercises. A GPU is used if there is one.
 from __future__ import annotations
 
 import contextlib
-import copy
 import csv
 import hashlib
-import itertools
 import json
-import math
 import random
 import shutil
-import time
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import sacrebleu
 import safetensors.torch
@@ -69,12 +65,15 @@ SPECIAL = ["<pad>", "<bos>", "<eos>"]  # in the order of their ids
 ROOM = 256  # maximum length, in tokens
 CHECKED = 500  # maximum number of validation pairs for each measurement of the loss
 FEWEST = 20  # pairs; fewer cannot be split
-LAYOUTS = ("fused", "looped")
+JUDGED = 100  # validation sentences that each point of the curve translates
+TESTED = 500  # maximum number of test sentences
+SEED = 11  # of the weights, the batches and what is held out
+SMOOTHING = 0.1
 Precision = Literal["float32", "bfloat16"]
 # For the course's stories: on a CPU, sizes that train in minutes; on a GPU, the published sizes and warm-up
 USUAL = {
-    "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "dropout": 0.1, "room": 1_024},
-    "cuda": {"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "dropout": 0.1, "room": 16_384},
+    "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "room": 1_024},
+    "cuda": {"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "room": 16_384},
 }
 # For a user's sentences on a CPU, which are real and few: short and frequent tokens, more dropout against learning by
 # heart, and a rate at which the model does not get stuck at ignoring the source (docs/translating.md)
@@ -314,20 +313,19 @@ def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
     return pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD).to(device)
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     source: Tensor  # [B, S]
     inputs: Tensor  # [B, T]: <bos> first
     targets: Tensor  # [B, T]: shifted by one, <eos> last
     tokens: int  # of both languages, without padding
 
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[list[int], list[int]]], device: str) -> Batch:
-        source, target = (padded(side, device) for side in zip(*pairs, strict=True))
-        return cls(source, target[:, :-1], target[:, 1:], sum(len(one) + len(other) - 1 for one, other in pairs))
+
+def batch_of(pairs: Sequence[tuple[list[int], list[int]]], device: str) -> Batch:
+    source, target = (padded(side, device) for side in zip(*pairs, strict=True))
+    return Batch(source, target[:, :-1], target[:, 1:], sum(len(one) + len(other) - 1 for one, other in pairs))
 
 
-def batches_by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list]:
+def batches_by_length(pairs: list, room: int, generator: random.Random) -> list[list]:
     """Return all pairs once, in shuffled batches of similar lengths, to save padding.
 
     One language takes at most `room` tokens of a batch, padding included.
@@ -344,37 +342,26 @@ def batches_by_length(pairs: list, room: int, generator: random.Random) -> Itera
         batch, widest = [*batch, pair], wider
     batches.append(batch)
     generator.shuffle(batches)
-    return iter(batches)
+    return batches
 
 
 class BatchStream:
-    """An endless iterator of batches, with all pairs once per epoch. `place` says where it is, and may be set."""
+    """An endless iterator of batches, with all pairs once per epoch. `epoch` and `taken` say where it is."""
 
-    def __init__(self, pairs: list, room: int, seed: int, device: str):
-        self.pairs, self.room, self.seed, self.device = pairs, room, seed, device
-        self.place = (0, 0)
+    def __init__(self, pairs: list, room: int, device: str):
+        self.pairs, self.room, self.device = pairs, room, device
+        self.go_to(0, 0)
 
-    @property
-    def place(self) -> tuple[int, int]:
-        """Return the number of the epoch, and how many of its batches were taken."""
-        return self._epoch, self._taken
-
-    @place.setter
-    def place(self, place: tuple[int, int]) -> None:
-        self._epoch, self._taken = place
-        batches = batches_by_length(self.pairs, self.room, random.Random(f"{self.seed} {self._epoch}"))
-        self._batches = itertools.islice(batches, self._taken, None)
-
-    def __iter__(self) -> Iterator[Batch]:
-        return self
+    def go_to(self, epoch: int, taken: int) -> None:
+        """Continue in this epoch, after so many of its batches."""
+        self.epoch, self.taken = epoch, taken
+        self.batches = batches_by_length(self.pairs, self.room, random.Random(f"{SEED} {epoch}"))
 
     def __next__(self) -> Batch:
-        batch = next(self._batches, None)
-        if batch is None:
-            self.place = self._epoch + 1, 0
-            batch = next(self._batches)
-        self._taken += 1
-        return Batch.of(batch, self.device)
+        if self.taken == len(self.batches):
+            self.go_to(self.epoch + 1, 0)
+        self.taken += 1
+        return batch_of(self.batches[self.taken - 1], self.device)
 
 
 # --- the notebook's parts ---------------------------------------------------------------------------------------------
@@ -386,78 +373,6 @@ def notebook_parts() -> SimpleNamespace:
     return SimpleNamespace(**namespace_with(asked[0], "\n\n".join(exercise.source for exercise in asked)))
 
 
-class LoopedHeads(nn.Module):
-    """Attention as in the published implementation: a loop over heads, each with three small projections.
-
-    It copies the weights of the given nn.MultiheadAttention (batch_first) and is called like it: query [B, T, C],
-    key and value [B, S, C], attn_mask [B * H, T, S] (boolean, True = blocked, or numbers to add) -> ([B, T, C], None).
-    """
-
-    batch_first = False  # read by PyTorch's encoder layer, whose fast path would bypass this module
-
-    def __init__(self, fused: nn.MultiheadAttention):
-        super().__init__()
-        self.num_heads, self.width = fused.num_heads, fused.head_dim
-        weights, biases = fused.in_proj_weight.detach().chunk(3), fused.in_proj_bias.detach().chunk(3)
-        self.q_projs, self.k_projs, self.v_projs = (
-            nn.ModuleList(map(linear, weight.split(self.width), bias.split(self.width)))
-            for weight, bias in zip(weights, biases, strict=True)
-        )
-        self.out_proj = linear(fused.out_proj.weight.detach(), fused.out_proj.bias.detach())
-        self.dropout = fused.dropout
-
-    def forward(self, query, key, value, attn_mask=None, **_):
-        masks = None if attn_mask is None else attn_mask.unflatten(0, (len(query), self.num_heads))  # (B, H, T, S)
-        heads = []
-        for h in range(self.num_heads):
-            q, k, v = self.q_projs[h](query), self.k_projs[h](key), self.v_projs[h](value)  # (B, T or S, d_k)
-            scores = q @ k.transpose(1, 2) / math.sqrt(self.width)  # (B, T, S)
-            if masks is not None:
-                mask = masks[:, h]
-                scores = scores.masked_fill(mask, -math.inf) if mask.dtype == torch.bool else scores + mask
-            weights = F.dropout(torch.softmax(scores, dim=-1), self.dropout, self.training)
-            heads.append(weights @ v)
-        return self.out_proj(torch.cat(heads, dim=-1)), None
-
-
-def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
-    """Return a linear layer with a copy of this weight and bias."""
-    layer = nn.Linear(weight.shape[1], weight.shape[0], device=weight.device, dtype=weight.dtype)
-    layer.load_state_dict({"weight": weight, "bias": bias})
-    return layer
-
-
-def with_looped_heads(model: nn.Module) -> nn.Module:
-    """Return a copy of the model in which every nn.MultiheadAttention is a loop over heads with the same weights."""
-    model = copy.deepcopy(model)
-    for parent in list(model.modules()):
-        for name, child in list(parent.named_children()):
-            if isinstance(child, nn.MultiheadAttention):
-                setattr(parent, name, LoopedHeads(child))
-    return model
-
-
-class CachedEncoder:
-    """A Translator that encodes a source once instead of for every new token. It is called like the Translator."""
-
-    def __init__(self, model: Any):
-        self.model = model
-        self.source: Tensor | None = None
-
-    def __call__(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
-        if not self._read_before(source_ids):
-            self.source = source_ids
-            self.memory, self.mask = self.model.encode(source_ids)
-        rows = len(source_ids)  # beam search passes several copies of one source
-        return self.model.decode(target_ids, self.memory.expand(rows, -1, -1), self.mask.expand(rows, -1, -1, -1))
-
-    def _read_before(self, source_ids: Tensor) -> bool:
-        known = self.source
-        if known is None or known.shape[1] != source_ids.shape[1] or len(known) not in (1, len(source_ids)):
-            return False
-        return bool((known == source_ids).all())
-
-
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
@@ -466,18 +381,16 @@ class Recipe:
     """The settings of a training run."""
 
     minutes: float
-    steps: int  # 0: as many as the minutes allow
+    steps: int = 0  # 0: as many as the minutes allow
     layers: int
     width: int
     heads: int
     dropout: float
-    smoothing: float
     warmup: int  # steps
     room: int  # tokens of one language in a batch, padding included
     vocab_size: int
     joint: bool  # one vocabulary, and one embedding table for source, target and output
     average: int  # number of measurements whose weights are averaged; 1: no averaging
-    seed: int
     device: str
     source: str  # languages
     target: str
@@ -485,20 +398,6 @@ class Recipe:
 
     def autocast(self) -> contextlib.AbstractContextManager:
         return autocast(self.device, self.precision)
-
-
-@dataclass
-class Outcome:
-    """The result of a training run."""
-
-    parameters: int
-    steps: int
-    tokens: int
-    seconds: float
-    validation: float  # nats per target token
-    speed: float = 0.0  # tokens per second, measured in turns with the other layout; 0: not measured
-    bleu: float = 0.0
-    sacrebleu: float = 0.0
 
 
 def sizes(tokenizers: TokenizerPair, recipe: Recipe) -> dict[str, Any]:
@@ -515,12 +414,12 @@ def sizes(tokenizers: TokenizerPair, recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def new_model(parts: SimpleNamespace, tokenizers: TokenizerPair, recipe: Recipe, layout: str) -> nn.Module:
-    torch.manual_seed(recipe.seed)
+def new_model(parts: SimpleNamespace, tokenizers: TokenizerPair, recipe: Recipe) -> nn.Module:
+    torch.manual_seed(SEED)
     model = parts.Translator(**sizes(tokenizers, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
     if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output already shares the target's table
         model.source_embedding = model.target_embedding
-    return (with_looped_heads(model) if layout == "looped" else model).to(recipe.device)
+    return model.to(recipe.device).train()
 
 
 class Trainer:
@@ -531,7 +430,7 @@ class Trainer:
         self.optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
         self.taken = 0
 
-    def step(self, batch: Batch, cooling: float = 1.0) -> Tensor:
+    def step(self, batch: Batch, cooling: float) -> float:
         """Make one update; `cooling` scales the schedule's rate. Return the loss in nats per target token."""
         self.taken += 1
         rate = self.parts.noam_rate(self.taken, self.recipe.width, self.recipe.warmup)
@@ -539,12 +438,12 @@ class Trainer:
             group["lr"] = rate * cooling
         with self.recipe.autocast():
             logits = self.model(batch.source, batch.inputs)  # (B, T, V)
-            loss = self.parts.label_smoothed_loss(logits.float(), batch.targets, self.recipe.smoothing, PAD)
+            loss = self.parts.label_smoothed_loss(logits.float(), batch.targets, SMOOTHING, PAD)
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
-        return loss.detach()
+        return loss.item()
 
 
 @torch.no_grad()
@@ -595,7 +494,7 @@ class Run(checkpoints.Run):
     def step(self) -> float:
         batch = next(self.batches)
         self.now.tokens += batch.tokens
-        return self.trainer.step(batch, cooling=min(1.0, (1 - self.now.share) / 0.2)).item()
+        return self.trainer.step(batch, cooling=min(1.0, (1 - self.now.share) / 0.2))
 
     def measure(self) -> str:
         """Measure the model. With averaging, the mean of the weights at the last measurements is a candidate too."""
@@ -626,19 +525,14 @@ class Run(checkpoints.Run):
 
     def more_state(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state() if self.trainer.recipe.device == "cuda" else None
-        return {"place": self.batches.place, "random": torch.get_rng_state(), "cuda": cuda}
+        place = self.batches.epoch, self.batches.taken
+        return {"place": place, "random": torch.get_rng_state(), "cuda": cuda}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.batches.place = state["place"]
+        self.batches.go_to(*state["place"])
         torch.set_rng_state(state["random"])
         if state["cuda"] is not None:
             torch.cuda.set_rng_state(state["cuda"])
-
-    def result(self) -> Outcome:
-        """Give the model the weights with the lowest validation loss; return what came of the run."""
-        self.trainer.model.load_state_dict(self.now.weights)
-        parameters = sum(p.numel() for p in self.trainer.model.parameters())
-        return Outcome(parameters, self.trainer.taken, self.now.tokens, self.now.seconds, self.now.best)
 
 
 def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
@@ -660,49 +554,24 @@ def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
 
 
-def compare_speed(
-    parts: SimpleNamespace, tokenizers: TokenizerPair, batches: BatchStream, recipe: Recipe, rounds: int
-) -> dict[str, float]:
-    """Measure the tokens per second of training in both layouts, in turns, with the same weights and batches.
-
-    Each layout takes each batch four times, and its fastest step counts: slower ones are due to other programs or the
-    warm-up. The comparison runs before the training and does not touch its model.
-    """
-    racers = {
-        layout: Trainer(parts, new_model(parts, tokenizers, recipe, layout).train(), recipe) for layout in LAYOUTS
-    }
-    tokens, spent = 0, dict.fromkeys(LAYOUTS, 0.0)
-    for batch in itertools.islice(batches, rounds):
-        tokens += batch.tokens
-        quickest = dict.fromkeys(LAYOUTS, math.inf)
-        for _, (layout, trainer) in itertools.product(range(4), racers.items()):
-            started = time.perf_counter()
-            trainer.step(batch).item()  # item() waits for the GPU
-            quickest[layout] = min(quickest[layout], time.perf_counter() - started)
-        spent = {layout: seconds + quickest[layout] for layout, seconds in spent.items()}
-    return {layout: tokens / seconds for layout, seconds in spent.items()}
-
-
 # --- translating and scoring ------------------------------------------------------------------------------------------
 
 
+@torch.no_grad()
 def translate(
-    parts: SimpleNamespace, model: nn.Module, tokenizers: TokenizerPair, texts: Sequence[str], recipe: Recipe, beam: int
+    parts: SimpleNamespace, model: Any, tokenizers: TokenizerPair, texts: Sequence[str], recipe: Recipe
 ) -> list[str]:
-    """Return the model's translations. `beam` 1: greedy, in batches of similar length; more: one by one."""
+    """Return the model's greedy translations, made in batches of similar length."""
     model.eval()
     rows = tokenizers.read(texts)
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
-    size = 64 if beam == 1 else 1
     found: dict[int, list[int]] = {}
-    for places in tqdm([order[i : i + size] for i in range(0, len(order), size)], desc="translating", leave=False):
+    for places in tqdm([order[i : i + 64] for i in range(0, len(order), 64)], desc="translating", leave=False):
         source = padded([rows[i] for i in places], recipe.device)
         longest = min(source.shape[1] * 3 // 2 + 10, ROOM - 1)
         with recipe.autocast():
-            if beam == 1:
-                written = parts.greedy_decode(CachedEncoder(model), source, BOS, EOS, longest)
-            else:
-                written = [parts.beam_search(CachedEncoder(model), source, BOS, EOS, beam, longest)]
+            encoded = model.encode(source)  # once, and not for every new token
+            written = parts.greedy_decode(lambda _, ids, e=encoded: model.decode(ids, *e), source, BOS, EOS, longest)
         found |= dict(zip(places, written, strict=True))
     return [tokenizers.target.decode(found[i]) for i in range(len(rows))]
 
@@ -720,33 +589,27 @@ def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequenc
 PUBLISHED_PAIRS = 174_918
 
 
-def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Recipe) -> Table:
-    """Return a table of this run beside the published one. A dash means not measured or not published."""
-    table = Table(title="This run and the published Igbo–English run")
-    table.add_column("")
-    for layout in outcomes:
-        table.add_column(f"this run, {layout}")
-    table.add_column("published run")
-
-    def row(title: str, say: Callable[[Outcome], str], published: str = "–") -> None:
-        table.add_row(title, *map(say, outcomes.values()), published)
-
+def report(training: Run, scores: tuple[float, float], corpus: Corpus, tested: int) -> Table:
+    """Return a table of this run beside the published one. A dash means not published."""
+    now, recipe = training.now, training.trainer.recipe
     tables = " for both, one table" if recipe.joint else " each"
-    how = f"{recipe.device} in {recipe.precision}"
-    row("from, to", lambda one: f"{recipe.source}, {recipe.target}", "igbo, english")
-    row("training pairs", lambda one: f"{len(corpus.train):,}", f"three quarters of {PUBLISHED_PAIRS:,}")
-    row("layers, width, heads", lambda one: f"{recipe.layers}, {recipe.width}, {recipe.heads}", "6, 512, 8")
-    table.add_row("heads", *outcomes, "looped")
-    row("vocabulary", lambda one: f"{recipe.vocab_size:,}{tables}", "10,000 each")
-    row("parameters", lambda one: f"{one.parameters:,}")
-    epochs = "20 epochs in the post, 30 in its code"
-    row("training", lambda one: f"{one.seconds / 60:.1f} min on {how}, {one.steps:,} steps", epochs)
-    row("tokens seen", lambda one: f"{one.tokens:,}")
-    row("tokens per second, side by side", lambda one: f"{one.speed:,.0f}" if one.speed else "–")
-    row("validation loss", lambda one: f"{one.validation:.3f} nats per token", "2.7 (training 2.1)")
-    bleu = "35.0 on its test, 48.3 in evaluation"
-    row("BLEU", lambda one: f"{one.bleu:.1f} on {tested:,} sentences", bleu)
-    row("BLEU, sacrebleu's tokens", lambda one: f"{one.sacrebleu:.1f}")
+    speed = now.tokens / now.seconds
+    parameters = sum(p.numel() for p in training.trainer.model.parameters())
+    took = f"{now.seconds / 60:.1f} min on {recipe.device} in {recipe.precision}, {training.trainer.taken:,} steps"
+    table = Table("", "this run", "published run", title="This run and the published Igbo–English run")
+    for row in (
+        ("from, to", f"{recipe.source}, {recipe.target}", "igbo, english"),
+        ("training pairs", f"{len(corpus.train):,}", f"three quarters of {PUBLISHED_PAIRS:,}"),
+        ("layers, width, heads", f"{recipe.layers}, {recipe.width}, {recipe.heads}", "6, 512, 8"),
+        ("vocabulary", f"{recipe.vocab_size:,}{tables}", "10,000 each"),
+        ("parameters", f"{parameters:,}", "–"),
+        ("training", took, "20 epochs in the post, 30 in its code"),
+        ("tokens seen", f"{now.tokens:,}, {speed:,.0f} per second", "–"),
+        ("validation loss", f"{now.best:.3f} nats per token", "2.7 (training 2.1)"),
+        ("BLEU", f"{scores[0]:.1f} on {tested:,} sentences", "35.0 on its test, 48.3 in evaluation"),
+        ("BLEU, sacrebleu's tokens", f"{scores[1]:.1f}", "–"),
+    ):
+        table.add_row(*row)
     return table
 
 
@@ -769,16 +632,15 @@ def difference(corpus: Corpus, stories: bool) -> str:
 OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
 
 
-def keep_model(folder: Path, state: Mapping[str, Tensor], about: Mapping[str, Any], tokenizers: TokenizerPair) -> None:
-    """Write everything that say.py needs into the folder. Each file is replaced atomically.
-
-    `about` holds the sizes, from which say.py builds the model, the settings and the loss.
-    """
-    # Each tensor is copied: a tied table is saved under each of its names, so that loading does not depend on the tying
-    weights = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in fused(state).items()}
+def keep_model(training: Run, tokenizers: TokenizerPair, pairs: int) -> None:
+    """Write everything that say.py needs into the folder. Each file is replaced atomically."""
+    folder, recipe, weights = training.folder, training.trainer.recipe, training.now.weights
     replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(safetensors.torch.save(weights)))
     replace_atomically(folder / "source.json", lambda path: tokenizers.source.save(str(path)))
     replace_atomically(folder / "target.json", lambda path: tokenizers.target.save(str(path)))
+    about = {"sizes": sizes(tokenizers, recipe), "source": recipe.source, "target": recipe.target}
+    about |= {"training pairs": pairs, "steps": training.trainer.taken, "validation loss": training.now.best}
+    about |= {"recipe": asdict(recipe)}
     write_text(folder / "model.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     write_text(folder / "translator.py", architecture())
     replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
@@ -793,42 +655,17 @@ def architecture() -> str:
     )
 
 
-def fused(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights for fused attention: the three projections of all heads become rows of one matrix."""
-    result = {name: tensor for name, tensor in state.items() if "_projs." not in name}
-    for prefix in {name.split("q_projs.")[0] for name in state if "q_projs." in name}:
-        for kind in ("weight", "bias"):
-            rows = []
-            for part in ("q", "k", "v"):
-                heads = sum(name.startswith(f"{prefix}{part}_projs.") and name.endswith(kind) for name in state)
-                rows += [state[f"{prefix}{part}_projs.{head}.{kind}"] for head in range(heads)]
-            result[f"{prefix}in_proj_{kind}"] = torch.cat(rows)
-    return result
-
-
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def run(
-    corpus: Corpus,
-    recipe: Recipe,
-    layouts: Sequence[str],
-    beam: int,
-    tests: int,
-    rounds: int,
-    *,
-    out: Path,
-    judged: int,
-) -> None:
-    """Train, translate and score in each layout; save the models; print some translations.
+def run(corpus: Corpus, recipe: Recipe, out: Path) -> None:
+    """Train, translate and score; save the model; print some translations.
 
-    Raise WouldOverwrite if a folder holds other files, BadPairs if the pairs cannot be used.
+    Raise WouldOverwrite if the folder holds other files, BadPairs if the pairs cannot be used.
     """
-    folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
-    for folder in folders.values():
-        refuse_foreign(folder, OURS, "translator of ours")
+    refuse_foreign(out, OURS, "translator of ours")
     parts = notebook_parts()
-    generator = random.Random(recipe.seed)
+    generator = random.Random(SEED)
     tokenizers = TokenizerPair.learned(corpus.train, recipe.vocab_size, recipe.joint)
     train_ids = [pair for pair in tokenizers.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
     dropped = len(corpus.train) - len(train_ids)
@@ -837,104 +674,63 @@ def run(
     if dropped:
         corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
     held_ids = tokenizers.pairs(corpus.validation[:CHECKED])
-    held = [Batch.of(batch, recipe.device) for batch in batches_by_length(held_ids, recipe.room, generator)]
-    test = corpus.test if not tests or tests >= len(corpus.test) else generator.sample(corpus.test, tests)
-
-    speeds = dict.fromkeys(LAYOUTS, 0.0)
-    if not any((folder / UNFINISHED).is_file() for folder in folders.values()):
-        console.print("Comparing the speed of the two layouts …")
-        batches = BatchStream(train_ids, recipe.room, recipe.seed, recipe.device)
-        speeds = compare_speed(parts, tokenizers, batches, recipe, rounds)
-        said = ", ".join(f"{layout} heads {speed:,.0f}" for layout, speed in speeds.items())
-        ratio = f"fused is {speeds['fused'] / speeds['looped']:.2f} times as fast"
-        console.print(f"Tokens per second of training, side by side: {said} ({ratio})")
-    judging, references = zip(*corpus.validation[:judged], strict=True)
+    held = [batch_of(batch, recipe.device) for batch in batches_by_length(held_ids, recipe.room, generator)]
+    test = corpus.test if len(corpus.test) <= TESTED else generator.sample(corpus.test, TESTED)
+    sources, references = zip(*corpus.validation[:JUDGED], strict=True)
 
     def scores_of(model: nn.Module) -> tuple[float, float]:
-        ours = translate(parts, model, tokenizers, judging, recipe, beam=1)
+        ours = translate(parts, model, tokenizers, sources, recipe)
         return sacrebleu.corpus_bleu(ours, [references]).score, sacrebleu.corpus_chrf(ours, [references]).score
 
-    outcomes = {}
-    for layout, folder in folders.items():
-        model = new_model(parts, tokenizers, recipe, layout).train()
-        batches = BatchStream(train_ids, recipe.room, recipe.seed, recipe.device)
-        name = hashlib.sha256(repr((recipe, layout, judged, train_ids, corpus.validation)).encode()).hexdigest()
-        training = Run(folder, name, Trainer(parts, model, recipe), batches, held, scores_of)
-        training.resume()
-        training.train(f"{layout} heads")
-        outcome = training.result()
-        about: dict[str, Any] = {"sizes": sizes(tokenizers, recipe), "source": recipe.source, "target": recipe.target}
-        about |= {"training pairs": len(corpus.train), "steps": outcome.steps, "validation loss": outcome.validation}
-        keep_model(folder, model.state_dict(), about | {"recipe": asdict(recipe)}, tokenizers)
-        training.finish()
-        written = translate(parts, model, tokenizers, [pair[0] for pair in test], recipe, beam)
-        outcome.bleu, outcome.sacrebleu = score(parts, written, [pair[1] for pair in test])
-        outcome.speed = speeds[layout]
-        outcomes[layout] = outcome
-        for (source, right), ours in list(zip(test, written, strict=True))[:3]:
-            console.print(f"\n{source}\n  {layout}: {ours}\n  right: {right}", markup=False)
-    console.print(report(outcomes, corpus, len(test), recipe))
+    model = new_model(parts, tokenizers, recipe)
+    batches = BatchStream(train_ids, recipe.room, recipe.device)
+    name = hashlib.sha256(repr((recipe, train_ids, corpus.validation)).encode()).hexdigest()
+    training = Run(out, name, Trainer(parts, model, recipe), batches, held, scores_of)
+    training.resume()
+    training.train("training")
+    model.load_state_dict(training.now.weights)
+    keep_model(training, tokenizers, len(corpus.train))
+    training.finish()
+    written = translate(parts, model, tokenizers, [pair[0] for pair in test], recipe)
+    for (source, right), ours in list(zip(test, written, strict=True))[:3]:
+        console.print(f"\n{source}\n  ours: {ours}\n  right: {right}", markup=False)
+    scores = score(parts, written, [pair[1] for pair in test])
+    console.print(report(training, scores, corpus, len(test)))
     console.print(f"Kept in {out}: the model, its tokenizers, the curve (curve.png, curve.csv), and say.py to use it.")
 
 
 PAIRS = "A table of sentence pairs, two files of lines (OPUS: the name they share), or a folder of either."
-JOINT = "One vocabulary and one table of embeddings for both; separate, own pairs joint."
-AVERAGE = "Try the mean of the weights at so many of the twenty measurements; 1: of none. Own pairs 5."
 
 
 @app.command()
 def main(
     tsv: Annotated[Path, typer.Argument(help=PAIRS, show_default="the course's sentences")] = STORIES,
     minutes: Annotated[float, Option(min=0.001, help="How long to train, measuring not counted.")] = 10.0,
-    layout: Annotated[Literal["fused", "looped", "both"], Option(help="both: one after the other.")] = "fused",
     source: Annotated[str, Option(help="The column to translate from.")] = "english",
     target: Annotated[str, Option(help="The column to translate into.")] = "igbo",
-    layers: Annotated[int | None, Option(min=1, help="Of encoder and decoder; 2, own pairs 3, on a GPU 6.")] = None,
-    width: Annotated[int | None, Option(min=2, help="Multiple of the heads; 128, own pairs 192, on a GPU 512.")] = None,
-    heads: Annotated[int | None, Option(min=1, help="4, on a GPU 8.")] = None,
-    dropout: Annotated[float | None, Option(min=0.0, max=0.9, help="0.1; own pairs 0.3, on a GPU 0.1.")] = None,
-    smoothing: Annotated[float, Option(min=0.0, max=0.9, help="Label smoothing.")] = 0.1,
-    warmup: Annotated[int | None, Option(min=1, help="Steps of rising rate; 400, own pairs or on a GPU 4,000.")] = None,
-    batch_tokens: Annotated[int | None, Option(min=ROOM, help="Of one language; 1,024, on a GPU 16,384.")] = None,
-    vocab_size: Annotated[int | None, Option(min=300, help="Tokens at most; 4,000 each, own pairs 2,000.")] = None,
-    joint: Annotated[bool | None, Option("--joint/--separate", help=JOINT)] = None,
-    average: Annotated[int | None, Option(min=1, help=AVERAGE)] = None,
-    paper: Annotated[bool, Option("--paper", help="The base model of 2017 for what is not said; large.")] = False,
-    steps: Annotated[int, Option(min=0, help="Stop after so many, if the minutes allow them; 0: do not.")] = 0,
-    beam: Annotated[int, Option(min=1, help="1: greedy; more: beam search, slow.")] = 1,
-    tests: Annotated[int, Option(min=0, help="Score so many test sentences, drawn at random; 0: all.")] = 500,
-    rounds: Annotated[int, Option(min=1, help="Batches in the comparison of the layouts' speed.")] = 10,
+    paper: Annotated[bool, Option("--paper", help="The base model of 2017; large.")] = False,
     precision: Annotated[Precision | None, Option(help="Usually float32, on a GPU bfloat16.")] = None,
-    seed: Annotated[int, Option(help="Of the weights, the batches and what is held out.")] = 11,
     out: Annotated[Path | None, Option(help="Folder to keep.", show_default="translator-SOURCE-TARGET")] = None,
-    judged: Annotated[int, Option(min=1, help="Held-out sentences for each point of the curve.")] = 100,
 ) -> None:
     """Train notebook 11's translator on sentence pairs; report BLEU beside the published English–Igbo run."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    usual: dict[str, Any] = {"vocab_size": 4_000, "joint": False, "average": 1} | USUAL[device]
-    if tsv != STORIES and device == "cpu":
-        usual |= OWN
-    if paper:
-        usual |= PAPER
-    said: dict[str, Any] = {"layers": layers, "width": width, "heads": heads, "warmup": warmup, "room": batch_tokens}
-    said |= {"vocab_size": vocab_size, "joint": joint, "average": average, "dropout": dropout}
-    usual["precision"] = "bfloat16" if device == "cuda" else "float32"
-    said |= {"minutes": minutes, "steps": steps, "smoothing": smoothing, "seed": seed, "device": device}
-    said |= {"source": source, "target": target, "precision": precision}
-    recipe = Recipe(**usual | {name: value for name, value in said.items() if value is not None})
-    if recipe.width % recipe.heads or recipe.width % 2:
-        raise typer.BadParameter(
-            f"{recipe.width} must be even and a multiple of {recipe.heads} heads", param_hint="--width"
-        )
+    own = OWN if tsv != STORIES and device == "cpu" else {}
+    settings: dict[str, Any] = {"vocab_size": 4_000, "joint": False, "average": 1, "dropout": 0.1} | USUAL[device] | own
+    recipe = Recipe(
+        **settings | (PAPER if paper else {}),
+        minutes=minutes,
+        device=device,
+        source=source,
+        target=target,
+        precision=precision or ("bfloat16" if device == "cuda" else "float32"),
+    )
     try:
-        corpus = Corpus.of(tsv, source, target, random.Random(seed))
+        corpus = Corpus.of(tsv, source, target, random.Random(SEED))
         console.print(
             f"{len(corpus.train):,} training pairs, {len(corpus.validation):,} for validation, {len(corpus.test):,} to "
             f"test on; {minutes:g} minutes on {device}"
         )
-        layouts = LAYOUTS if layout == "both" else (layout,)
-        out = out or Path(f"translator-{source}-{target}")
-        run(corpus, recipe, layouts, beam, tests, rounds, out=out, judged=judged)
+        run(corpus, recipe, out or Path(f"translator-{source}-{target}"))
     except (BadPairs, OtherRun, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
