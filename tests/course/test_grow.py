@@ -257,7 +257,7 @@ def test_what_cannot_be_done_gets_a_sentence_too(diary, tmp_path, monkeypatch):
     assert "There is no file" in refused(tmp_path / "no.txt")
     assert "is a folder. Name one text file" in refused(tmp_path)
     assert "smaller context with --context" in refused(diary, "--context", 4_096, "--out", tmp_path / "model")
-    assert "english or bangla, not latin" in refused("--stories", "latin", "--out", tmp_path / "model")
+    assert "'latin' is not one of 'english', 'bangla'" in refused("--stories", "latin", "--out", tmp_path / "model")
     assert "there are tiny, laptop, bangla, gpu, gpt2" in refused(diary, "--size", "huge")
     monkeypatch.setattr(grow.Trainer, "step", full)
     assert "--rows 4 --accumulate 2" in refused(diary, "--out", tmp_path / "full")

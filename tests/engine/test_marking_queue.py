@@ -65,12 +65,12 @@ ENDED = "Marking came to no end: RuntimeError: its process ended with 3; the ser
     ],
     ids=["in their order", "the same twice", "a process ends", "a process has ended"],
 )
-def test_one_process_marks_one_after_the_other_and_is_started_again(clerk, students, answers):
-    assert asked(clerk, *students) == answers
+def test_one_process_marks_one_after_the_other_and_is_started_again(queue, students, answers):
+    assert asked(queue, *students) == answers
 
 
-def test_a_line_that_is_no_message_is_a_sentence(clerk):
-    first, second = asked(clerk, "talks", "bo")
+def test_a_line_that_is_no_message_is_a_sentence(queue):
+    first, second = asked(queue, "talks", "bo")
     assert first.startswith("Marking came to no end: JSONDecodeError")
     assert second == "bo was number 1"
 

@@ -135,7 +135,7 @@ def test_a_forgotten_scale_is_wrong_in_its_values_and_in_nothing_else():
     assert "This is a slip in an answer that is right otherwise: it costs 2 of 8 points." in plain(verdict)
     assert html(verdict).count("✗") == 1
     assert html(verdict).count("not judged") == sum(not line.judged for line in verdict.lines) > 3
-    states = [line.passed for line in _judged("ana", verdict.as_data(), "").lines]  # in the class report
+    states = [line.passed for line in _judged("ana", verdict, "").lines]  # in the class report
     assert states.count(False) == 1
     assert states.count(None) > 3
 

@@ -146,9 +146,9 @@ def test_a_release_without_a_manifest_is_compared_with_the_new_one(course):
 
 
 PROGRAM = f"""
-from autograder.nbgrader_plugin.converters import know, settings
+from autograder.nbgrader_plugin.converters import register_assignments, settings
 from nbgrader.apps import NbGraderAPI
-know(settings("classroom"), [{NAME!r}])
+register_assignments(settings("classroom"), [{NAME!r}])
 app = settings("classroom")
 done = NbGraderAPI(app.coursedir, parent=app).generate_assignment({NAME!r})
 print(done["success"], done.get("log"))

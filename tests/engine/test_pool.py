@@ -74,7 +74,7 @@ def test_a_task_that_ends_its_process_costs_nobody_else_a_result(tmp_path, times
 
 PARENT = """
 import time
-from autograder.cluster.pool import Local, Line
+from autograder.cluster.pool import Local, TaskQueue
 from test_pool import square
 if __name__ == "__main__":
     line = TaskQueue(Local(2), square)
