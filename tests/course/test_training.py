@@ -123,7 +123,7 @@ LINE = "The dog ran.\tNkịta gbara ọsọ.\n"
         ("english\tigbo\n", "no line after that holds two sentences"),
         ("english\tigbo\nThe dog ran.\nAda ate.\t\n", "no line after that holds two sentences"),
         (f"english\tigbo\n{LINE}".encode("utf-16"), "is not UTF-8"),
-        ("english\tigbo\n" + LINE * 30, "1 different pairs, and at least 20 are needed"),
+        ("english\tigbo\n" + LINE * 30, "1 different training pairs, and at least 20 are needed"),
     ],
 )
 def test_bad_data_gets_a_plain_sentence(tmp_path, data, says):
@@ -226,19 +226,19 @@ def undisturbed(tsv, tmp_path_factory):
 def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(
     tsv, undisturbed, tmp_path, monkeypatch, capsys
 ):
-    step = translate.Trainer.step
+    step = translate.Run.step
     for kill_at in (17, 44):
 
-        def dying(self, batch, cooling, kill_at=kill_at):
+        def dying(self, kill_at=kill_at):
             if self.taken == kill_at:
                 raise Killed
-            return step(self, batch, cooling)
+            return step(self)
 
-        monkeypatch.setattr(translate.Trainer, "step", dying)
+        monkeypatch.setattr(translate.Run, "step", dying)
         with pytest.raises(Killed):
             train(tsv, tmp_path)
         assert (tmp_path / checkpoints.UNFINISHED).is_file()
-    monkeypatch.setattr(translate.Trainer, "step", step)
+    monkeypatch.setattr(translate.Run, "step", step)
     train(tsv, tmp_path)
     assert "Going on after step 42" in capsys.readouterr().out
     assert not (tmp_path / checkpoints.UNFINISHED).exists()

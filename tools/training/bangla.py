@@ -98,7 +98,7 @@ def train(name: str, minutes: float, folder: Path) -> None:
     recipe = Recipe(size=size, minutes=minutes, steps=0, seed=SEED, device="cpu", precision=PRECISION, compiled=False)
     run = grow(material, recipe, folder)
     now, different = run.now, len(material.tokenizer)
-    tokens = run.trainer.taken * size.tokens_per_step
+    tokens = run.taken * size.tokens_per_step
     facts = {
         **{name: getattr(size, name) for name in ("layers", "heads", "width", "context")},
         "rows_of_table": size.rows_of_table(different),
@@ -106,7 +106,7 @@ def train(name: str, minutes: float, folder: Path) -> None:
         "precision": recipe.precision,
         "parts": parts(size, different),
         "flops_per_token": flops(size, different),
-        "steps": run.trainer.taken,
+        "steps": run.taken,
         "tokens": tokens,
         "minutes": now.seconds / 60,
         "processor_minutes": now.processor / 60,

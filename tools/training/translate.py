@@ -19,20 +19,20 @@ exercises. A GPU is used if there is one.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import hashlib
+import itertools
 import json
 import random
 import shutil
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import sacrebleu
 import safetensors.torch
@@ -41,7 +41,6 @@ import torch.nn.functional as F
 import typer
 from matplotlib.figure import Figure
 from rich.table import Table
-from tokenizers import Tokenizer, normalizers
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
@@ -53,7 +52,6 @@ from autograder.spec.course import exercises, given_in, reference
 
 from . import checkpoints, say
 from .checkpoints import UNFINISHED, OtherRun, console, write_text
-from .device import autocast
 from .gpt2 import byte_level_bpe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,10 +137,7 @@ def read_two_files(stem: Path, source: str, target: str) -> list[Pair]:
             f"The two files of {stem.name} have {len(lines[0]):,} and {len(lines[1]):,} lines. "
             "Line by line they should be translations of each other."
         )
-    pairs = [pair for pair in zip(*(map(tidied, side) for side in lines), strict=True) if all(pair)]
-    if not pairs:
-        raise BadPairs(f"The two files of {stem.name} hold no line with a sentence on both sides.")
-    return pairs
+    return [pair for pair in zip(*(map(tidied, side) for side in lines), strict=True) if all(pair)]
 
 
 def codes(language: str) -> tuple[str, ...]:
@@ -229,13 +224,18 @@ class Corpus:
             )
         else:
             train = [pair for file in files for pair in read_pairs(file, source, target)]
-        read = partial(read_pairs, source=source, target=target)
-        held = {part: list(chain.from_iterable(map(read, siblings(files, part)))) for part in ("dev", "test")}
+        held: dict[str, list[Pair]] = {"dev": [], "test": []}
+        for file, part in itertools.product(files, held):
+            beside = file.with_name(file.name.removesuffix("train.tsv") + f"{part}.tsv")
+            if file.name.endswith("-train.tsv") and beside.is_file():
+                held[part] += read_pairs(beside, source, target)
         held["dev"] = without_sentences_of(held["dev"], held["test"])
         remarks = []
         for part, name in (("test", "test"), ("dev", "validation")):
             if not held[part]:
-                train, held[part] = hold_out(train, generator)
+                different = list(dict.fromkeys(train))
+                held[part] = generator.sample(different, min(len(different) // 10, 500))
+                train = without_sentences_of(train, held[part])
                 remarks.append(f"{len(held[part]):,} pairs were held out at random for {name}.")
         fresh = without_sentences_of(list(dict.fromkeys(train)), held["test"] + held["dev"])
         if len(fresh) < len(train):
@@ -250,79 +250,18 @@ class Corpus:
         return cls(fresh, held["dev"], held["test"], remarks)
 
 
-def siblings(files: Sequence[Path], part: str) -> list[Path]:
-    """Return the existing X-dev.tsv or X-test.tsv for every X-train.tsv."""
-    train = [file for file in files if file.name.endswith("-train.tsv")]
-    found = (file.with_name(file.name.removesuffix("train.tsv") + f"{part}.tsv") for file in train)
-    return [file for file in found if file.is_file()]
-
-
-def hold_out(pairs: Sequence[Pair], generator: random.Random) -> tuple[list[Pair], list[Pair]]:
-    """Draw a tenth of the different pairs, at most 500. Return the pairs without their sentences, and the drawn."""
-    different = list(dict.fromkeys(pairs))
-    if len(different) < FEWEST:
-        raise BadPairs(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
-    held = generator.sample(different, min(len(different) // 10, 500))
-    return without_sentences_of(pairs, held), held
-
-
 def without_sentences_of(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that share no sentence with the held-out ones."""
     sources, targets = ({pair[side] for pair in held} for side in (0, 1))
     return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
 
 
-# --- tokens and batches -----------------------------------------------------------------------------------------------
-
-
-def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
-    """Train byte-level BPE. The ids of <pad>, <bos> and <eos> are 0, 1 and 2."""
-    tokenizer = byte_level_bpe(texts, vocab_size, SPECIAL)
-    tokenizer.normalizer = normalizers.NFC()  # the texts are in this form already
-    return tokenizer
-
-
-@dataclass
-class TokenizerPair:
-    """The two tokenizers."""
-
-    source: Tokenizer
-    target: Tokenizer
-
-    @classmethod
-    def learned(cls, pairs: Sequence[Pair], vocab_size: int, joint: bool = False) -> TokenizerPair:
-        """Train the tokenizers. `joint`: one tokenizer, trained on both languages, serves as both."""
-        if joint:
-            both = learn_tokenizer([text for pair in pairs for text in pair], vocab_size)
-            return cls(both, both)
-        return cls(*(learn_tokenizer([pair[i] for pair in pairs], vocab_size) for i in (0, 1)))
-
-    def read(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return source sentences as ids, cut to the model's maximum length."""
-        return [[*code.ids[: ROOM - 1], EOS] for code in self.source.encode_batch(list(texts))]
-
-    def pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
-        """Return pairs as ids, both sides cut to the model's maximum length."""
-        sources, targets = zip(*pairs, strict=True)
-        written = ([BOS, *code.ids[: ROOM - 1], EOS] for code in self.target.encode_batch(targets))
-        return list(zip(self.read(sources), written, strict=True))
+# --- batches ----------------------------------------------------------------------------------------------------------
 
 
 def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
     """Return the ids [B, T], with <pad> after the shorter rows."""
     return pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD).to(device)
-
-
-class Batch(NamedTuple):
-    source: Tensor  # [B, S]
-    inputs: Tensor  # [B, T]: <bos> first
-    targets: Tensor  # [B, T]: shifted by one, <eos> last
-    tokens: int  # of both languages, without padding
-
-
-def batch_of(pairs: Sequence[tuple[list[int], list[int]]], device: str) -> Batch:
-    source, target = (padded(side, device) for side in zip(*pairs, strict=True))
-    return Batch(source, target[:, :-1], target[:, 1:], sum(len(one) + len(other) - 1 for one, other in pairs))
 
 
 def batches_by_length(pairs: list, room: int, generator: random.Random) -> list[list]:
@@ -331,57 +270,26 @@ def batches_by_length(pairs: list, room: int, generator: random.Random) -> list[
     One language takes at most `room` tokens of a batch, padding included.
     """
     order = sorted(pairs, key=lambda pair: (len(pair[1]) + generator.random() * 4, len(pair[0])))
-    batches: list[list] = []
-    batch: list = []
+    batches: list[list] = [[]]
     widest = 0
     for pair in order:
-        wider = max(widest, len(pair[0]), len(pair[1]))
-        if batch and wider * (len(batch) + 1) > room:
-            batches.append(batch)
-            batch, wider = [], max(len(pair[0]), len(pair[1]))
-        batch, widest = [*batch, pair], wider
-    batches.append(batch)
+        width = max(map(len, pair))
+        widest = max(widest, width)
+        if batches[-1] and widest * (len(batches[-1]) + 1) > room:
+            batches.append([])
+            widest = width
+        batches[-1].append(pair)
     generator.shuffle(batches)
     return batches
-
-
-class BatchStream:
-    """An endless iterator of batches, with all pairs once per epoch. `epoch` and `taken` say where it is."""
-
-    def __init__(self, pairs: list, room: int, device: str):
-        self.pairs, self.room, self.device = pairs, room, device
-        self.go_to(0, 0)
-
-    def go_to(self, epoch: int, taken: int) -> None:
-        """Continue in this epoch, after so many of its batches."""
-        self.epoch, self.taken = epoch, taken
-        self.batches = batches_by_length(self.pairs, self.room, random.Random(f"{SEED} {epoch}"))
-
-    def __next__(self) -> Batch:
-        if self.taken == len(self.batches):
-            self.go_to(self.epoch + 1, 0)
-        self.taken += 1
-        return batch_of(self.batches[self.taken - 1], self.device)
-
-
-# --- the notebook's parts ---------------------------------------------------------------------------------------------
-
-
-def notebook_parts() -> SimpleNamespace:
-    """Return everything that notebook 11 defines: its locked cells, and the reference answers to its exercises."""
-    asked = exercises(NOTEBOOK)
-    return SimpleNamespace(**namespace_with(asked[0], "\n\n".join(exercise.source for exercise in asked)))
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class Recipe(checkpoints.Recipe):
     """The settings of a training run."""
 
-    minutes: float
-    steps: int = 0  # 0: as many as the minutes allow
     layers: int
     width: int
     heads: int
@@ -391,148 +299,209 @@ class Recipe:
     vocab_size: int
     joint: bool  # one vocabulary, and one embedding table for source, target and output
     average: int  # number of measurements whose weights are averaged; 1: no averaging
-    device: str
     source: str  # languages
     target: str
-    precision: str  # of matrix products; a Precision
-
-    def autocast(self) -> contextlib.AbstractContextManager:
-        return autocast(self.device, self.precision)
-
-
-def sizes(tokenizers: TokenizerPair, recipe: Recipe) -> dict[str, Any]:
-    """Return a Translator's arguments, except the padding id and the class of its blocks."""
-    return {
-        "source_vocab": tokenizers.source.get_vocab_size(),
-        "target_vocab": tokenizers.target.get_vocab_size(),
-        "embed_dim": recipe.width,
-        "num_heads": recipe.heads,
-        "ff_dim": 4 * recipe.width,
-        "num_layers": recipe.layers,
-        "dropout": recipe.dropout,
-        "max_len": ROOM,
-    }
-
-
-def new_model(parts: SimpleNamespace, tokenizers: TokenizerPair, recipe: Recipe) -> nn.Module:
-    torch.manual_seed(SEED)
-    model = parts.Translator(**sizes(tokenizers, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
-    if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output already shares the target's table
-        model.source_embedding = model.target_embedding
-    return model.to(recipe.device).train()
-
-
-class Trainer:
-    """A model with its optimizer, trained step by step."""
-
-    def __init__(self, parts: SimpleNamespace, model: nn.Module, recipe: Recipe):
-        self.parts, self.model, self.recipe = parts, model, recipe
-        self.optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
-        self.taken = 0
-
-    def step(self, batch: Batch, cooling: float) -> float:
-        """Make one update; `cooling` scales the schedule's rate. Return the loss in nats per target token."""
-        self.taken += 1
-        rate = self.parts.noam_rate(self.taken, self.recipe.width, self.recipe.warmup)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate * cooling
-        with self.recipe.autocast():
-            logits = self.model(batch.source, batch.inputs)  # (B, T, V)
-            loss = self.parts.label_smoothed_loss(logits.float(), batch.targets, SMOOTHING, PAD)
-        self.optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
-        return loss.item()
-
-
-@torch.no_grad()
-def validation_loss(model: nn.Module, batches: Sequence[Batch], recipe: Recipe) -> float:
-    """Return the cross-entropy without smoothing, in nats per target token."""
-    model.eval()
-    total = count = 0.0
-    for batch in batches:
-        with recipe.autocast():
-            logits = model(batch.source, batch.inputs)
-        losses = F.cross_entropy(logits.float().transpose(1, 2), batch.targets, ignore_index=PAD, reduction="sum")
-        total, count = total + losses.item(), count + int((batch.targets != PAD).sum())
-    model.train()
-    return total / count
 
 
 @dataclass
 class Progress(checkpoints.Progress):
     tokens: int = 0
+    epoch: int = 0
+    used: int = 0  # batches of the epoch
     lately: list[dict[str, Tensor]] = field(default_factory=list)  # weights at the last measurements, if averaged
 
 
 class Run(checkpoints.Run):
     """A training that ends after the recipe's minutes, translating not counted.
 
-    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate. `scores_of`
-    returns a model's BLEU and chrF, which stand in the curve.
+    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate.
     """
 
     now: Progress
 
-    def __init__(
-        self,
-        folder: Path,
-        name: str,
-        trainer: Trainer,
-        batches: BatchStream,
-        held: Sequence[Batch],
-        scores_of: Callable[[nn.Module], tuple[float, float]],
-    ):
-        super().__init__(folder, name, trainer, Progress())
-        self.batches, self.held, self.scores_of = batches, held, scores_of
+    def __init__(self, corpus: Corpus, recipe: Recipe, folder: Path):
+        asked = exercises(NOTEBOOK)
+        # Everything that notebook 11 defines: its locked cells, and the reference answers to its exercises
+        self.parts = SimpleNamespace(**namespace_with(asked[0], "\n\n".join(exercise.source for exercise in asked)))
+        self.corpus, generator = corpus, random.Random(SEED)
+        texts = [list(chain.from_iterable(corpus.train))] if recipe.joint else zip(*corpus.train, strict=True)
+        learned = [byte_level_bpe(text, recipe.vocab_size, SPECIAL) for text in texts]
+        self.source, self.target = learned[0], learned[-1]
+        self.train_ids = [pair for pair in self.ids(corpus.train) if max(map(len, pair)) <= ROOM // 2]
+        if not self.train_ids:
+            raise BadPairs(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
+        if dropped := len(corpus.train) - len(self.train_ids):
+            corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
+        self.held = batches_by_length(self.ids(corpus.validation[:CHECKED]), recipe.room, generator)
+        self.test = corpus.test if len(corpus.test) <= TESTED else generator.sample(corpus.test, TESTED)
+        self.sizes = {
+            "source_vocab": self.source.get_vocab_size(),
+            "target_vocab": self.target.get_vocab_size(),
+            "embed_dim": recipe.width,
+            "num_heads": recipe.heads,
+            "ff_dim": 4 * recipe.width,
+            "num_layers": recipe.layers,
+            "dropout": recipe.dropout,
+            "max_len": ROOM,
+        }
+        torch.manual_seed(SEED)
+        model = self.parts.Translator(**self.sizes, pad_id=PAD, decoder_block=self.parts.DecoderBlock)
+        if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output shares the target's table
+            model.source_embedding = model.target_embedding
+        model.to(recipe.device).train()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+        name = hashlib.sha256(repr((recipe, self.train_ids, corpus.validation)).encode()).hexdigest()
+        super().__init__(folder, name, model, optimizer, recipe, Progress())
+        self.batches = self.batches_of_epoch()
+
+    def source_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return source sentences as ids, cut to the model's maximum length."""
+        return [[*code.ids[: ROOM - 1], EOS] for code in self.source.encode_batch(list(texts))]
+
+    def ids(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
+        """Return pairs as ids, both sides cut to the model's maximum length."""
+        sources, targets = zip(*pairs, strict=True)
+        written = ([BOS, *code.ids[: ROOM - 1], EOS] for code in self.target.encode_batch(targets))
+        return list(zip(self.source_ids(sources), written, strict=True))
+
+    def batches_of_epoch(self) -> list[list]:
+        return batches_by_length(self.train_ids, self.recipe.room, random.Random(f"{SEED} {self.now.epoch}"))
+
+    def logits(self, pairs: list) -> tuple[Tensor, Tensor]:
+        """Return the model's logits [B, T, V] for a batch, in float32, and the targets [B, T]."""
+        source, target = (padded(side, self.recipe.device) for side in zip(*pairs, strict=True))
+        with self.recipe.autocast():
+            return self.model(source, target[:, :-1]).float(), target[:, 1:]
 
     def share(self) -> float:
-        elapsed = self.now.seconds / (60 * self.trainer.recipe.minutes)
+        elapsed = self.now.seconds / (60 * self.recipe.minutes)
         return super().share() if elapsed < 1 else 1.0
 
     def step(self) -> float:
-        batch = next(self.batches)
-        self.now.tokens += batch.tokens
-        return self.trainer.step(batch, cooling=min(1.0, (1 - self.now.share) / 0.2))
+        """Make one update; return the loss in nats per target token."""
+        now = self.now
+        if now.used == len(self.batches):
+            now.epoch, now.used = now.epoch + 1, 0
+            self.batches = self.batches_of_epoch()
+        batch = self.batches[now.used]
+        now.used += 1
+        now.tokens += sum(len(source) + len(target) - 1 for source, target in batch)
+        self.taken += 1
+        cooling = min(1.0, (1 - now.share) / 0.2)
+        for group in self.optimizer.param_groups:
+            group["lr"] = cooling * self.parts.noam_rate(self.taken, self.recipe.width, self.recipe.warmup)
+        loss = self.parts.label_smoothed_loss(*self.logits(batch), SMOOTHING, PAD)
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return loss.item()
+
+    @torch.no_grad()
+    def validation_loss(self) -> float:
+        """Return the cross-entropy without smoothing, in nats per target token."""
+        self.model.eval()
+        total = count = 0.0
+        for batch in self.held:
+            logits, targets = self.logits(batch)
+            total += F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=PAD, reduction="sum").item()
+            count += int((targets != PAD).sum())
+        return total / count
 
     def measure(self) -> str:
         """Measure the model. With averaging, the mean of the weights at the last measurements is a candidate too."""
-        now, model, recipe = self.now, self.trainer.model, self.trainer.recipe
-        bleu, chrf = self.scores_of(model)
-        training, validation = checkpoints.mean(now.recent), validation_loss(model, self.held, recipe)
+        now, model = self.now, self.model
+        sources, references = zip(*self.corpus.validation[:JUDGED], strict=True)
+        ours = self.translate(sources)
+        training, validation = checkpoints.mean(now.recent), self.validation_loss()
         now.points.append(
             {
-                "step": self.trainer.taken,
+                "step": self.taken,
                 "minutes": now.seconds / 60,
                 "training": training,  # mean smoothed loss since the last measurement, nats per target token
                 "validation": validation,  # without smoothing
-                "bleu": bleu,  # by sacrebleu, on held-out sentences
-                "chrf": chrf,
+                "bleu": sacrebleu.corpus_bleu(ours, [references]).score,  # on held-out sentences
+                "chrf": sacrebleu.corpus_chrf(ours, [references]).score,
             }
         )
         here = checkpoints.weights_of(model)
         self.compare(validation, here)
-        if recipe.average > 1:
-            now.lately = [*now.lately, here][-recipe.average :]
-            mean = mean_of(now.lately)
+        if self.recipe.average > 1:
+            now.lately = [*now.lately, here][-self.recipe.average :]
+            # As Vaswani et al. 2017, section 6.1, average the last checkpoints
+            mean = {name: torch.stack([state[name] for state in now.lately]).mean(dim=0) for name in here}
             model.load_state_dict(mean)
-            self.compare(validation_loss(model, self.held, recipe), mean)
+            self.compare(self.validation_loss(), mean)
             model.load_state_dict(here)
         model.train()
         checkpoints.keep_curve(self.folder, now.points, (9, 3.6), lambda figure: draw(figure, now.points))
         return f"loss {training:.2f}, validation {validation:.2f}"
 
     def more_state(self) -> dict[str, Any]:
-        cuda = torch.cuda.get_rng_state() if self.trainer.recipe.device == "cuda" else None
-        place = self.batches.epoch, self.batches.taken
-        return {"place": place, "random": torch.get_rng_state(), "cuda": cuda}
+        cuda = torch.cuda.get_rng_state() if self.recipe.device == "cuda" else None
+        return {"random": torch.get_rng_state(), "cuda": cuda}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.batches.go_to(*state["place"])
+        self.batches = self.batches_of_epoch()
         torch.set_rng_state(state["random"])
         if state["cuda"] is not None:
             torch.cuda.set_rng_state(state["cuda"])
+
+    @torch.no_grad()
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """Return the model's greedy translations, made in batches of similar length."""
+        model = self.model.eval()
+        rows = self.source_ids(texts)
+        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+        found: dict[int, list[int]] = {}
+        for places in tqdm([order[i : i + 64] for i in range(0, len(order), 64)], desc="translating", leave=False):
+            source = padded([rows[i] for i in places], self.recipe.device)
+            longest = min(source.shape[1] * 3 // 2 + 10, ROOM - 1)
+            with self.recipe.autocast():
+                encoded = model.encode(source)  # once, and not for every new token
+                decode = partial(lambda encoded, _, target: model.decode(target, *encoded), encoded)
+                written = self.parts.greedy_decode(decode, source, BOS, EOS, longest)
+            found |= dict(zip(places, written, strict=True))
+        return [self.target.decode(found[i]) for i in range(len(rows))]
+
+    def keep_model(self) -> None:
+        """Write everything that say.py needs into the folder. Each file is replaced atomically."""
+        folder = self.folder
+        weights = safetensors.torch.save(self.now.weights)
+        replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(weights))
+        replace_atomically(folder / "source.json", lambda path: self.source.save(str(path)))
+        replace_atomically(folder / "target.json", lambda path: self.target.save(str(path)))
+        about = {"sizes": self.sizes, "source": self.recipe.source, "target": self.recipe.target}
+        about |= {"training pairs": len(self.corpus.train), "steps": self.taken, "validation loss": self.now.best}
+        about |= {"recipe": asdict(self.recipe)}
+        write_text(folder / "model.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+        write_text(folder / "translator.py", architecture())
+        replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
+
+    def report(self, translations: Sequence[str]) -> Table:
+        """Return a table of this run, with its translations of the test, beside the published one."""
+        now, recipe = self.now, self.recipe
+        references, split_words = [right for _, right in self.test], reference("split_words")
+        bleu = self.parts.bleu(list(map(split_words, translations)), list(map(split_words, references)))
+        theirs = sacrebleu.corpus_bleu(list(translations), [references]).score
+        parameters = sum(p.numel() for p in self.model.parameters())
+        took = f"{now.seconds / 60:.1f} min on {recipe.device} in {recipe.precision}, {self.taken:,} steps"
+        tables = " for both, one table" if recipe.joint else " each"
+        table = Table("", "this run", "published run", title="This run and the published Igbo–English run")
+        for row in (
+            ("from, to", f"{recipe.source}, {recipe.target}", "igbo, english"),
+            ("training pairs", f"{len(self.corpus.train):,}", f"three quarters of {PUBLISHED_PAIRS:,}"),
+            ("layers, width, heads", f"{recipe.layers}, {recipe.width}, {recipe.heads}", "6, 512, 8"),
+            ("vocabulary", f"{recipe.vocab_size:,}{tables}", "10,000 each"),
+            ("parameters", f"{parameters:,}", "–"),
+            ("training", took, "20 epochs in the post, 30 in its code"),
+            ("tokens seen", f"{now.tokens:,}, {now.tokens / now.seconds:,.0f} per second", "–"),
+            ("validation loss", f"{now.best:.3f} nats per token", "2.7 (training 2.1)"),
+            ("BLEU", f"{bleu:.1f} on {len(self.test):,} sentences", "35.0 on its test, 48.3 in evaluation"),
+            ("BLEU, sacrebleu's tokens", f"{theirs:.1f}", "–"),
+        ):
+            table.add_row(*row)
+        return table
 
 
 def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
@@ -540,77 +509,27 @@ def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
     loss, quality = figure.subplots(1, 2)
     checkpoints.draw_losses(loss, points, "step", "training, smoothed targets")
     loss.set(xlabel="step", ylabel="loss (nats per target token)")
-    steps, scores = [point["step"] for point in points], [10.0]
     for name, label, colour, style in (("bleu", "BLEU", "#0072B2", "-"), ("chrf", "chrF", "#D55E00", "--")):
-        values = [point[name] for point in points]
-        quality.plot(steps, values, color=colour, ls=style, marker="o", ms=3, label=label)
-        scores += values
+        x, y = ([point[column] for point in points] for column in ("step", name))
+        quality.plot(x, y, color=colour, ls=style, marker="o", ms=3, label=label)
     quality.set(title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)")
-    quality.set_ylim(0, max(10.0, 1.1 * max(scores)))
+    quality.set_ylim(0, max(10.0, 1.1 * max(point[name] for point in points for name in ("bleu", "chrf"))))
 
 
-def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """Return the mean of each weight, as Vaswani et al. 2017, section 6.1, average the last checkpoints."""
-    return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
+def architecture() -> str:
+    """Return the source of notebook 11's translator: its locked cells, and the reference answers that it needs."""
+    wanted = ("DecoderBlock", "greedy_decode", "beam_search")
+    answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
+    return '"""The translator of notebook 11: its parts, and how it writes."""\n\n' + "\n\n\n".join(
+        part.strip() for part in (given_in(NOTEBOOK), *answers)
+    )
 
 
-# --- translating and scoring ------------------------------------------------------------------------------------------
-
-
-@torch.no_grad()
-def translate(
-    parts: SimpleNamespace, model: Any, tokenizers: TokenizerPair, texts: Sequence[str], recipe: Recipe
-) -> list[str]:
-    """Return the model's greedy translations, made in batches of similar length."""
-    model.eval()
-    rows = tokenizers.read(texts)
-    order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
-    found: dict[int, list[int]] = {}
-    for places in tqdm([order[i : i + 64] for i in range(0, len(order), 64)], desc="translating", leave=False):
-        source = padded([rows[i] for i in places], recipe.device)
-        longest = min(source.shape[1] * 3 // 2 + 10, ROOM - 1)
-        with recipe.autocast():
-            encoded = model.encode(source)  # once, and not for every new token
-            written = parts.greedy_decode(lambda _, ids, e=encoded: model.decode(ids, *e), source, BOS, EOS, longest)
-        found |= dict(zip(places, written, strict=True))
-    return [tokenizers.target.decode(found[i]) for i in range(len(rows))]
-
-
-def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
-    """Return the course's BLEU (on words and punctuation) and sacrebleu's (on its tokens)."""
-    split_words = reference("split_words")
-    ours = parts.bleu([split_words(text) for text in hypotheses], [split_words(text) for text in references])
-    return ours, sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score
-
-
-# --- the report -------------------------------------------------------------------------------------------------------
+# --- the command ------------------------------------------------------------------------------------------------------
 
 # Darth Chudi's blog post, blog.chudioranu.com/posts/language-models, and its code, github.com/darthchudi/transformer-py
 PUBLISHED_PAIRS = 174_918
-
-
-def report(training: Run, scores: tuple[float, float], corpus: Corpus, tested: int) -> Table:
-    """Return a table of this run beside the published one. A dash means not published."""
-    now, recipe = training.now, training.trainer.recipe
-    tables = " for both, one table" if recipe.joint else " each"
-    speed = now.tokens / now.seconds
-    parameters = sum(p.numel() for p in training.trainer.model.parameters())
-    took = f"{now.seconds / 60:.1f} min on {recipe.device} in {recipe.precision}, {training.trainer.taken:,} steps"
-    table = Table("", "this run", "published run", title="This run and the published Igbo–English run")
-    for row in (
-        ("from, to", f"{recipe.source}, {recipe.target}", "igbo, english"),
-        ("training pairs", f"{len(corpus.train):,}", f"three quarters of {PUBLISHED_PAIRS:,}"),
-        ("layers, width, heads", f"{recipe.layers}, {recipe.width}, {recipe.heads}", "6, 512, 8"),
-        ("vocabulary", f"{recipe.vocab_size:,}{tables}", "10,000 each"),
-        ("parameters", f"{parameters:,}", "–"),
-        ("training", took, "20 epochs in the post, 30 in its code"),
-        ("tokens seen", f"{now.tokens:,}, {speed:,.0f} per second", "–"),
-        ("validation loss", f"{now.best:.3f} nats per token", "2.7 (training 2.1)"),
-        ("BLEU", f"{scores[0]:.1f} on {tested:,} sentences", "35.0 on its test, 48.3 in evaluation"),
-        ("BLEU, sacrebleu's tokens", f"{scores[1]:.1f}", "–"),
-    ):
-        table.add_row(*row)
-    return table
+OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
 
 
 def difference(corpus: Corpus, stories: bool) -> str:
@@ -627,75 +546,22 @@ def difference(corpus: Corpus, stories: bool) -> str:
     )
 
 
-# --- the folder -------------------------------------------------------------------------------------------------------
-
-OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
-
-
-def keep_model(training: Run, tokenizers: TokenizerPair, pairs: int) -> None:
-    """Write everything that say.py needs into the folder. Each file is replaced atomically."""
-    folder, recipe, weights = training.folder, training.trainer.recipe, training.now.weights
-    replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(safetensors.torch.save(weights)))
-    replace_atomically(folder / "source.json", lambda path: tokenizers.source.save(str(path)))
-    replace_atomically(folder / "target.json", lambda path: tokenizers.target.save(str(path)))
-    about = {"sizes": sizes(tokenizers, recipe), "source": recipe.source, "target": recipe.target}
-    about |= {"training pairs": pairs, "steps": training.trainer.taken, "validation loss": training.now.best}
-    about |= {"recipe": asdict(recipe)}
-    write_text(folder / "model.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-    write_text(folder / "translator.py", architecture())
-    replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
-
-
-def architecture() -> str:
-    """Return the source of notebook 11's translator: its locked cells, and the reference answers that it needs."""
-    wanted = ("DecoderBlock", "greedy_decode", "beam_search")
-    answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
-    return '"""The translator of notebook 11: its parts, and how it writes."""\n\n' + "\n\n\n".join(
-        part.strip() for part in (given_in(NOTEBOOK), *answers)
-    )
-
-
-# --- the command ------------------------------------------------------------------------------------------------------
-
-
 def run(corpus: Corpus, recipe: Recipe, out: Path) -> None:
     """Train, translate and score; save the model; print some translations.
 
     Raise WouldOverwrite if the folder holds other files, BadPairs if the pairs cannot be used.
     """
     refuse_foreign(out, OURS, "translator of ours")
-    parts = notebook_parts()
-    generator = random.Random(SEED)
-    tokenizers = TokenizerPair.learned(corpus.train, recipe.vocab_size, recipe.joint)
-    train_ids = [pair for pair in tokenizers.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
-    dropped = len(corpus.train) - len(train_ids)
-    if not train_ids:
-        raise BadPairs(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
-    if dropped:
-        corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
-    held_ids = tokenizers.pairs(corpus.validation[:CHECKED])
-    held = [batch_of(batch, recipe.device) for batch in batches_by_length(held_ids, recipe.room, generator)]
-    test = corpus.test if len(corpus.test) <= TESTED else generator.sample(corpus.test, TESTED)
-    sources, references = zip(*corpus.validation[:JUDGED], strict=True)
-
-    def scores_of(model: nn.Module) -> tuple[float, float]:
-        ours = translate(parts, model, tokenizers, sources, recipe)
-        return sacrebleu.corpus_bleu(ours, [references]).score, sacrebleu.corpus_chrf(ours, [references]).score
-
-    model = new_model(parts, tokenizers, recipe)
-    batches = BatchStream(train_ids, recipe.room, recipe.device)
-    name = hashlib.sha256(repr((recipe, train_ids, corpus.validation)).encode()).hexdigest()
-    training = Run(out, name, Trainer(parts, model, recipe), batches, held, scores_of)
+    training = Run(corpus, recipe, out)
     training.resume()
     training.train("training")
-    model.load_state_dict(training.now.weights)
-    keep_model(training, tokenizers, len(corpus.train))
+    training.model.load_state_dict(training.now.weights)
+    training.keep_model()
     training.finish()
-    written = translate(parts, model, tokenizers, [pair[0] for pair in test], recipe)
-    for (source, right), ours in list(zip(test, written, strict=True))[:3]:
+    written = training.translate([source for source, _ in training.test])
+    for (source, right), ours in list(zip(training.test, written, strict=True))[:3]:
         console.print(f"\n{source}\n  ours: {ours}\n  right: {right}", markup=False)
-    scores = score(parts, written, [pair[1] for pair in test])
-    console.print(report(training, scores, corpus, len(test)))
+    console.print(training.report(written))
     console.print(f"Kept in {out}: the model, its tokenizers, the curve (curve.png, curve.csv), and say.py to use it.")
 
 
