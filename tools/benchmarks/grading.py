@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -126,7 +125,6 @@ def main() -> None:
             name = f"autograder grade --workers {workers}"
             show(name, ours(folder, chosen.students, "--workers", str(workers)))
             show("   the second run, unchanged", ours(folder, chosen.students))
-            shutil.rmtree(folder)
     console.print(shown)
     print_load()
 

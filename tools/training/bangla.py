@@ -30,14 +30,13 @@ from transformer_exercises.stories import bangla
 
 from .checkpoints import write_text
 from .gpt2 import TRAIN_SEED, VALIDATION_SEED
-from .grow import Recipe, grow
+from .grow import SEED, Recipe, grow
 from .sizes import Size, size_named
 from .texts import stories
 
 KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "bangla.json"
 FOLDER = Path("grown-bangla")
 MINUTES = {"bangla": 36.0, "laptop": 9.0}  # by size; the second is the control
-SEED = 9
 PRECISION = "bfloat16"  # under autocast: several times as fast on CPUs that support it
 CHARACTERS = 10_000_000  # more than either model reads
 WRITTEN = 200  # stories per model that are checked against the grammar
@@ -58,10 +57,10 @@ PLACES = (
     "এখন মিতু ভাত খাচ্ছে। মা কী করছেন? তিনি একটি বই",
 )
 
+COLUMNS = ("step", "tokens", "training", "validation", "minutes")  # of the curve
+
 app = typer.Typer(add_completion=False)
 
-
-COLUMNS = ("step", "tokens", "training", "validation", "minutes")  # of the curve
 
 # --- costs ----------------------------------------------------------------------------------------------------------
 

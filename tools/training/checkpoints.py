@@ -156,10 +156,6 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
     return {name: one.detach().to("cpu", copy=True) for name, one in model.state_dict().items()}
 
 
-def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
 def draw_losses(axes: Axes, points: Sequence[Point], along: str, label: str = "training") -> None:
     """Draw both losses along a column of the points."""
     x = [point[along] for point in points]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import math
 import time
 
@@ -26,11 +25,6 @@ def default_precision(device: str) -> str:
     if device != "cuda":
         return "float32"
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
-
-
-def can_compile(device: str) -> bool:
-    """Return True if torch.compile helps: on a GPU with Triton. On a CPU it rarely saves the minute that it takes."""
-    return device == "cuda" and importlib.util.find_spec("triton") is not None
 
 
 def synchronize(device: str) -> None:

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import math
 import shlex
+import statistics
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,13 +44,14 @@ from autograder.spec.course import reference
 
 from . import checkpoints
 from .checkpoints import OtherRun, console
-from .device import best_device, can_compile, default_precision, peak_flops, synchronize
+from .device import best_device, default_precision, peak_flops, synchronize
 from .gpt2 import loss_of, new_gpt2
 from .sizes import SIZES, Size, size_named
 from .texts import TOKENS, BadText, TrainingText, read_file, stories
 
 WARMUP = 0.05  # share of the run
 SAMPLE = 60  # tokens
+SEED = 9  # of the weights and the windows
 Precision = Literal["float32", "bfloat16", "float16"]
 
 app = typer.Typer(add_completion=False)
@@ -63,8 +66,6 @@ class Unusable(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(checkpoints.Recipe):
-    """The settings of a training run."""
-
     size: Size
     seed: int
     compiled: bool
@@ -181,7 +182,7 @@ class Run(checkpoints.Run):
         tokens = self.taken * size.tokens_per_step
         speed = (tokens - before["tokens"]) / max(now.seconds - 60 * before["minutes"], 1e-9)
         used = speed * size.flops_per_token(self.rows_of_table) / self.peak
-        training = checkpoints.mean(now.recent)
+        training = statistics.fmean(now.recent)
         validation = self.material.validation.loss(model, size.rows, self.recipe.autocast)
         now.points.append(
             {
@@ -289,10 +290,12 @@ def keep_curve(folder: Path, points: list[checkpoints.Point], title: str, floor:
 
 def sizes_listed() -> Table:
     """Return a table of the sizes, with costs computed by arithmetic."""
-    table = Table(title="Sizes, with their largest vocabulary (a short text gets a smaller one)", show_lines=True)
-    columns = ("", "made for", "layers × heads × width", "context", "parameters N", "tokens a step")
-    for column in (*columns, "FLOP a step, 6N each", "FLOP for D = 20 N", "memory, float32 | 16 bits"):
-        table.add_column(column)
+    table = Table(
+        *("", "made for", "layers × heads × width", "context", "parameters N", "tokens a step"),
+        *("FLOP a step, 6N each", "FLOP for D = 20 N", "memory, float32 | 16 bits"),
+        title="Sizes, with their largest vocabulary (a short text gets a smaller one)",
+        show_lines=True,
+    )
     for size in SIZES:
         N = size.parameters()
         table.add_row(
@@ -309,7 +312,8 @@ def sizes_listed() -> Table:
     return table
 
 
-def announce(material: TrainingText, recipe: Recipe) -> None:
+def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
+    """Train or resume, save the model, and print the results. Return the run."""
     size, different = recipe.size, len(material.tokenizer)
     V = size.rows_of_table(different)
     asked = f"{recipe.steps:,} steps" if recipe.steps else f"{recipe.minutes:g} minutes of training"
@@ -319,11 +323,6 @@ def announce(material: TrainingText, recipe: Recipe) -> None:
         f"{size.name}: {size.parameters(V):,} parameters for {len(material.tokens):,} tokens of {material.title} "
         f"({different:,} different ones); {asked} on {how}; about {memory:.2f} GB of memory for the training"
     )
-
-
-def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
-    """Train or resume, save the model, and print the results. Return the run."""
-    announce(material, recipe)
     run = Run(material, recipe, folder)
     try:
         run.train(folder.name)
@@ -365,8 +364,6 @@ def main(
     dropout: Annotated[float | None, Option(min=0.0, max=0.9)] = None,
     device: Annotated[str | None, Option(help="cuda, mps or cpu.", show_default="the best there is")] = None,
     precision: Annotated[Precision | None, Option(show_default="bfloat16 where a GPU has it")] = None,
-    compiled: Annotated[bool | None, Option("--compile/--no-compile", show_default="on a GPU with Triton")] = None,
-    seed: Annotated[int, Option(min=0, help="Of the weights and the windows.")] = 9,
     steps: Annotated[int, Option(min=0, hidden=True, help="So many steps, however long they take.")] = 0,
 ) -> None:
     """Train a GPT on a text, show its loss and samples, and save it in a form that transformers can read."""
@@ -383,10 +380,11 @@ def main(
         size=chosen.but(context=context, rows=rows, accumulate=accumulate, peak=peak, dropout=dropout, stories=told_in),
         minutes=minutes,
         steps=steps,
-        seed=seed,
+        seed=SEED,
         device=device,
         precision=precision or default_precision(device),
-        compiled=can_compile(device) if compiled is None else compiled,
+        # On a CPU, torch.compile rarely saves the minute that it takes
+        compiled=device == "cuda" and importlib.util.find_spec("triton") is not None,
     )
     told = recipe.size.stories
     folder = out or Path(f"grown-{text.stem if text else 'stories' if told == 'english' else told}")

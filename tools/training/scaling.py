@@ -154,9 +154,9 @@ def main(show: Annotated[bool, typer.Option("--show", help="Print what is kept a
     if not show:
         torch.set_num_threads(1)  # a second thread gains little for models this small
         stories = Stories(max(TOKENS))
-        if runs and shared != settings(stories):
+        before, shared = shared, settings(stories)
+        if runs and shared != before:
             raise SystemExit(f"{KEPT} keeps runs with other settings: delete it")
-        shared = settings(stories)
         done = {(run.width, run.tokens, run.rate) for run in runs}
         batch = ROWS * CONTEXT
         wanted = [(C, D // batch * batch, round(rate / C**0.5, 5)) for rate in RATES for D in TOKENS for C in WIDTHS]

@@ -28,20 +28,10 @@ from transformers.utils import logging
 from autograder.files import WouldOverwrite, refuse_foreign
 from transformer_exercises.stories import sample, true_nll
 
-from .gpt2 import (
-    END,
-    TRAIN_SEED,
-    VALIDATION_SEED,
-    Validation,
-    byte_level_bpe,
-    fit,
-    gpt2_config,
-    new_gpt2,
-    start_as_copier,
-)
+from . import gpt2
+from .gpt2 import END, TRAIN_SEED, VALIDATION_SEED, Validation
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
+FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
 CONTEXT = 128  # tokens; the longest story has about 70
 LAYERS, HEADS, WIDTH = 4, 4, 128
 STEPS, BATCH, PEAK = 4_000, 24, 2e-3  # PEAK: the highest learning rate
@@ -53,7 +43,7 @@ app = typer.Typer(add_completion=False)
 
 def learn_tokenizer(stories: Sequence[str]) -> GPT2Tokenizer:
     """Train byte-level BPE on the stories. They have few words, and merging ends when each word is one token."""
-    return GPT2Tokenizer(tokenizer_object=byte_level_bpe(stories, 2_000, [END]), model_max_length=CONTEXT)
+    return GPT2Tokenizer(tokenizer_object=gpt2.byte_level_bpe(stories, 2_000, [END]), model_max_length=CONTEXT)
 
 
 class Windows:
@@ -145,13 +135,13 @@ def main(out: Annotated[Path, typer.Option(help="The folder to write.")] = FOLDE
     rows = [[*ids, end] for ids in tokenizer(held.splitlines()).input_ids]
     validation = Validation.of(rows, end, true_nll(held))
     # Without dropout: the model is too small to learn so many stories by heart
-    model = new_gpt2(gpt2_config(len(tokenizer), CONTEXT, LAYERS, HEADS, WIDTH, end=end))
-    start_as_copier(model)
+    model = gpt2.new_gpt2(gpt2.gpt2_config(len(tokenizer), CONTEXT, LAYERS, HEADS, WIDTH, end=end))
+    gpt2.start_as_copier(model)
     print(f"{model.num_parameters():,} parameters, {len(tokenizer):,} tokens, {len(stories):,} stories")
     started = time.process_time()
     windows = Windows(stories, tokenizer, random.Random(SEED))
     batches = (windows.batch(BATCH) for _ in range(STEPS))
-    bar = tqdm(fit(model, batches, STEPS, PEAK), total=STEPS, desc="training", unit="step")
+    bar = tqdm(gpt2.fit(model, batches, STEPS, PEAK), total=STEPS, desc="training", unit="step")
     for step, training in enumerate(bar, 1):
         if step % max(STEPS // 20, 1) == 0:
             bar.set_postfix_str(f"training {training:.3f}, {against_floor(validation.loss(model), validation.floor)}")

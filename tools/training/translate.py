@@ -25,6 +25,7 @@ import itertools
 import json
 import random
 import shutil
+import statistics
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -54,9 +55,8 @@ from . import checkpoints, say
 from .checkpoints import UNFINISHED, OtherRun, console, write_text
 from .gpt2 import byte_level_bpe
 
-ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "11-translation"
-STORIES = ROOT / "solutions" / NOTEBOOK / "stories-parallel.tsv"
+STORIES = Path(__file__).resolve().parents[2] / "solutions" / NOTEBOOK / "stories-parallel.tsv"
 LANGUAGES = {"english": ("en", "eng"), "igbo": ("ig", "ibo"), "bangla": ("bn", "ben")}  # other names in headers
 PAD, BOS, EOS = 0, 1, 2
 SPECIAL = ["<pad>", "<bos>", "<eos>"]  # in the order of their ids
@@ -288,8 +288,6 @@ def batches_by_length(pairs: list, room: int, generator: random.Random) -> list[
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(checkpoints.Recipe):
-    """The settings of a training run."""
-
     layers: int
     width: int
     heads: int
@@ -413,7 +411,7 @@ class Run(checkpoints.Run):
         now, model = self.now, self.model
         sources, references = zip(*self.corpus.validation[:JUDGED], strict=True)
         ours = self.translate(sources)
-        training, validation = checkpoints.mean(now.recent), self.validation_loss()
+        training, validation = statistics.fmean(now.recent), self.validation_loss()
         now.points.append(
             {
                 "step": self.taken,
@@ -475,7 +473,12 @@ class Run(checkpoints.Run):
         about |= {"training pairs": len(self.corpus.train), "steps": self.taken, "validation loss": self.now.best}
         about |= {"recipe": asdict(self.recipe)}
         write_text(folder / "model.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-        write_text(folder / "translator.py", architecture())
+        # The notebook's locked cells, and the reference answers that they need
+        wanted = ("DecoderBlock", "greedy_decode", "beam_search")
+        answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
+        title = '"""The translator of notebook 11: its parts, and how it writes."""'
+        parts = "\n\n\n".join(map(str.strip, [given_in(NOTEBOOK), *answers]))
+        write_text(folder / "translator.py", f"{title}\n\n{parts}")
         replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
 
     def report(self, translations: Sequence[str]) -> Table:
@@ -516,34 +519,11 @@ def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
     quality.set_ylim(0, max(10.0, 1.1 * max(point[name] for point in points for name in ("bleu", "chrf"))))
 
 
-def architecture() -> str:
-    """Return the source of notebook 11's translator: its locked cells, and the reference answers that it needs."""
-    wanted = ("DecoderBlock", "greedy_decode", "beam_search")
-    answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
-    return '"""The translator of notebook 11: its parts, and how it writes."""\n\n' + "\n\n\n".join(
-        part.strip() for part in (given_in(NOTEBOOK), *answers)
-    )
-
-
 # --- the command ------------------------------------------------------------------------------------------------------
 
 # Darth Chudi's blog post, blog.chudioranu.com/posts/language-models, and its code, github.com/darthchudi/transformer-py
 PUBLISHED_PAIRS = 174_918
 OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
-
-
-def difference(corpus: Corpus, stories: bool) -> str:
-    """Return a note on why the two runs' scores cannot be compared."""
-    published = PUBLISHED_PAIRS * 3 // 4
-    times = published / len(corpus.train)
-    amount = f"{times:.0f} times as many as" if times >= 1.5 else "about as many as" if times > 0.7 else "fewer than"
-    kind = (
-        "real sentences; these are written by a small grammar" if stories else "other sentences, and tested on others"
-    )
-    return (
-        f"The published run learnt from about {published:,} pairs, {amount} here ({len(corpus.train):,}), and from "
-        f"{kind}. So the scores do not say which model is better."
-    )
 
 
 def run(corpus: Corpus, recipe: Recipe, out: Path) -> None:
@@ -600,8 +580,16 @@ def main(
     except (BadPairs, OtherRun, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
-    for remark in [*corpus.remarks, difference(corpus, tsv == STORIES)]:
+    for remark in corpus.remarks:
         console.print(remark)
+    published = PUBLISHED_PAIRS * 3 // 4
+    times = published / len(corpus.train)
+    amount = f"{times:.0f} times as many as" if times >= 1.5 else "about as many as" if times > 0.7 else "fewer than"
+    written, others = "real sentences; these are written by a small grammar", "other sentences, and tested on others"
+    console.print(
+        f"The published run learnt from about {published:,} pairs, {amount} here ({len(corpus.train):,}), and from "
+        f"{written if tsv == STORIES else others}. So the scores do not say which model is better."
+    )
 
 
 if __name__ == "__main__":
