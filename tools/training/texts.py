@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -191,16 +191,16 @@ def stories(
     Windows begin where a story begins, and validation has one story per row, so every token has its full context. The
     corpus's exact probability is then the floor of the loss. Raise BadText if a story is longer than `context`.
     """
-    if language == "english":
-        title, told, nll, held_back = "the course's stories", partial(sample, "english"), true_nll, STORIES_VALIDATION
-    else:
-        title, told, nll = "the course's Bangla sentences", bangla.sample, bangla.true_nll
-        held_back = BANGLA_VALIDATION
+    in_bangla = language == "bangla"
+    title = "the course's Bangla sentences" if in_bangla else "the course's stories"
+    told: Callable[..., str] = bangla.sample if in_bangla else partial(sample, "english")
+    nll: Callable[..., float] = bangla.true_nll if in_bangla else true_nll
+    held_back = BANGLA_VALIDATION if in_bangla else STORIES_VALIDATION
     text = told(characters=characters, seed=TRAIN_SEED)
     held = told(characters=held_back, seed=VALIDATION_SEED)
     lines = text.splitlines()
     # The words of Bangla are few: its vocabulary grows until each is one token
-    wanted = vocabulary if language == "bangla" else vocabulary_for(len(text), vocabulary)
+    wanted = vocabulary if in_bangla else vocabulary_for(len(text), vocabulary)
     tokenizer = learn_tokenizer(iter(lines), wanted, context)
     tokens = write_tokens(iter([END, *(line + END for line in lines)]), tokenizer, folder / TOKENS)
     end = tokenizer.eos_token_id
