@@ -136,19 +136,20 @@ def test_the_published_configuration_is_the_one_that_notebook_09_counts():
 
 @pytest.mark.long
 def test_the_experiment_trains_once_and_measures_as_often_as_asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiment, "NAMES", ("tiny", "laptop"))
+    out = tmp_path / "bangla.json"
+    monkeypatch.setattr(experiment, "MINUTES", {"tiny": 0.02, "laptop": 0.02})
+    monkeypatch.setattr(experiment, "FOLDER", tmp_path / "models")
+    monkeypatch.setattr(experiment, "KEPT", out)
     monkeypatch.setattr(experiment, "CHARACTERS", 100_000)
     monkeypatch.setattr(experiment, "WRITTEN", 10)
-    folder, out = tmp_path / "models", tmp_path / "bangla.json"
-    told = ["--folder", str(folder), "--out", str(out)]
-    missing = CliRunner().invoke(experiment.app, [*told, "--measure"])
+    missing = CliRunner().invoke(experiment.app, ["--measure"])
     assert missing.exit_code == 2
-    assert "hold no trained model" in " ".join(missing.output.split())
-    result = CliRunner().invoke(experiment.app, [*told, "--minutes", "0.02", "--control", "0.02"])
+    assert "holds no trained model" in " ".join(missing.output.split())
+    result = CliRunner().invoke(experiment.app)
     assert result.exit_code == 0, result.output
     first = out.read_text(encoding="utf-8")
     monkeypatch.setattr(experiment, "train", lambda *_: pytest.fail("trained already"))
-    assert CliRunner().invoke(experiment.app, told).exit_code == 0
+    assert CliRunner().invoke(experiment.app).exit_code == 0
     assert out.read_text(encoding="utf-8") == first
     for one in json.loads(first)["models"].values():
         assert one["tokens"] == one["steps"] * one["tokens_per_step"]

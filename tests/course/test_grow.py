@@ -124,15 +124,15 @@ def test_a_run_killed_without_warning_goes_on_to_the_same_losses_and_weights(dia
 
 @pytest.mark.long
 def test_a_run_stopped_between_two_looks_goes_on_as_exactly(diary, undisturbed, tmp_path, monkeypatch):
-    step = grow.Trainer.step
+    step = grow.Run.step
 
-    def dying(self, material, share):
+    def dying(self):
         if self.taken == 17:  # looks are at even steps
             raise KeyboardInterrupt
-        return step(self, material, share)
+        return step(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(grow.Trainer, "step", dying)
+        patch.setattr(grow.Run, "step", dying)
         stopped = CliRunner().invoke(grow.app, [str(diary), *TRY, "--out", str(tmp_path)])
     assert stopped.exit_code == 130
     assert "The same command goes on from here" in stopped.output
@@ -157,19 +157,23 @@ def material(diary, tmp_path_factory) -> texts.TrainingText:
     return texts.read_file(diary, tmp_path_factory.mktemp("material"), 2_000, 64)
 
 
-def trainer(material: texts.TrainingText, size: sizes.Size = TINY, **said) -> grow.Trainer:
+def run(material: texts.TrainingText, size: sizes.Size = TINY, **said) -> grow.Run:
     usual = {"minutes": 1.0, "steps": 10, "seed": 9, "device": "cpu", "precision": "float32", "compiled": False}
-    chosen = grow.Recipe(size=size, **{**usual, **said})
-    return grow.Trainer(grow.new_model(chosen.size, material, chosen.seed).train(), chosen)
+    return grow.Run(material, grow.Recipe(size=size, **{**usual, **said}), Path("nowhere"))
+
+
+def step(one: grow.Run, share: float) -> float:
+    one.now.share = share
+    return one.step()
 
 
 def test_a_batch_in_parts_has_the_gradients_of_the_whole_batch(material, monkeypatch):
 
-    whole, parts = trainer(material, TINY.but(rows=6)), trainer(material, TINY.but(rows=2, accumulate=3))
+    whole, parts = run(material, TINY.but(rows=6)), run(material, TINY.but(rows=2, accumulate=3))
     batch = [material.windows(2, 64, 9, number) for number in range(3)]
     together = tuple(torch.cat(side) for side in zip(*batch, strict=True))
     monkeypatch.setattr(texts.TrainingText, "windows", lambda self, rows, *_: together if rows == 6 else batch[_[2]])
-    losses = [one.gradients(material).item() for one in (whole, parts)]
+    losses = [one.gradients().item() for one in (whole, parts)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
     for right, ours in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
         torch.testing.assert_close(right.grad, ours.grad, atol=1e-7, rtol=1e-4)
@@ -177,8 +181,8 @@ def test_a_batch_in_parts_has_the_gradients_of_the_whole_batch(material, monkeyp
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_sixteen_bits_learn_what_float32_learns(material, precision):
-    whole, half = trainer(material), trainer(material, precision=precision)
-    losses = [[one.step(material, share / 12) for share in range(12)] for one in (whole, half)]
+    whole, half = run(material), run(material, precision=precision)
+    losses = [[step(one, share / 12) for share in range(12)] for one in (whole, half)]
     same = 12 if precision == "bfloat16" else 1  # of float16, the first updates are left out until the scale fits
     assert losses[1][:same] == pytest.approx(losses[0][:same], abs=0.05)
     assert losses[1] != losses[0], "it was computed in another format"
@@ -187,11 +191,11 @@ def test_sixteen_bits_learn_what_float32_learns(material, precision):
 
 
 def test_a_loss_that_is_no_number_stops_the_run_with_advice(material):
-    one = trainer(material)
+    one = run(material)
     with torch.no_grad():
         one.model.transformer.wte.weight.fill_(math.nan)
     with pytest.raises(grow.Unusable, match=r"nan at step 1\. Try a lower rate, --peak 0\.003"):
-        one.step(material, 0.5)
+        step(one, 0.5)
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
@@ -251,7 +255,7 @@ def test_a_text_that_cannot_be_used_gets_a_sentence_that_says_what_to_do(content
 
 
 def test_what_cannot_be_done_gets_a_sentence_too(diary, tmp_path, monkeypatch):
-    def full(self, material, share):
+    def full(self):
         raise torch.OutOfMemoryError
 
     assert "There is no file" in refused(tmp_path / "no.txt")
@@ -259,7 +263,7 @@ def test_what_cannot_be_done_gets_a_sentence_too(diary, tmp_path, monkeypatch):
     assert "smaller context with --context" in refused(diary, "--context", 4_096, "--out", tmp_path / "model")
     assert "'latin' is not one of 'english', 'bangla'" in refused("--stories", "latin", "--out", tmp_path / "model")
     assert "there are tiny, laptop, bangla, gpu, gpt2" in refused(diary, "--size", "huge")
-    monkeypatch.setattr(grow.Trainer, "step", full)
+    monkeypatch.setattr(grow.Run, "step", full)
     assert "--rows 4 --accumulate 2" in refused(diary, "--out", tmp_path / "full")
     torch.save({"run": "another"}, tmp_path / "full" / checkpoints.UNFINISHED)
     assert "unfinished training of another text or with other settings" in refused(diary, "--out", tmp_path / "full")
@@ -290,20 +294,22 @@ def test_a_text_longer_than_a_piece_is_read_to_the_letter(tmp_path, monkeypatch)
 
 # --- the experiment ---------------------------------------------------------------------------------------------------
 
-SMALL = ["--width", "8", "--width", "12", "--tokens", "2000", "--tokens", "4000", "--rate", "0.05"]
-
 
 @pytest.mark.long
-def test_the_experiment_goes_on_where_it_was_and_repeats_to_the_letter(tmp_path):
+def test_the_experiment_goes_on_where_it_was_and_repeats_to_the_letter(tmp_path, monkeypatch):
     whole, parts = tmp_path / "whole.json", tmp_path / "parts.json"
-    for out, options in ((whole, SMALL), (parts, SMALL[2:]), (parts, SMALL)):  # without the first width; with it
-        result = CliRunner().invoke(scaling.app, [*options, "--out", str(out)])
+    monkeypatch.setattr(scaling, "TOKENS", (2_000, 4_000))
+    monkeypatch.setattr(scaling, "RATES", (0.05,))
+    for out, widths in ((whole, (8, 12)), (parts, (12,)), (parts, (8, 12))):  # without the first width; with it
+        monkeypatch.setattr(scaling, "KEPT", out)
+        monkeypatch.setattr(scaling, "WIDTHS", widths)
+        result = CliRunner().invoke(scaling.app)
         assert result.exit_code == 0, result.output
     assert whole.read_text() == parts.read_text()
     shared, runs = scaling.kept_runs(whole)
     assert len(runs) == 4
     assert all(run.loss > shared["floor"] for run in runs)
-    shown = CliRunner().invoke(scaling.app, ["--show", "--out", str(whole)])
+    shown = CliRunner().invoke(scaling.app, ["--show"])
     assert f"{runs[-1].loss - shared['floor']:.4f}" in shown.output
 
 

@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from typer.testing import CliRunner
 
-from tools.training.inspected_models import SOLUTIONS, app, given
+from tools.training import inspected_models
+from tools.training.inspected_models import SOLUTIONS, given
 
 pytestmark = pytest.mark.slow  # each runs a notebook's cells that make its texts
 CELLS = ("setup", "headlines", "headline-data", "two-layers", "three-ways")
@@ -38,11 +39,14 @@ def test_the_kept_stream_fits_the_notebooks_stack_and_is_far_below_the_bigram():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("options", [["heads", "--steps", "2", "--models", "2"], ["stream", "--steps", "2"]])
-def test_a_few_steps_write_the_same_weights_twice(tmp_path, options):
+@pytest.mark.parametrize("name", ["heads", "stream"])
+def test_a_few_steps_write_the_same_weights_twice(tmp_path, name, monkeypatch):
     files = [tmp_path / "one.pt", tmp_path / "two.pt"]
+    for constant in ("HEADS_STEPS", "STREAM_STEPS", "MODELS"):
+        monkeypatch.setattr(inspected_models, constant, 2)
     for file in files:
-        result = CliRunner().invoke(app, [*options, "--out", str(file)])
+        monkeypatch.setattr(inspected_models, name.upper(), file)
+        result = CliRunner().invoke(inspected_models.app, [name])
         assert result.exit_code == 0, result.output
     one, two = (torch.load(file, weights_only=True) for file in files)
     torch.testing.assert_close(one, two, rtol=0, atol=0)

@@ -16,22 +16,21 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from typer.testing import CliRunner
 
 from tools.training import checkpoints, say, stories_gpt2, translate
-from transformer_exercises.stories import parallel, sample
+from transformer_exercises.stories import parallel
 
-TINY = ["--steps", "3", "--layers", "1", "--heads", "2", "--width", "16"]
-# A model is kept in a folder of the working directory, if nobody names another
-TINY_TRANSLATOR = [*TINY, "--vocab-size", "400", "--batch-tokens", "300", "--tests", "2", "--rounds", "1"]
+
 
 
 # --- stories_gpt2 -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.long
-def test_the_same_command_makes_the_same_model_which_loads_and_whose_card_says_its_loss(tmp_path):
+def test_the_same_command_makes_the_same_model_which_loads_and_whose_card_says_its_loss(tmp_path, monkeypatch):
+    for name, few in {"STEPS": 3, "LAYERS": 1, "HEADS": 2, "WIDTH": 16, "BATCH": 2, "CHARACTERS": 20_000}.items():
+        monkeypatch.setattr(stories_gpt2, name, few)
     folders, weights = [tmp_path / "one", tmp_path / "two"], []
     for folder in folders:
-        options = ["--batch-size", "2", "--characters", "20000", "--out", str(folder)]
-        result = CliRunner().invoke(stories_gpt2.app, [*TINY, *options])
+        result = CliRunner().invoke(stories_gpt2.app, ["--out", str(folder)])
         assert result.exit_code == 0, result.output
         model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
         ids = tokenizer("The dog drank the water.", return_tensors="pt").input_ids
@@ -42,18 +41,7 @@ def test_the_same_command_makes_the_same_model_which_loads_and_whose_card_says_i
     loss, floor = re.findall(r"validation ([\d.]+), floor ([\d.]+)", result.output)[-1]  # those before are the bar's
     assert f"| loss on validation stories | {loss} nats" in card
     assert f"| floor | {floor} nats" in card
-    assert "--steps 3" in card
     assert str(folder) not in card
-
-
-def test_what_cannot_be_trained_on_is_refused(tmp_path):
-    stories = sample("english", characters=20_000, seed=1).splitlines()
-    with pytest.raises(ValueError, match="too few for windows of 129"):
-        stories_gpt2.Windows(stories[:1], stories_gpt2.learn_tokenizer(stories), random.Random(0))
-    result = CliRunner().invoke(stories_gpt2.app, ["--width", "16", "--heads", "3", "--out", str(tmp_path)])
-    assert result.exit_code == 2
-    assert "16" in result.output
-    assert not list(tmp_path.iterdir())
 
 
 # --- translate --------------------------------------------------------------------------------------------------------
@@ -74,40 +62,49 @@ def tsv(tmp_path_factory):
     return path
 
 
+def train(pairs, folder, **settings):
+    """Train a small translator from Igbo to English."""
+    languages, few = {"source": "igbo", "target": "english"}, {"layers": 1, "heads": 2, "width": 16, "vocab_size": 400}
+    usual = {"minutes": 10.0, "steps": 60, "room": 300, "device": "cpu", "precision": "float32", "average": 3}
+    recipe = translate.Recipe(**{**translate.OWN, **languages, **few, **usual, **settings})
+    translate.run(translate.Corpus.of(pairs, **languages, generator=random.Random(11)), recipe, folder)
+
+
 @pytest.mark.long
-def test_a_few_steps_of_both_layouts_are_reported_beside_the_published_run(tsv):
+def test_a_few_steps_are_reported_beside_the_published_run(tsv, tmp_path, capsys, monkeypatch):
     """In bfloat16, as on a GPU."""
-    result = CliRunner().invoke(
-        translate.app, [str(tsv), "--layout", "both", "--precision", "bfloat16", *TINY_TRANSLATOR]
-    )
-    assert result.exit_code == 0, result.output
-    text = re.sub(r"[\s│┃]+", " ", result.output)
-    for said in (
-        *("49 training pairs", "side by side: fused heads", "looped heads", "this run, fused", "this run, looped"),
-        *("bfloat16", "35.0 on its test, 48.3 in evaluation", "131,188 pairs, 2677 times as many as here (49)"),
-        *("3 steps", "nats per token", "on 2 sentences", "held out at random"),
-    ):
+    monkeypatch.setattr(translate, "TESTED", 2)
+    train(tsv, tmp_path / "model", steps=3, precision="bfloat16")
+    text = re.sub(r"[\s│┃]+", " ", capsys.readouterr().out)
+    for said in ("bfloat16", "35.0 on its test, 48.3 in evaluation", "3 steps", "nats per token", "on 2 sentences"):
+        assert said in text, said
+
+
+def test_what_was_read_and_how_it_compares_are_said(tsv, monkeypatch):
+    monkeypatch.setattr(translate, "run", lambda *_: None)
+    result = CliRunner().invoke(translate.app, [str(tsv)])
+    text = " ".join(result.output.split())
+    for said in ("49 training pairs", "131,188 pairs, 2677 times as many as here (49)", "held out at random"):
         assert said in text, said
 
 
 def test_sentences_of_ones_own_have_settings_of_their_own_where_nothing_else_is_said(tsv, monkeypatch):
     """With those of the stories, a model of real sentences never looks at the source (docs/translating.md)."""
     recipes: list[translate.Recipe] = []
-    monkeypatch.setattr(translate, "run", lambda corpus, recipe, *_, **__: recipes.append(recipe))
+    monkeypatch.setattr(translate, "run", lambda _, recipe, out: recipes.append(recipe))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    for words in ([], [str(tsv)], [str(tsv), "--dropout", "0.2", "--separate"], [str(tsv), "--paper"]):
+    for words in ([], [str(tsv)], [str(tsv), "--paper"]):
         result = CliRunner().invoke(translate.app, words)
         assert result.exit_code == 0, result.output
-    stories, own, told, paper = recipes
+    stories, own, paper = recipes
     assert (stories.warmup, stories.dropout, stories.joint, stories.average) == (400, 0.1, False, 1)
     assert own == dataclasses.replace(stories, **translate.OWN)
-    assert told == dataclasses.replace(own, dropout=0.2, joint=False)
     assert (paper.width, paper.dropout, paper.vocab_size) == (512, 0.1, 37_000)
 
 
 def refused(*arguments: object) -> str:
     """Return what the command says when it refuses, on one line, without a traceback."""
-    result = CliRunner().invoke(translate.app, [*map(str, arguments), *TINY_TRANSLATOR])
+    result = CliRunner().invoke(translate.app, list(map(str, arguments)))
     assert result.exit_code == 2, result.output
     assert isinstance(result.exception, SystemExit)
     return " ".join(result.output.replace("│", " ").split())
@@ -126,7 +123,7 @@ LINE = "The dog ran.\tNkịta gbara ọsọ.\n"
         ("english\tigbo\n", "no line after that holds two sentences"),
         ("english\tigbo\nThe dog ran.\nAda ate.\t\n", "no line after that holds two sentences"),
         (f"english\tigbo\n{LINE}".encode("utf-16"), "is not UTF-8"),
-        ("english\tigbo\n" + LINE * 30, "1 different pairs, and at least 20 are needed"),
+        ("english\tigbo\n" + LINE * 30, "1 different training pairs, and at least 20 are needed"),
     ],
 )
 def test_bad_data_gets_a_plain_sentence(tmp_path, data, says):
@@ -213,10 +210,6 @@ def test_an_empty_line_on_one_side_drops_the_pair_and_keeps_the_others_in_step(o
 
 # --- translate: what is kept ------------------------------------------------------------------------------------------
 
-KEPT = [*TINY_TRANSLATOR, "--steps", "60", "--judged", "2", "--source", "igbo", "--target", "english"]
-KEPT += ["--joint", "--average", "3"]
-
-
 class Killed(BaseException):
     """Stands for the end of the process."""
 
@@ -225,31 +218,29 @@ class Killed(BaseException):
 def undisturbed(tsv, tmp_path_factory):
     """The folder of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("kept") / "model"
-    result = CliRunner().invoke(translate.app, [str(tsv), "--out", str(folder), *KEPT])
-    assert result.exit_code == 0, result.output
+    train(tsv, folder)
     return folder
 
 
 @pytest.mark.long
-def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(tsv, undisturbed, tmp_path, monkeypatch):
-    step = translate.Trainer.step
+def test_a_killed_run_goes_on_and_ends_with_the_same_losses_and_weights(
+    tsv, undisturbed, tmp_path, monkeypatch, capsys
+):
+    step = translate.Run.step
     for kill_at in (17, 44):
 
-        def dying(self, batch, cooling=1.0, kill_at=kill_at):
+        def dying(self, kill_at=kill_at):
             if self.taken == kill_at:
                 raise Killed
-            return step(self, batch, cooling)
+            return step(self)
 
-        if kill_at == 44:
-            monkeypatch.setattr(translate, "compare_speed", lambda *_: pytest.fail("the layouts were compared before"))
-        monkeypatch.setattr(translate.Trainer, "step", dying)
+        monkeypatch.setattr(translate.Run, "step", dying)
         with pytest.raises(Killed):
-            CliRunner().invoke(translate.app, [str(tsv), "--out", str(tmp_path), *KEPT], catch_exceptions=False)
+            train(tsv, tmp_path)
         assert (tmp_path / checkpoints.UNFINISHED).is_file()
-    monkeypatch.setattr(translate.Trainer, "step", step)
-    result = CliRunner().invoke(translate.app, [str(tsv), "--out", str(tmp_path), *KEPT])
-    assert result.exit_code == 0, result.output
-    assert "Going on after step 42" in result.output
+    monkeypatch.setattr(translate.Run, "step", step)
+    train(tsv, tmp_path)
+    assert "Going on after step 42" in capsys.readouterr().out
     assert not (tmp_path / checkpoints.UNFINISHED).exists()
     assert (tmp_path / "model.safetensors").read_bytes() == (undisturbed / "model.safetensors").read_bytes()
     curves = [list(csv.DictReader((folder / "curve.csv").open())) for folder in (undisturbed, tmp_path)]
@@ -276,20 +267,3 @@ def test_a_kept_model_has_its_curve_and_translates_without_the_autograder(undist
     assert result.stdout.removesuffix("\n") == here.say(sentence)
     with pytest.raises(FileNotFoundError, match=r"holds no model\. Train one with `make translate`"):
         say.SavedTranslator(tmp_path)
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_looped_heads_compute_what_one_fused_projection_does_and_are_kept_as_one(training):
-    parts = translate.notebook_parts()
-    torch.manual_seed(0)
-    model = parts.Translator(50, 60, 24, 3, 48, 2, dropout=0.0, decoder_block=parts.DecoderBlock).double()
-    batch = torch.randint(3, 50, (3, 7)), torch.randint(3, 60, (3, 5))
-    batch[0][1, 4:], batch[1][1, 3:] = translate.PAD, translate.PAD
-    looped = translate.with_looped_heads(model)
-    assert sum(isinstance(module, translate.LoopedHeads) for module in looped.modules()) == 6
-    kept, right = translate.fused(looped.state_dict()), model.state_dict()
-    assert kept.keys() == right.keys()
-    assert all(torch.equal(kept[name], right[name]) for name in right)
-    torch.testing.assert_close(looped.train(training)(*batch), model.train(training)(*batch))
-    looped(*batch).sum().backward()
-    assert all(p.grad is None for p in model.parameters())  # a copy: they share nothing

@@ -1,6 +1,6 @@
 """Compares training and generation with notebook 09's GPT to the usual implementations, in one run.
 
-    python tools/benchmarks/gpt.py [corpus.txt] [steps]
+    python tools/benchmarks/gpt.py [corpus.txt]
 
 1. Time per step of the reference solution and of a plain loop of the same configuration, in the manner of nanoGPT's
    small CPU setting (4 layers, 4 heads, 128 wide, windows of 64 characters, batches of 12, no dropout), in turns.
@@ -8,7 +8,7 @@
    and the time per step.
 3. Tokens per second of the notebook's generation with a KV cache and of Hugging Face's generate, on the same weights.
 
-The corpus should be tiny Shakespeare (any long text will do). Default: the course's stories and 2,000 steps.
+The corpus should be tiny Shakespeare (any long text will do). Default: the course's stories.
 Goals: no more time per step than the plain loop; its final loss in at most half its time; 0.8 of the tokens per second.
 """
 
@@ -43,10 +43,10 @@ CELLS = (
     *("sublayers", "cached-forward", "cached-generate"),
 )
 SIZES = {"n_layer": 4, "n_head": 4, "n_embd": 128}
-T, B = 64, 12
+T, B, STEPS = 64, 12, 2_000
 
 
-def of_the_notebook(corpus: Path | None, steps: int) -> dict[str, Any]:
+def of_the_notebook(corpus: Path | None) -> dict[str, Any]:
     """Run the notebook's own cells with the reference solutions, beside the corpus. Return the names they define."""
     sources = {cell.id: cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells if cell.cell_type == "code"}
     namespace: dict[str, Any] = {name: reference(name) for name in ("learning_rate", "cached_attention")}
@@ -58,11 +58,11 @@ def of_the_notebook(corpus: Path | None, steps: int) -> dict[str, Any]:
             os.symlink(corpus.resolve(), "tiny-shakespeare.txt")
         for name in CELLS:
             exec(compile(sources[name], f"<{name}>", "exec"), namespace)
-    namespace["RACE_STEPS"] = steps
+    namespace["RACE_STEPS"] = STEPS
     return namespace
 
 
-def steps_compared(notebook: dict[str, Any], turns: int = 20) -> float:
+def steps_compared(notebook: dict[str, Any]) -> float:
     """Print the time of a training step. Return the reference's time divided by the plain loop's."""
     data, V = notebook["race_train"], len(notebook["alphabet"])
     generator = torch.Generator().manual_seed(0)
@@ -88,7 +88,7 @@ def steps_compared(notebook: dict[str, Any], turns: int = 20) -> float:
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, fused=True)
         return lambda: train_step(model, optimizer, *get_batch(data, T, B, generator))
 
-    median = medians({"plain loop": plain(), "reference solution": reference()}, turns, 5)
+    median = medians({"plain loop": plain(), "reference solution": reference()}, 20, 5)
     shown = table(f"One training step: 4 layers, 4 heads, 128 wide, {B} windows of {T}", "", "ms per step", "/ plain")
     for name, milliseconds in median.items():
         shown.add_row(name, f"{milliseconds:.1f}", f"{milliseconds / median['plain loop']:.2f}")
@@ -113,7 +113,7 @@ def race_compared(notebook: dict[str, Any], corpus: str) -> float:
     return seconds[first] / seconds[last] if ends[last] <= ends[first] else 0.0
 
 
-def generation_compared(notebook: dict[str, Any], new: int = 200, turns: int = 7) -> float:
+def generation_compared(notebook: dict[str, Any], new: int = 200) -> float:
     """Print the tokens per second of each way to generate. Return the notebook's divided by Hugging Face's."""
     config = GPT2Config(vocab_size=1000, n_positions=256, bos_token_id=0, eos_token_id=0, **SIZES)
     config.block_size = config.n_positions  # notebook 09's name for it
@@ -130,7 +130,7 @@ def generation_compared(notebook: dict[str, Any], new: int = 200, turns: int = 7
             "ours": partial(notebook["generate_cached"], ours, prompt, new),
             "without": partial(reference("generate"), ours, prompt, new),
         }
-        median = medians(runs, turns)
+        median = medians(runs, 7)
         speed = {name: 1000 * rows * new / milliseconds for name, milliseconds in median.items()}
         ratios.append(speed["ours"] / speed["theirs"])
         figures = [f"{speed[name]:,.0f}" for name in ("theirs", "ours", "without")]
@@ -139,9 +139,9 @@ def generation_compared(notebook: dict[str, Any], new: int = 200, turns: int = 7
     return min(ratios)
 
 
-def main(corpus: str = "", steps: int = 2000) -> None:
+def main(corpus: str = "") -> None:
     torch.manual_seed(0)
-    notebook = of_the_notebook(Path(corpus) if corpus else None, steps)
+    notebook = of_the_notebook(Path(corpus) if corpus else None)
     cost = steps_compared(notebook)
     speed = generation_compared(notebook)
     faster = race_compared(notebook, Path(corpus).name if corpus else "the course's stories")
@@ -155,4 +155,4 @@ def main(corpus: str = "", steps: int = 2000) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], *map(int, sys.argv[2:]))
+    main(*sys.argv[1:])

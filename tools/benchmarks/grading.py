@@ -1,6 +1,6 @@
 """Compares marking a class with feedback by stock nbgrader, one submission after another, and by `autograder grade`.
 
-    python tools/benchmarks/grading.py [--notebook 05-attention] [--students 40] [--stock 40] [--workers 1 2]
+    python tools/benchmarks/grading.py [--students 40] [--stock 40]
 
 The class is made from the sample class, with no two submissions alike. Stock nbgrader takes minutes, so `--stock N`
 gives it only the first N (0: none); its rate is for these. The table shows wall-clock seconds, CPU seconds of all
@@ -12,26 +12,24 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import psutil
-from marking import counted, course, nbgrader
+from marking import NOTEBOOK, counted, course, nbgrader
 from rich.console import Console
 from timing import console, print_load, table
 
 from autograder.sample_class import sample_class, submitted_notebook
 
 
-@dataclass
-class Measured:
+class Measured(NamedTuple):
     """The measurements of one run over a class."""
 
     seconds: float
@@ -39,29 +37,25 @@ class Measured:
     memory: list[float]  # GiB, once a second
     students: int
 
-    @property
-    def rate(self) -> float:
-        return self.students / self.seconds
 
-
-def hand_in(folder: Path, classroom: str, notebook: str, students: int) -> None:
-    blank = nbformat.read(folder / "course" / notebook / f"{notebook}.ipynb", as_version=4)
-    samples = sample_class(notebook)
+def hand_in(folder: Path, classroom: str, students: int) -> None:
+    blank = nbformat.read(folder / "course" / NOTEBOOK / f"{NOTEBOOK}.ipynb", as_version=4)
+    samples = sample_class(NOTEBOOK)
     for number in range(students):
         sample = samples[number % len(samples)]
         filled = submitted_notebook(sample, blank)
         filled.cells.append(nbformat.v4.new_code_cell(f"# {number}"))
-        place = folder / classroom / "submitted" / f"student-{number:04}" / notebook
+        place = folder / classroom / "submitted" / f"student-{number:04}" / NOTEBOOK
         place.mkdir(parents=True)
-        nbformat.write(filled, place / f"{notebook}.ipynb")
+        nbformat.write(filled, place / f"{NOTEBOOK}.ipynb")
 
 
-def ours(folder: Path, notebook: str, students: int, *options: str) -> Measured:
+def ours(folder: Path, students: int, *options: str) -> Measured:
     memory: list[float] = []
     over = threading.Event()
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(folder), "COURSE_CLASSROOM": "classroom"}
-    command = [sys.executable, "-m", "autograder.cli", "grade", notebook, *options]
+    command = [sys.executable, "-m", "autograder.cli", "grade", NOTEBOOK, *options]
     with counted() as cpu:
         started = time.monotonic()
         process = subprocess.Popen(
@@ -89,50 +83,48 @@ def watch(pid: int, memory: list[float], over: threading.Event) -> None:
         memory.append(total / 2**30)
 
 
-def stock(folder: Path, notebook: str, students: int) -> Measured:
+def stock(folder: Path, students: int) -> Measured:
     with counted() as cpu:
         started = time.monotonic()
-        nbgrader(folder, "autograde", notebook)
-        nbgrader(folder, "generate_feedback", notebook)
+        nbgrader(folder, "autograde", NOTEBOOK)
+        nbgrader(folder, "generate_feedback", NOTEBOOK)
         seconds = time.monotonic() - started
     return Measured(seconds, cpu[0], [], students)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--notebook", default="05-attention")
     parser.add_argument("--students", type=int, default=40)
     parser.add_argument("--stock", type=int, default=40)
-    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     chosen = parser.parse_args()
     columns = ("students", "wall s", "CPU s", "students/s", "against stock", "GiB at most", "GiB at a half")
-    shown = table(f"{chosen.notebook}, with feedback pages", "", *columns)
+    shown = table(f"{NOTEBOOK}, with feedback pages", "", *columns)
     base: float | None = None
 
     def show(name: str, found: Measured) -> None:
         halfway = found.memory[len(found.memory) // 2 :][:1]
         memory = [f"{max(found.memory):.1f}", *(f"{one:.1f}" for one in halfway)] if found.memory else []
-        against = f"{found.rate / base:.0f} x" if base else ""
-        rates = (f"{found.seconds:.1f}", f"{found.cpu:.1f}", f"{found.rate:.2f}", against)
+        rate = found.students / found.seconds
+        against = f"{rate / base:.0f} x" if base else ""
+        rates = (f"{found.seconds:.1f}", f"{found.cpu:.1f}", f"{rate:.2f}", against)
         shown.add_row(name, str(found.students), *rates, *memory)
         Console(stderr=True).print(name, str(found.students), *rates, *memory, highlight=False)
 
     with tempfile.TemporaryDirectory(prefix="bench-") as temporary:
         if chosen.stock:
             folder = Path(temporary, "stock")
-            course(folder, chosen.notebook, stock=True)
-            hand_in(folder, ".", chosen.notebook, chosen.stock)
-            found = stock(folder, chosen.notebook, chosen.stock)
+            course(folder, stock=True)
+            hand_in(folder, ".", chosen.stock)
+            found = stock(folder, chosen.stock)
             show("stock nbgrader", found)
-            base = found.rate
-        for workers in chosen.workers:
+            base = found.students / found.seconds
+        for workers in (1, 2):
             folder = Path(temporary, f"ours-{workers}")
-            course(folder, chosen.notebook, stock=False)
-            hand_in(folder, "classroom", chosen.notebook, chosen.students)
+            course(folder, stock=False)
+            hand_in(folder, "classroom", chosen.students)
             name = f"autograder grade --workers {workers}"
-            show(name, ours(folder, chosen.notebook, chosen.students, "--workers", str(workers)))
-            show("   the second run, unchanged", ours(folder, chosen.notebook, chosen.students))
-            shutil.rmtree(folder)
+            show(name, ours(folder, chosen.students, "--workers", str(workers)))
+            show("   the second run, unchanged", ours(folder, chosen.students))
     console.print(shown)
     print_load()
 

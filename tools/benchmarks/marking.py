@@ -1,7 +1,5 @@
 """Compares the cost of marking a right submission by `nbgrader autograde`, with this course's configuration and stock.
 
-    python tools/benchmarks/marking.py [notebook] [submissions]
-
 The cost is the CPU seconds of all processes without start-up: the command is run for one submission and for several,
 and the difference is divided by the number of additional ones. On Linux as root, a control group counts all processes;
 otherwise the command and the children that it waited for are counted.
@@ -37,6 +35,8 @@ c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
 c.ExecutePreprocessor.timeout = 600
 """
 GROUPS = Path("/sys/fs/cgroup/cpuacct")
+NOTEBOOK = "05-attention"
+SEVERAL = 9  # submissions
 
 
 @contextlib.contextmanager
@@ -66,16 +66,16 @@ def counted() -> Iterator[list[float]]:
             group.rmdir()
 
 
-def course(folder: Path, notebook: str, stock: bool) -> None:
+def course(folder: Path, stock: bool) -> None:
     """Copy the course to `folder`, with this course's nbgrader configuration or a minimal one, and release it."""
-    shutil.copytree(ROOT / "solutions" / notebook, folder / "solutions" / notebook)
+    shutil.copytree(ROOT / "solutions" / NOTEBOOK, folder / "solutions" / NOTEBOOK)
     if stock:
         (folder / "nbgrader_config.py").write_text(STOCK)
     else:
         for package in ("autograder", "transformer_exercises"):
             shutil.copytree(ROOT / package, folder / package)
         shutil.copy(ROOT / "nbgrader_config.py", folder)
-    nbgrader(folder, "generate_assignment", notebook)
+    nbgrader(folder, "generate_assignment", NOTEBOOK)
 
 
 def nbgrader(folder: Path, *command: str) -> None:
@@ -88,33 +88,31 @@ def nbgrader(folder: Path, *command: str) -> None:
         raise SystemExit(done.stdout + done.stderr)
 
 
-def cost(folder: Path, notebook: str, students: list[str]) -> float:
+def cost(folder: Path, students: list[str]) -> float:
     """Return the CPU seconds of marking a right submission of each student."""
-    answers = {e.name: e.source for e in exercises(notebook)}
-    answers |= {q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)}
+    answers = {e.name: e.source for e in exercises(NOTEBOOK)}
+    answers |= {q.name: f'{q.name} = "{q.key}"' for q in questions(NOTEBOOK)}
     shutil.rmtree(folder / "submitted", ignore_errors=True)
-    right = filled_in(nbformat.read(folder / "course" / notebook / f"{notebook}.ipynb", as_version=4), answers)
+    right = filled_in(nbformat.read(folder / "course" / NOTEBOOK / f"{NOTEBOOK}.ipynb", as_version=4), answers)
     for student in students:
-        place = folder / "submitted" / student / notebook
+        place = folder / "submitted" / student / NOTEBOOK
         place.mkdir(parents=True)
-        nbformat.write(right, place / f"{notebook}.ipynb")
+        nbformat.write(right, place / f"{NOTEBOOK}.ipynb")
     with counted() as seconds:
-        nbgrader(folder, "autograde", notebook, "--force")
+        nbgrader(folder, "autograde", NOTEBOOK, "--force")
     return seconds[0]
 
 
 def main() -> None:
-    notebook = sys.argv[1] if len(sys.argv) > 1 else "05-attention"
-    several = int(sys.argv[2]) if len(sys.argv) > 2 else 9
-    print(f"{notebook}, right submissions: CPU seconds of all processes")
+    print(f"{NOTEBOOK}, right submissions: CPU seconds of all processes")
     for title, stock in (("this course's nbgrader_config.py", False), ("stock nbgrader", True)):
         with tempfile.TemporaryDirectory(prefix="course-") as name:
             folder = Path(name)
-            course(folder, notebook, stock)
-            cost(folder, notebook, ["warm-up"])
-            one = cost(folder, notebook, ["one"])
-            many = cost(folder, notebook, [f"student-{n}" for n in range(several)])
-        print(f"  {title:35} start-up and one {one:6.2f}   each further one {(many - one) / (several - 1):6.2f}")
+            course(folder, stock)
+            cost(folder, ["warm-up"])
+            one = cost(folder, ["one"])
+            many = cost(folder, [f"student-{n}" for n in range(SEVERAL)])
+        print(f"  {title:35} start-up and one {one:6.2f}   each further one {(many - one) / (SEVERAL - 1):6.2f}")
     print_load()
 
 

@@ -1,16 +1,14 @@
 """Measures how well answers with two catalogued mistakes at once are named.
 
-    python tools/benchmarks/pairs.py [--count N] [--seed S] [--singly] [exercise …]
+    python tools/benchmarks/pairs.py [exercise …]
 
 For each exercise, answers are made from two catalogued edits, drawn at random (the same at each run), that together
 answer like no single catalogued version. `both`, `one`, `none`: how many of the two were named, and nothing else;
-`wrong`: another mistake was named. `CPU ms`: the time to mark such an answer for the first time, with its checks. With
-`--singly` no pairs are tried.
+`wrong`: another mistake was named. `CPU ms`: the time to mark such an answer for the first time, with its checks.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -25,51 +23,37 @@ from timing import console, table
 from tqdm.auto import tqdm
 from two_mistakes import drawn, marked, outcome
 
-from autograder.judge.diagnosis import pairs
 from autograder.spec.course import exercise, exercises
 from autograder.spec.exercise import Exercise
 
 OUTCOMES = ("both", "one", "none", "wrong")
+COUNT = 5  # answers of each exercise
 
 
 def spent() -> float:
     """Return the CPU seconds of this process and of the children that it has waited for."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    return sum(os.times()[:4])
 
 
-def counted(declared: Exercise, count: int, seed: int, show: bool) -> tuple[Counter[str], float]:
+def counted(declared: Exercise) -> tuple[Counter[str], float]:
     found: Counter[str] = Counter()
     seconds = 0.0
-    for two in drawn(declared, count, seed):
+    for two in drawn(declared, COUNT):
         started = spent()
         verdict = marked(declared, two)
         seconds += spent() - started
-        found[said := outcome(declared, two, verdict)] += 1
-        if show:
-            named = ", ".join(one.mistake for one in verdict.diagnoses)
-            print(f"{declared.name}: {said}: {' + '.join(sorted(two.names))} is named {named or '-'}", flush=True)
+        found[outcome(declared, two, verdict)] += 1
     return found, seconds
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", action="store_true", help="each answer as it is marked")
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--singly", action="store_true", help="without trying pairs, to compare")
-    said = parser.parse_args()
-    if said.singly:
-        pairs.EFFORT = 0
-    chosen = [exercise(name) for name in said.names] or exercises()
-    title = "Answers with two mistakes: how many of both are named"
-    shown = table(title, "exercise", *OUTCOMES, "CPU ms")
+    chosen = [exercise(name) for name in sys.argv[1:]] or exercises()
+    shown = table("Answers with two mistakes: how many of both are named", "exercise", *OUTCOMES, "CPU ms")
     total: Counter[str] = Counter()
     seconds = 0.0
     for declared in tqdm(chosen, desc="two mistakes", disable=None, leave=False):
-        found, took = counted(declared, said.count, said.seed, said.show)
+        found, took = counted(declared)
         total += found
         seconds += took
         numbers = (str(found[one] or "") for one in OUTCOMES)

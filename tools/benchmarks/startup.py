@@ -1,7 +1,5 @@
 """Compares the time to run a notebook with a cold kernel, both warm sandboxed runners, and the cells alone.
 
-    python tools/benchmarks/startup.py [repeats]
-
 `ready` is the time from the request to the first cell; `whole` is the time from the request to the end of the notebook.
 The limit is the same cells executed in a process that is already running, with the figure drawn and nothing else.
 """
@@ -12,7 +10,6 @@ import contextlib
 import io
 import os
 import statistics
-import sys
 import time
 from functools import partial
 from importlib.metadata import EntryPoint
@@ -112,7 +109,7 @@ def install_kernelspec() -> None:
     KernelSpecManager.get_kernel_spec = get_kernel_spec
 
 
-def main(repeats: int = 10) -> None:
+def main() -> None:
     install_kernelspec()
     started = time.perf_counter()
     template = CagedProvisioner.template = Template(preload=("autograder.untrusted.kernel", *course().preload))
@@ -126,7 +123,7 @@ def main(repeats: int = 10) -> None:
     }
     for run in list(runs.values())[1:]:
         run()  # warm-up: the first use of a library is slow
-    measured = in_turns(runs, dict.fromkeys(runs, repeats) | {"cold kernel, nbclient": max(repeats // 3, 2)})
+    measured = in_turns(runs, dict.fromkeys(runs, 10) | {"cold kernel, nbclient": 3})
     template.close()
     whole = {name: statistics.median(total for _, total in times) for name, times in measured.items()}
     least, slowest = whole["limit: the cells alone"], whole["cold kernel, nbclient"]
@@ -142,4 +139,4 @@ def main(repeats: int = 10) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

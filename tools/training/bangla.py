@@ -1,8 +1,8 @@
 """Trains a published small GPT for Bangla for as long as a CPU allows, for section 13 of notebook 09.
 
-    python -m tools.training.bangla                          train both models, measure them, save the results
-    python -m tools.training.bangla --minutes 5 --control 2  shorter; the same command resumes after a kill
-    python -m tools.training.bangla --measure                measure the models in --folder again
+    python -m tools.training.bangla                          train both models, measure them, save the results;
+                                                resumes after a kill
+    python -m tools.training.bangla --measure                measure the models in grown-bangla again
 
 The configuration (vocabulary 32,100, context 128, 8 layers, 8 heads, width 512, dropout 0.2) is trained on the
 sentences of `transformer_exercises.stories.bangla`. The size `laptop` is trained on them too, for a quarter of the
@@ -30,13 +30,13 @@ from transformer_exercises.stories import bangla
 
 from .checkpoints import write_text
 from .gpt2 import TRAIN_SEED, VALIDATION_SEED
-from .grow import Recipe, Run, grow
+from .grow import SEED, Recipe, grow
 from .sizes import Size, size_named
 from .texts import stories
 
 KEPT = Path(__file__).resolve().parents[2] / "solutions" / "09-gpt" / "bangla.json"
-NAMES = ("bangla", "laptop")  # sizes; the second is the control
-SEED = 9
+FOLDER = Path("grown-bangla")
+MINUTES = {"bangla": 36.0, "laptop": 9.0}  # by size; the second is the control
 PRECISION = "bfloat16"  # under autocast: several times as fast on CPUs that support it
 CHARACTERS = 10_000_000  # more than either model reads
 WRITTEN = 200  # stories per model that are checked against the grammar
@@ -57,10 +57,10 @@ PLACES = (
     "এখন মিতু ভাত খাচ্ছে। মা কী করছেন? তিনি একটি বই",
 )
 
+COLUMNS = ("step", "tokens", "training", "validation", "minutes")  # of the curve
+
 app = typer.Typer(add_completion=False)
 
-
-COLUMNS = ("step", "tokens", "training", "validation", "minutes")  # of the curve
 
 # --- costs ----------------------------------------------------------------------------------------------------------
 
@@ -96,22 +96,16 @@ def train(name: str, minutes: float, folder: Path) -> None:
     material = stories(folder, size.vocabulary, size.context, CHARACTERS, "bangla")
     recipe = Recipe(size=size, minutes=minutes, steps=0, seed=SEED, device="cpu", precision=PRECISION, compiled=False)
     run = grow(material, recipe, folder)
-    facts = json.dumps(remembered(run), ensure_ascii=False, indent=2) + "\n"
-    write_text(folder / "facts.json", facts)
-
-
-def remembered(run: Run) -> dict[str, Any]:
-    now, size, material = run.now, run.recipe.size, run.material
-    different = len(material.tokenizer)
-    tokens = run.trainer.taken * size.tokens_per_step
-    return {
+    now, different = run.now, len(material.tokenizer)
+    tokens = run.taken * size.tokens_per_step
+    facts = {
         **{name: getattr(size, name) for name in ("layers", "heads", "width", "context")},
         "rows_of_table": size.rows_of_table(different),
         **{name: getattr(size, name) for name in ("dropout", "peak", "tokens_per_step")},
-        "precision": run.recipe.precision,
+        "precision": recipe.precision,
         "parts": parts(size, different),
         "flops_per_token": flops(size, different),
-        "steps": run.trainer.taken,
+        "steps": run.taken,
         "tokens": tokens,
         "minutes": now.seconds / 60,
         "processor_minutes": now.processor / 60,
@@ -128,6 +122,7 @@ def remembered(run: Run) -> dict[str, Any]:
             "floor": material.validation.floor,
         },
     }
+    write_text(folder / "facts.json", json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
 
 
 # --- measurements ---------------------------------------------------------------------------------------------------
@@ -275,31 +270,25 @@ def measured(folders: dict[str, Path]) -> dict[str, Any]:
         "forms": list(FORMS),
         "models": facts,
         "at_the_verb": at_the_verb(models),
-        "sentence": dissected(models[NAMES[0]]),
+        "sentence": dissected(next(iter(models.values()))),
     }
 
 
 @app.command()
 def main(
-    minutes: Annotated[float, typer.Option(min=0.01, help="How long the published configuration is trained.")] = 36.0,
-    control: Annotated[float, typer.Option(min=0.01, help="How long the size laptop is trained.")] = 9.0,
-    folder: Annotated[Path, typer.Option(help="Where both models are kept.")] = Path("grown-bangla"),
-    out: Annotated[Path, typer.Option(help="Where the results are kept.")] = KEPT,
-    measure: Annotated[bool, typer.Option("--measure", help="Train nothing; measure what is in the folder.")] = False,
+    measure: Annotated[bool, typer.Option("--measure", help="Train nothing; measure what is in grown-bangla.")] = False,
 ) -> None:
     """Train the models that are not trained yet, measure both, and save the results."""
     logging.disable_progress_bar()
     torch.set_num_threads(1)  # so that times are those of one core
-    folders = {name: folder / name for name in NAMES}
-    for name, long in zip(NAMES, (minutes, control), strict=True):
-        if not measure and not (folders[name] / "facts.json").is_file():
-            train(name, long, folders[name])
-    missing = [str(one) for one in folders.values() if not (one / "facts.json").is_file()]
-    if missing:
-        raise typer.BadParameter(f"{' and '.join(missing)} hold no trained model", param_hint="--folder")
-    text = json.dumps(measured(folders), ensure_ascii=False, indent=1) + "\n"
-    write_text(out, text)
-    typer.echo(f"Kept in {out}.")
+    folders = {name: FOLDER / name for name in MINUTES}
+    for name, folder in folders.items():
+        if not (folder / "facts.json").is_file():
+            if measure:
+                raise typer.BadParameter(f"{folder} holds no trained model", param_hint="--measure")
+            train(name, MINUTES[name], folder)
+    write_text(KEPT, json.dumps(measured(folders), ensure_ascii=False, indent=1) + "\n")
+    typer.echo(f"Kept in {KEPT}.")
 
 
 if __name__ == "__main__":

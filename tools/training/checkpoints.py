@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import math
 import sys
@@ -47,13 +48,30 @@ class Progress:
     points: list[Point] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """The settings that every training run has."""
+
+    minutes: float
+    steps: int = 0  # 0: as many as the minutes allow
+    device: str
+    precision: str  # of matrix products
+
+    def autocast(self) -> contextlib.AbstractContextManager:
+        """Return a context in which matrix products are computed in this precision."""
+        if self.precision == "float32":
+            return contextlib.nullcontext()
+        return torch.autocast(self.device, getattr(torch, self.precision))
+
+
 class Run:
-    """A training run and its folder. `trainer` has the model, its optimizer, a recipe and the number of steps taken."""
+    """A training run: its folder, model and optimizer, its settings and progress, and the number of steps taken."""
 
     other = "other data"  # how a run that cannot be resumed differs
 
-    def __init__(self, folder: Path, name: str, trainer: Any, now: Progress):
-        self.folder, self.name, self.trainer, self.now = folder, name, trainer, now
+    def __init__(self, folder: Path, name: str, model: Any, optimizer: torch.optim.Optimizer, recipe: Any, now: Any):
+        self.folder, self.name, self.model, self.optimizer = folder, name, model, optimizer
+        self.recipe, self.now, self.taken = recipe, now, 0
 
     def step(self) -> float:
         """Make one update; return the loss."""
@@ -72,8 +90,8 @@ class Run:
 
     def share(self) -> float:
         """Return the share of the minutes or of the steps that is done."""
-        recipe = self.trainer.recipe
-        return self.trainer.taken / recipe.steps if recipe.steps else self.now.seconds / (60 * recipe.minutes)
+        recipe = self.recipe
+        return self.taken / recipe.steps if recipe.steps else self.now.seconds / (60 * recipe.minutes)
 
     def train(self, title: str) -> None:
         """Train to the end of the minutes or steps, and save the state at each measurement and each minute."""
@@ -97,12 +115,12 @@ class Run:
     def compare(self, validation: float, weights: dict[str, Tensor]) -> None:
         """Keep the weights if their validation loss is the lowest so far."""
         if validation < self.now.best:
-            self.now.best, self.now.best_step, self.now.weights = validation, self.trainer.taken, weights
+            self.now.best, self.now.best_step, self.now.weights = validation, self.taken, weights
 
     def keep(self) -> None:
         """Save the state of the training: numbers, texts and tensors."""
-        state = {"run": self.name, "taken": self.trainer.taken, "progress": vars(self.now)} | self.more_state()
-        state |= {name: getattr(self.trainer, name).state_dict() for name in ("model", "optimizer")}
+        state = {"run": self.name, "taken": self.taken, "progress": vars(self.now)} | self.more_state()
+        state |= {name: getattr(self, name).state_dict() for name in ("model", "optimizer")}
         self.folder.mkdir(parents=True, exist_ok=True)
         replace_atomically(self.folder / UNFINISHED, lambda path: torch.save(state, path))
 
@@ -118,10 +136,10 @@ class Run:
                 "Name another folder with --out (make: OUT=…), or delete that one."
             )
         for name in ("model", "optimizer"):
-            getattr(self.trainer, name).load_state_dict(state[name])
-        self.trainer.taken, self.now = state["taken"], type(self.now)(**state["progress"])
+            getattr(self, name).load_state_dict(state[name])
+        self.taken, self.now = state["taken"], type(self.now)(**state["progress"])
         self.restore(state)
-        console.print(f"Going on after step {self.trainer.taken:,}, where an earlier run ended.")
+        console.print(f"Going on after step {self.taken:,}, where an earlier run ended.")
 
     def finish(self) -> None:
         """Delete the state, which nothing needs any more."""
@@ -136,10 +154,6 @@ def measurements(share: float) -> int:
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """Return a copy of the model's weights, in the computer's memory."""
     return {name: one.detach().to("cpu", copy=True) for name, one in model.state_dict().items()}
-
-
-def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def draw_losses(axes: Axes, points: Sequence[Point], along: str, label: str = "training") -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
+import functools
 import math
 import time
 
@@ -28,18 +27,6 @@ def default_precision(device: str) -> str:
     return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
 
 
-def autocast(device: str, precision: str) -> contextlib.AbstractContextManager:
-    """Return a context in which matrix products are computed in this number format."""
-    if precision == "float32":
-        return contextlib.nullcontext()
-    return torch.autocast(device, getattr(torch, precision))
-
-
-def can_compile(device: str) -> bool:
-    """Return True if torch.compile helps: on a GPU with Triton. On a CPU it rarely saves the minute that it takes."""
-    return device == "cuda" and importlib.util.find_spec("triton") is not None
-
-
 def synchronize(device: str) -> None:
     """Wait until the GPU has finished. It runs asynchronously, so timings need this."""
     if device == "cuda":
@@ -48,14 +35,15 @@ def synchronize(device: str) -> None:
         torch.mps.synchronize()
 
 
-def peak_flops(device: str, precision: str, seconds: float = 0.5) -> float:
+@functools.cache
+def peak_flops(device: str, precision: str) -> float:
     """Measure the FLOP per second of one large matrix product. Utilisation is a share of it.
 
     It is measured because a data sheet (nanoGPT uses the A100's) covers neither every processor nor its other load.
     """
     n = 8_192 if device == "cuda" else 1_024
     one = torch.randn(n, n, device=device, dtype=getattr(torch, precision))
-    fastest, until = math.inf, time.perf_counter() + seconds
+    fastest, until = math.inf, time.perf_counter() + 0.5
     for turn in range(1_000):
         started = time.perf_counter()
         one @ one

@@ -34,8 +34,8 @@ def byte_level_bpe(
     """
     tokenizer = Tokenizer(models.BPE())
     level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
-    split = [] if pattern is None else [pre_tokenizers.Split(Regex(pattern), "isolated")]
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*split, level]) if split else level
+    words = None if pattern is None else pre_tokenizers.Split(Regex(pattern), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([words, level]) if words else level
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet() if all_bytes else []
     options: dict[str, Any] = {"special_tokens": list(special), "initial_alphabet": alphabet, "show_progress": False}
@@ -122,22 +122,19 @@ class Validation:
         return total / self.count
 
 
-def learning_rate(step: int, steps: int, peak: float, warmup: int = 100) -> float:
-    """Return the rate at `step` (from 0): a linear warm-up, then half a cosine down to zero."""
-    if step < warmup:
-        return peak * (step + 1) / warmup
-    return peak * (1 + math.cos(math.pi * (step - warmup) / max(steps - warmup, 1))) / 2
-
-
 def fit(
     model: GPT2LMHeadModel, batches: Iterable[tuple[Tensor, Tensor]], steps: int, peak: float, warmup: int = 100
 ) -> Iterator[float]:
-    """Train the model in place, a step for each batch of inputs and targets. Yield the losses."""
+    """Train the model in place, a step for each batch of inputs and targets. Yield the losses.
+
+    The rate warms up linearly, then falls along half a cosine to zero.
+    """
     optimizer = torch.optim.AdamW(model.parameters(), lr=peak, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
     model.train()
     for step, (inputs, targets) in enumerate(batches):
+        cosine = 1 + math.cos(math.pi * (step - warmup) / max(steps - warmup, 1))
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step, steps, peak, warmup)
+            group["lr"] = peak * (step + 1) / warmup if step < warmup else peak * cosine / 2
         loss = loss_of(model, inputs, targets)
         optimizer.zero_grad()
         loss.backward()

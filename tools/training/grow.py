@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import math
 import shlex
+import statistics
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,13 +44,14 @@ from autograder.spec.course import reference
 
 from . import checkpoints
 from .checkpoints import OtherRun, console
-from .device import autocast, best_device, can_compile, default_precision, peak_flops, synchronize
+from .device import best_device, default_precision, peak_flops, synchronize
 from .gpt2 import loss_of, new_gpt2
 from .sizes import SIZES, Size, size_named
 from .texts import TOKENS, BadText, TrainingText, read_file, stories
 
 WARMUP = 0.05  # share of the run
 SAMPLE = 60  # tokens
+SEED = 9  # of the weights and the windows
 Precision = Literal["float32", "bfloat16", "float16"]
 
 app = typer.Typer(add_completion=False)
@@ -62,24 +65,10 @@ class Unusable(RuntimeError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """The settings of a training run."""
-
+class Recipe(checkpoints.Recipe):
     size: Size
-    minutes: float
-    steps: int  # 0: as many as the minutes allow
     seed: int
-    device: str
-    precision: str
     compiled: bool
-
-    def autocast(self) -> contextlib.AbstractContextManager:
-        return autocast(self.device, self.precision)
-
-    def name(self, material: TrainingText) -> str:
-        """Return a hash that identifies the run: the same for the same text and settings, on any device."""
-        settings = (self.size, self.minutes, self.steps, self.seed, self.precision)
-        return hashlib.sha256(repr((settings, material.name, len(material.tokenizer))).encode()).hexdigest()
 
 
 def new_model(size: Size, material: TrainingText, seed: int) -> GPT2LMHeadModel:
@@ -87,87 +76,6 @@ def new_model(size: Size, material: TrainingText, seed: int) -> GPT2LMHeadModel:
     torch.manual_seed(seed)
     rows = size.rows_of_table(len(material.tokenizer))
     return new_gpt2(size.config(rows, material.tokenizer.eos_token_id))
-
-
-class Trainer:
-    """A model with its optimizer, trained step by step."""
-
-    def __init__(self, model: GPT2LMHeadModel, recipe: Recipe):
-        self.model, self.recipe = model, recipe
-        self.called: Callable = torch.compile(model) if recipe.compiled else model
-        self.learning_rate = reference("learning_rate")
-        self.optimizer = torch.optim.AdamW(
-            reference("parameter_groups")(model, recipe.size.decay),
-            lr=0.0,
-            betas=(0.9, 0.95),
-            fused=True if recipe.device in ("cpu", "cuda") else None,
-        )
-        # Small gradients underflow in float16: the loss is scaled up, and the gradients are scaled down again
-        self.scaler = torch.amp.GradScaler(recipe.device, enabled=recipe.precision == "float16")
-        self.taken = 0
-
-    def gradients(self, material: TrainingText) -> Tensor:
-        """Accumulate the gradients of all parts of this step's batch; return its mean loss in nats per token."""
-        size, recipe = self.recipe.size, self.recipe
-        total = torch.zeros((), device=recipe.device)
-        for part in range(size.accumulate):
-            number = self.taken * size.accumulate + part
-            windows = material.windows(size.rows, size.context, recipe.seed, number)
-            inputs, targets = (one.to(recipe.device) for one in windows)
-            torch.manual_seed(recipe.seed + number)  # dropout depends on the step alone, so a resumed run is the same
-            with recipe.autocast():
-                loss = loss_of(self.called, inputs, targets) / size.accumulate
-            self.scaler.scale(loss).backward()
-            total += loss.detach()
-        return total
-
-    def step(self, material: TrainingText, share: float) -> float:
-        """Make one update at the learning rate for this `share` of the run; return the loss in nats per token.
-
-        Raise Unusable if the loss is not finite.
-        """
-        rate = self.learning_rate(share, 1.0, WARMUP, self.recipe.size.peak, 0.0)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        loss = self.gradients(material).item()  # item() waits for the device
-        self.scaler.unscale_(self.optimizer)
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
-        self.optimizer.zero_grad()
-        self.taken += 1
-        if not math.isfinite(loss):
-            raise Unusable(
-                f"The loss is {loss} at step {self.taken:,}. Try a lower rate, --peak {self.recipe.size.peak / 3:.1g}."
-            )
-        return loss
-
-    def warm_up(self, material: TrainingText) -> None:
-        """Compile the model before the time of the training is measured."""
-        self.gradients(material)
-        self.optimizer.zero_grad()
-        synchronize(self.recipe.device)
-
-
-@torch.no_grad()
-def sample_of(trainer: Trainer, material: TrainingText) -> str:
-    """Return a sample: a new story, or the prompt, a bar and the continuation."""
-    model: Any = trainer.model  # types cannot follow how its methods are wrapped
-    recipe = trainer.recipe
-    prompt = torch.tensor([material.prompt], device=recipe.device)  # (1, T)
-    torch.manual_seed(recipe.seed)
-    model.eval()
-    ids = model.generate(
-        prompt,
-        attention_mask=torch.ones_like(prompt),
-        max_new_tokens=min(SAMPLE, recipe.size.context - prompt.shape[1]),
-        do_sample=True,
-        top_k=min(50, len(material.tokenizer)),
-    )
-    model.train()
-    given, made = ids[0].tensor_split([prompt.shape[1]])
-    decode = partial(material.tokenizer.decode, skip_special_tokens=True)
-    return f"{decode(given)}|{decode(made)}" if material.starts is None else str(decode(made))
 
 
 @dataclass
@@ -182,40 +90,103 @@ class Run(checkpoints.Run):
     now: Progress
 
     def __init__(self, material: TrainingText, recipe: Recipe, folder: Path):
-        self.material, self.recipe = material, recipe
-        self.rows_of_table = recipe.size.rows_of_table(len(material.tokenizer))
-        model: Any = new_model(recipe.size, material, recipe.seed)
-        trainer = Trainer(model.to(recipe.device).train(), recipe)
-        super().__init__(folder, recipe.name(material), trainer, Progress())
+        self.material, size = material, recipe.size
+        self.rows_of_table = size.rows_of_table(len(material.tokenizer))
+        model: Any = new_model(size, material, recipe.seed)
+        model.to(recipe.device).train()
+        self.called: Callable = torch.compile(model) if recipe.compiled else model
+        self.learning_rate = reference("learning_rate")
+        optimizer = torch.optim.AdamW(
+            reference("parameter_groups")(model, size.decay),
+            lr=0.0,
+            betas=(0.9, 0.95),
+            fused=True if recipe.device in ("cpu", "cuda") else None,
+        )
+        # Small gradients underflow in float16: the loss is scaled up, and the gradients are scaled down again
+        self.scaler = torch.amp.GradScaler(recipe.device, enabled=recipe.precision == "float16")
+        # The same for the same text and settings, on any device
+        settings = (size, recipe.minutes, recipe.steps, recipe.seed, recipe.precision)
+        name = hashlib.sha256(repr((settings, material.name, len(material.tokenizer))).encode()).hexdigest()
+        super().__init__(folder, name, model, optimizer, recipe, Progress())
         self.peak = peak_flops(recipe.device, recipe.precision)
 
     def train(self, title: str) -> None:
         self.resume()
         if self.recipe.compiled and self.now.share < 1:
-            console.print("Compiling …")
-            self.trainer.warm_up(self.material)
+            console.print("Compiling …")  # before the time of the training is measured
+            self.gradients()
+            self.optimizer.zero_grad()
+            synchronize(self.recipe.device)
         super().train(title)
 
+    def gradients(self) -> Tensor:
+        """Accumulate the gradients of all parts of this step's batch; return its mean loss in nats per token."""
+        size, recipe = self.recipe.size, self.recipe
+        total = torch.zeros((), device=recipe.device)
+        for part in range(size.accumulate):
+            number = self.taken * size.accumulate + part
+            windows = self.material.windows(size.rows, size.context, recipe.seed, number)
+            inputs, targets = (one.to(recipe.device) for one in windows)
+            torch.manual_seed(recipe.seed + number)  # dropout depends on the step alone, so a resumed run is the same
+            with recipe.autocast():
+                loss = loss_of(self.called, inputs, targets) / size.accumulate
+            self.scaler.scale(loss).backward()
+            total += loss.detach()
+        return total
+
     def step(self) -> float:
-        return self.trainer.step(self.material, self.now.share)
+        """Make one update; return the loss in nats per token. Raise Unusable if it is not finite."""
+        peak = self.recipe.size.peak
+        rate = self.learning_rate(self.now.share, 1.0, WARMUP, peak, 0.0)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        loss = self.gradients().item()  # item() waits for the device
+        self.scaler.unscale_(self.optimizer)
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.optimizer.zero_grad()
+        self.taken += 1
+        if not math.isfinite(loss):
+            raise Unusable(f"The loss is {loss} at step {self.taken:,}. Try a lower rate, --peak {peak / 3:.1g}.")
+        return loss
+
+    @torch.no_grad()
+    def sample(self) -> str:
+        """Return a sample: a new story, or the prompt, a bar and the continuation."""
+        material = self.material
+        prompt = torch.tensor([material.prompt], device=self.recipe.device)  # (1, T)
+        torch.manual_seed(self.recipe.seed)
+        self.model.eval()
+        ids = self.model.generate(
+            prompt,
+            attention_mask=torch.ones_like(prompt),
+            max_new_tokens=min(SAMPLE, self.recipe.size.context - prompt.shape[1]),
+            do_sample=True,
+            top_k=min(50, len(material.tokenizer)),
+        )
+        self.model.train()
+        given, made = ids[0].tensor_split([prompt.shape[1]])
+        decode = partial(material.tokenizer.decode, skip_special_tokens=True)
+        return f"{decode(given)}|{decode(made)}" if material.starts is None else str(decode(made))
 
     def more_state(self) -> dict[str, Any]:
-        return {"scaler": self.trainer.scaler.state_dict()}
+        return {"scaler": self.scaler.state_dict()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.trainer.scaler.load_state_dict(state["scaler"])
+        self.scaler.load_state_dict(state["scaler"])
 
     def measure(self) -> str:
-        now, size, model = self.now, self.recipe.size, self.trainer.model
+        now, size, model = self.now, self.recipe.size, self.model
         before = now.points[-1] if now.points else {"tokens": 0, "minutes": 0.0}
-        tokens = self.trainer.taken * size.tokens_per_step
+        tokens = self.taken * size.tokens_per_step
         speed = (tokens - before["tokens"]) / max(now.seconds - 60 * before["minutes"], 1e-9)
         used = speed * size.flops_per_token(self.rows_of_table) / self.peak
-        training = checkpoints.mean(now.recent)
+        training = statistics.fmean(now.recent)
         validation = self.material.validation.loss(model, size.rows, self.recipe.autocast)
         now.points.append(
             {
-                "step": self.trainer.taken,
+                "step": self.taken,
                 "tokens": tokens,
                 "training": training,  # mean loss since the last measurement, nats per token
                 "validation": validation,
@@ -224,7 +195,7 @@ class Run(checkpoints.Run):
                 "utilisation": used,  # share of the speed that the device reaches in one large matrix product
             }
         )
-        now.samples.append(sample_of(self.trainer, self.material))
+        now.samples.append(self.sample())
         self.compare(validation, checkpoints.weights_of(model))
         title = f"{size.name} on {self.material.title}: validation {now.best:.3f}"
         keep_curve(self.folder, now.points, title, self.material.validation.floor)
@@ -237,9 +208,9 @@ class Run(checkpoints.Run):
         """Return the rows of the report and of the model card."""
         now, size, material = self.now, self.recipe.size, self.material
         V, different = self.rows_of_table, len(material.tokenizer)
-        parameters, tokens = size.parameters(V), self.trainer.taken * size.tokens_per_step
+        parameters, tokens = size.parameters(V), self.taken * size.tokens_per_step
         shape = f"{size.layers} layers, {size.heads} heads, width {size.width}, context {size.context}"
-        took = f"{self.trainer.taken:,} steps, {now.seconds / 60:.2g} minutes"
+        took = f"{self.taken:,} steps, {now.seconds / 60:.2g} minutes"
         rows = [
             ("text", f"{material.title}: {len(material.tokens):,} tokens to learn from, {different:,} different ones"),
             ("size", f"{size.name}: {shape}"),
@@ -270,10 +241,10 @@ class Run(checkpoints.Run):
     def keep_model(self) -> None:
         """Write the model with the lowest validation loss: the files that from_pretrained reads, and a model card."""
         if self.now.weights:
-            self.trainer.model.load_state_dict(self.now.weights)
+            self.model.load_state_dict(self.now.weights)
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".new-") as fresh:
-            self.trainer.model.eval().save_pretrained(fresh)
+            self.model.eval().save_pretrained(fresh)
             self.material.tokenizer.save_pretrained(fresh)
             for file in Path(fresh).iterdir():
                 file.chmod(0o644)  # safetensors makes it readable by the owner only
@@ -319,10 +290,12 @@ def keep_curve(folder: Path, points: list[checkpoints.Point], title: str, floor:
 
 def sizes_listed() -> Table:
     """Return a table of the sizes, with costs computed by arithmetic."""
-    table = Table(title="Sizes, with their largest vocabulary (a short text gets a smaller one)", show_lines=True)
-    columns = ("", "made for", "layers × heads × width", "context", "parameters N", "tokens a step")
-    for column in (*columns, "FLOP a step, 6N each", "FLOP for D = 20 N", "memory, float32 | 16 bits"):
-        table.add_column(column)
+    table = Table(
+        *("", "made for", "layers × heads × width", "context", "parameters N", "tokens a step"),
+        *("FLOP a step, 6N each", "FLOP for D = 20 N", "memory, float32 | 16 bits"),
+        title="Sizes, with their largest vocabulary (a short text gets a smaller one)",
+        show_lines=True,
+    )
     for size in SIZES:
         N = size.parameters()
         table.add_row(
@@ -339,7 +312,8 @@ def sizes_listed() -> Table:
     return table
 
 
-def announce(material: TrainingText, recipe: Recipe) -> None:
+def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
+    """Train or resume, save the model, and print the results. Return the run."""
     size, different = recipe.size, len(material.tokenizer)
     V = size.rows_of_table(different)
     asked = f"{recipe.steps:,} steps" if recipe.steps else f"{recipe.minutes:g} minutes of training"
@@ -349,11 +323,6 @@ def announce(material: TrainingText, recipe: Recipe) -> None:
         f"{size.name}: {size.parameters(V):,} parameters for {len(material.tokens):,} tokens of {material.title} "
         f"({different:,} different ones); {asked} on {how}; about {memory:.2f} GB of memory for the training"
     )
-
-
-def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
-    """Train or resume, save the model, and print the results. Return the run."""
-    announce(material, recipe)
     run = Run(material, recipe, folder)
     try:
         run.train(folder.name)
@@ -369,7 +338,7 @@ def grow(material: TrainingText, recipe: Recipe, folder: Path) -> Run:
     for row in run.facts():
         table.add_row(*row)
     console.print(table)
-    if run.now.best_step < run.trainer.taken:
+    if run.now.best_step < run.taken:
         console.print(
             f"The validation loss was lowest after {run.now.best_step:,} steps, and those weights are kept: from there "
             "on the text was learnt by heart. More text helps, fewer minutes, or --dropout 0.2."
@@ -395,8 +364,6 @@ def main(
     dropout: Annotated[float | None, Option(min=0.0, max=0.9)] = None,
     device: Annotated[str | None, Option(help="cuda, mps or cpu.", show_default="the best there is")] = None,
     precision: Annotated[Precision | None, Option(show_default="bfloat16 where a GPU has it")] = None,
-    compiled: Annotated[bool | None, Option("--compile/--no-compile", show_default="on a GPU with Triton")] = None,
-    seed: Annotated[int, Option(min=0, help="Of the weights and the windows.")] = 9,
     steps: Annotated[int, Option(min=0, hidden=True, help="So many steps, however long they take.")] = 0,
 ) -> None:
     """Train a GPT on a text, show its loss and samples, and save it in a form that transformers can read."""
@@ -413,10 +380,11 @@ def main(
         size=chosen.but(context=context, rows=rows, accumulate=accumulate, peak=peak, dropout=dropout, stories=told_in),
         minutes=minutes,
         steps=steps,
-        seed=seed,
+        seed=SEED,
         device=device,
         precision=precision or default_precision(device),
-        compiled=can_compile(device) if compiled is None else compiled,
+        # On a CPU, torch.compile rarely saves the minute that it takes
+        compiled=device == "cuda" and importlib.util.find_spec("triton") is not None,
     )
     told = recipe.size.stories
     folder = out or Path(f"grown-{text.stem if text else 'stories' if told == 'english' else told}")

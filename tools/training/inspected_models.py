@@ -13,7 +13,7 @@ import math
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
 import typer
@@ -21,6 +21,9 @@ from torch import nn
 from tqdm import tqdm
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+HEADS, STREAM = SOLUTIONS / "07-multi-head" / "heads.pt", SOLUTIONS / "08-blocks" / "stream.pt"
+HEADS_STEPS, STREAM_STEPS = 2_000, 5_000
+MODELS = 5  # the seed of each is its number
 
 app = typer.Typer(add_completion=False)
 
@@ -43,26 +46,23 @@ def weights(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 @app.command()
-def heads(
-    steps: Annotated[int, typer.Option(help="Training steps of each model.")] = 2_000,
-    models: Annotated[int, typer.Option(help="How many models; the seed of each is its number.")] = 5,
-    out: Annotated[Path, typer.Option(help="Where to keep the weights.")] = SOLUTIONS / "07-multi-head" / "heads.pt",
-) -> None:
+def heads() -> None:
     """Train notebook 07's models of two layers with four heads on new headlines (about two minutes)."""
     cells = ("setup", "headlines", "headline-data", "two-layers", "three-ways", "train", "attention-maps", "roles")
     notebook = given("07-multi-head", *cells)
     dice, ids = random.Random(11), notebook["stoi"]
-    texts = [[ids[word] for word in notebook["headlines"](dice)[0]] for _ in range(steps * notebook["B"])]
+    texts = [[ids[word] for word in notebook["headlines"](dice)[0]] for _ in range(HEADS_STEPS * notebook["B"])]
     notebook["train_ids"] = torch.tensor(texts)  # read by the notebook's `train`
     trained, histories = [], []
-    for seed in range(models):
+    for seed in range(MODELS):
         history: list[list[float]] = []
-        model, losses = notebook["train"](notebook["right"], steps, f"model {seed}", seed, watcher(notebook, history))
-        watcher(notebook, history)(steps, model)
+        watch = watcher(notebook, history)
+        model, losses = notebook["train"](notebook["right"], HEADS_STEPS, f"model {seed}", seed, watch)
+        watch(HEADS_STEPS, model)
         trained.append(weights(model))
         histories.append(history)
         typer.echo(f"model {seed}: training loss {sum(losses[-50:]) / len(losses[-50:]):.3f}")
-    torch.save({"models": trained, "history": torch.tensor(histories)}, out)
+    torch.save({"models": trained, "history": torch.tensor(histories)}, HEADS)
 
 
 def watcher(notebook: dict[str, Any], history: list[list[float]]) -> Callable[[int, nn.Module], None]:
@@ -87,20 +87,16 @@ def watcher(notebook: dict[str, Any], history: list[list[float]]) -> Callable[[i
 
 
 @app.command()
-def stream(
-    steps: Annotated[int, typer.Option(help="Training steps.")] = 5_000,
-    rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 2e-3,
-    out: Annotated[Path, typer.Option(help="Where to keep the weights.")] = SOLUTIONS / "08-blocks" / "stream.pt",
-) -> None:
+def stream() -> None:
     """Train notebook 08's pre-norm stack of 12 blocks on the stories (about ten minutes)."""
     notebook = given("08-blocks", "setup", "data", "stack")
     torch.manual_seed(0)
     model = notebook["Stack"](norm_first=True, L=12)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1.0, (step + 1) / 100) * (1 + math.cos(math.pi * step / steps)) / 2
+        optimizer, lambda step: min(1.0, (step + 1) / 100) * (1 + math.cos(math.pi * step / STREAM_STEPS)) / 2
     )
-    generator, bar, mean = torch.Generator().manual_seed(1), tqdm(range(steps), mininterval=5), math.log(53)
+    generator, bar, mean = torch.Generator().manual_seed(1), tqdm(range(STREAM_STEPS), mininterval=5), math.log(53)
     for _ in bar:
         loss, _ = model(notebook["batch"](generator, B=32))
         optimizer.zero_grad()
@@ -110,8 +106,8 @@ def stream(
         schedule.step()
         mean = 0.98 * mean + 0.02 * loss.item()
         bar.set_postfix(loss=f"{mean:.3f}", refresh=False)
-    torch.save(weights(model), out)
-    typer.echo(f"{out}: training loss {mean:.3f}, floor {notebook['floor']:.3f}")
+    torch.save(weights(model), STREAM)
+    typer.echo(f"{STREAM}: training loss {mean:.3f}, floor {notebook['floor']:.3f}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ import torch
 import typer
 from rich.console import Console
 from rich.table import Table
-from tokenizers import Tokenizer
 from torch import Tensor
 from tqdm import tqdm
 from transformers import GPT2Config, GPT2LMHeadModel
@@ -62,7 +61,8 @@ class Stories:
 
     def __init__(self, tokens: int):
         text = sample("english", characters=LEARNT_FROM, seed=TRAIN_SEED)
-        self.tokenizer = learn_tokenizer(text)
+        # Notebook 09's tokenizer for English, whose alphabet is the bytes that occur
+        self.tokenizer = byte_level_bpe([text], 1_000, all_bytes=False)
         [self.newline] = self.tokenizer.encode("\n").ids  # before each story
         characters = LEARNT_FROM
         while len(windows := self._windows(text)) * CONTEXT < tokens:
@@ -86,17 +86,12 @@ class Stories:
         return ids[torch.tensor(starts)[:, None] + torch.arange(CONTEXT + 1)]
 
 
-def learn_tokenizer(text: str) -> Tokenizer:
-    """Train notebook 09's tokenizer for English, whose alphabet is the bytes that occur."""
-    return byte_level_bpe([text], 1_000, all_bytes=False)
-
-
 def config(vocabulary: int, width: int) -> GPT2Config:
     return gpt2_config(vocabulary, CONTEXT, LAYERS, HEADS, width, end=None)
 
 
 def train(stories: Stories, width: int, tokens: int, rate: float) -> Run:
-    """Train a new model on `tokens`, or up to a batch fewer. Return the result."""
+    """Train a new model on `tokens`, which are whole batches. Return the result."""
     torch.manual_seed(SEED)
     model = GPT2LMHeadModel(config(stories.tokenizer.get_vocab_size(), width))
     start_as_copier(model)  # as in notebook 09
@@ -105,7 +100,7 @@ def train(stories: Stories, width: int, tokens: int, rate: float) -> Run:
     losses = fit(model, batches, steps, rate, warmup=steps // 20)
     for _ in tqdm(losses, total=steps, desc=f"{width} {tokens:,} {rate}", leave=False):
         pass
-    return Run(width, model.num_parameters(), steps * ROWS * CONTEXT, rate, stories.validation.loss(model, 64))
+    return Run(width, model.num_parameters(), tokens, rate, stories.validation.loss(model, 64))
 
 
 # --- saved results ----------------------------------------------------------------------------------------------------
@@ -141,12 +136,11 @@ def best(runs: list[Run]) -> dict[tuple[int, int], Run]:
 def table(shared: dict[str, Any], runs: list[Run]) -> Table:
     """Return a table of the losses above the floor: a row per size, a column per amount of data."""
     found = best(runs)
-    amounts = sorted({tokens for _, tokens in found})
+    rows, amounts = (sorted({key[i] for key in found}) for i in (0, 1))
     shown = Table(title=f"Validation loss above the floor of {shared['floor']:.4f}, nats per token (the best rate)")
-    shown.add_column("parameters", justify="right")
-    for tokens in amounts:
-        shown.add_column(f"{tokens:,} tokens", justify="right")
-    for size in sorted({size for size, _ in found}):
+    for title in ("parameters", *(f"{tokens:,} tokens" for tokens in amounts)):
+        shown.add_column(title, justify="right")
+    for size in rows:
         cells = [found.get((size, tokens)) for tokens in amounts]
         excess = ["" if run is None else f"{run.loss - shared['floor']:.4f} ({run.rate:g})" for run in cells]
         shown.add_row(f"{size:,}", *excess)
@@ -154,33 +148,23 @@ def table(shared: dict[str, Any], runs: list[Run]) -> Table:
 
 
 @app.command()
-def main(
-    out: Annotated[Path, typer.Option(help="Where the results are kept.")] = KEPT,
-    width: Annotated[list[int], typer.Option(help="Of the models; several times for several.")] = list(WIDTHS),  # noqa: B006
-    tokens: Annotated[list[int], typer.Option(help="Amounts of data, as often.")] = list(TOKENS),  # noqa: B006
-    rate: Annotated[list[float], typer.Option(help="Highest learning rates to try, times 1 / √width.")] = list(RATES),  # noqa: B006
-    show: Annotated[bool, typer.Option("--show", help="Print what is kept and train nothing.")] = False,
-) -> None:
+def main(show: Annotated[bool, typer.Option("--show", help="Print what is kept and train nothing.")] = False) -> None:
     """Train each size on each amount of data at each rate, except saved runs; print the table."""
-    shared, runs = kept_runs(out)
-    if show and not runs:
-        raise typer.BadParameter(f"{out} keeps no runs yet", param_hint="--show")
+    shared, runs = kept_runs(KEPT)
     if not show:
         torch.set_num_threads(1)  # a second thread gains little for models this small
-        stories = Stories(max(tokens))
-        if runs and shared != settings(stories):
-            raise typer.BadParameter(
-                f"{out} keeps runs with other settings: delete it, or name another", param_hint="--out"
-            )
-        shared = settings(stories)
+        stories = Stories(max(TOKENS))
+        before, shared = shared, settings(stories)
+        if runs and shared != before:
+            raise SystemExit(f"{KEPT} keeps runs with other settings: delete it")
         done = {(run.width, run.tokens, run.rate) for run in runs}
         batch = ROWS * CONTEXT
-        wanted = [(C, D // batch * batch, round(one / C**0.5, 5)) for one in rate for D in tokens for C in width]
-        for C, D, peak in tqdm([one for one in dict.fromkeys(wanted) if one not in done], desc="runs"):
+        wanted = [(C, D // batch * batch, round(rate / C**0.5, 5)) for rate in RATES for D in TOKENS for C in WIDTHS]
+        for C, D, peak in tqdm([one for one in wanted if one not in done], desc="runs"):
             started = time.process_time()
             runs.append(train(stories, C, D, peak))
             tqdm.write(f"{runs[-1]}, {time.process_time() - started:.0f} s of one core")
-            keep_runs(out, shared, runs)
+            keep_runs(KEPT, shared, runs)
     Console().print(table(shared, runs))
 
 

@@ -22,34 +22,28 @@ import torch
 import typer
 from torch import Tensor
 from tqdm import tqdm
-from transformers import GPT2LMHeadModel, GPT2Tokenizer
+from transformers import GPT2Tokenizer
 from transformers.utils import logging
 
 from autograder.files import WouldOverwrite, refuse_foreign
 from transformer_exercises.stories import sample, true_nll
 
-from .gpt2 import (
-    END,
-    TRAIN_SEED,
-    VALIDATION_SEED,
-    Validation,
-    byte_level_bpe,
-    fit,
-    gpt2_config,
-    new_gpt2,
-    start_as_copier,
-)
+from . import gpt2
+from .gpt2 import END, TRAIN_SEED, VALIDATION_SEED, Validation
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
+FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "10-hugging-face-gpt2" / "gpt2-stories"
 CONTEXT = 128  # tokens; the longest story has about 70
+LAYERS, HEADS, WIDTH = 4, 4, 128
+STEPS, BATCH, PEAK = 4_000, 24, 2e-3  # PEAK: the highest learning rate
+CHARACTERS = 10_000_000  # of stories to train on
+SEED = 10  # of the weights and the windows
 
 app = typer.Typer(add_completion=False)
 
 
 def learn_tokenizer(stories: Sequence[str]) -> GPT2Tokenizer:
     """Train byte-level BPE on the stories. They have few words, and merging ends when each word is one token."""
-    return GPT2Tokenizer(tokenizer_object=byte_level_bpe(stories, 2_000, [END]), model_max_length=CONTEXT)
+    return GPT2Tokenizer(tokenizer_object=gpt2.byte_level_bpe(stories, 2_000, [END]), model_max_length=CONTEXT)
 
 
 class Windows:
@@ -70,8 +64,6 @@ class Windows:
         self.tokens = torch.tensor(tokens)  # (N,)
         last = len(tokens) - CONTEXT - 1
         self.usable = sum(start <= last for start in self.starts[1:])  # stories with a whole window after their start
-        if self.usable < 1:
-            raise ValueError(f"{len(tokens)} tokens of stories are too few for windows of {CONTEXT + 1}")
 
     def batch(self, size: int) -> tuple[Tensor, Tensor]:
         """Return inputs and targets, both [size, CONTEXT]."""
@@ -87,38 +79,10 @@ class Windows:
         if way < 0.75:
             return self.tokens[start : start + CONTEXT + 1]
         story = self.stories[number]
-        tail = self.tokenizer(story[self.generator.choice([0, *sentence_starts(story)]) :]).input_ids
+        later = [match.end() for match in re.finditer(r"[.?!]\"? (?=[A-Z\"])", story)]  # starts of its other sentences
+        tail = self.tokenizer(story[self.generator.choice([0, *later]) :]).input_ids
         behind = self.starts[number + 1] - 1  # the <|endoftext|> after this story
         return torch.cat([torch.tensor(tail), self.tokens[behind : behind + CONTEXT + 1 - len(tail)]])
-
-
-def sentence_starts(story: str) -> list[int]:
-    """Return the positions at which a story's second and later sentences begin."""
-    return [match.end() for match in re.finditer(r"[.?!]\"? (?=[A-Z\"])", story)]
-
-
-def validation_of(text: str, tokenizer: GPT2Tokenizer) -> Validation:
-    """Return validation rows of whole stories, each followed in `text` by a line break."""
-    end = tokenizer.eos_token_id
-    return Validation.of([[*ids, end] for ids in tokenizer(text.splitlines()).input_ids], end, true_nll(text))
-
-
-def new_model(tokenizer: GPT2Tokenizer, layers: int, heads: int, width: int) -> GPT2LMHeadModel:
-    """Return an untrained GPT-2 without dropout: it is too small to learn so many stories by heart."""
-    model = new_gpt2(gpt2_config(len(tokenizer), CONTEXT, layers, heads, width, end=tokenizer.eos_token_id))
-    start_as_copier(model)
-    return model
-
-
-def train(
-    model: GPT2LMHeadModel, windows: Windows, validation: Validation, *, steps: int, batch_size: int, peak: float
-) -> None:
-    """Train the model in place. A bar shows the loss and the floor in nats per token."""
-    batches = (windows.batch(batch_size) for _ in range(steps))
-    bar = tqdm(fit(model, batches, steps, peak), total=steps, desc="training", unit="step")
-    for step, loss in enumerate(bar, 1):
-        if step % max(steps // 20, 1) == 0:
-            bar.set_postfix_str(f"training {loss:.3f}, {against_floor(validation.loss(model), validation.floor)}")
 
 
 def against_floor(loss: float, floor: float) -> str:
@@ -141,7 +105,7 @@ loaded, because everything the notebook does with the one it can do with the oth
 | architecture | `GPT2LMHeadModel`: {layers} layers, {heads} heads, width {width}, context {context} tokens |
 | parameters | {parameters:,} (output layer tied to the token table), float32 |
 | tokenizer | byte-level BPE, {vocabulary:,} tokens; any text is encoded and comes back as it was |
-| trained by | `{command}`, {minutes:.0f} minutes of one CPU core |
+| trained by | `make model`, {minutes:.0f} minutes of one CPU core |
 | one step | {batch_size} windows of {context} tokens |
 | trained on | {characters:,} characters of the course's own English stories (`transformer_exercises/stories`) |
 | loss on validation stories | {loss:.3f} nats per token |
@@ -155,67 +119,52 @@ Not for use beyond teaching.
 """
 
 
-def save(folder: Path, model: GPT2LMHeadModel, tokenizer: GPT2Tokenizer, **facts: object) -> int:
-    """Write the model, its tokenizer and its card into the folder; return their total size in bytes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    model.eval().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    (folder / "model.safetensors").chmod(0o644)  # safetensors makes it readable by the owner only
-    config = model.config
-    sizes = {"layers": config.n_layer, "heads": config.n_head, "width": config.n_embd, "context": config.n_positions}
-    card = CARD.format(**sizes, vocabulary=config.vocab_size, parameters=model.num_parameters(), **facts)
-    (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
-    return sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
-
-
 @app.command()
-def main(
-    steps: Annotated[int, typer.Option(min=1, help="Steps of training.")] = 4_000,
-    out: Annotated[Path, typer.Option(help="The folder to write.")] = FOLDER,
-    batch_size: Annotated[int, typer.Option(min=1, help="Windows in a step.")] = 24,
-    layers: Annotated[int, typer.Option(min=1)] = 4,
-    heads: Annotated[int, typer.Option(min=1)] = 4,
-    width: Annotated[int, typer.Option(min=1, help="Width of the model, a multiple of the heads.")] = 128,
-    peak: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-3,
-    characters: Annotated[int, typer.Option(min=1_000, help="How much to learn from.")] = 10_000_000,
-    seed: Annotated[int, typer.Option(help="Of the weights and the windows.")] = 10,
-) -> None:
+def main(out: Annotated[Path, typer.Option(help="The folder to write.")] = FOLDER) -> None:
     """Train a small GPT-2 on the course's English stories and save it in Hugging Face's format."""
-    if width % heads:
-        raise typer.BadParameter(f"a width of {width} cannot be shared by {heads} heads", param_hint="--width")
     try:
         refuse_foreign(out, ["model.safetensors"], "model")
     except WouldOverwrite as reason:
         raise typer.BadParameter(str(reason), param_hint="--out") from None
     logging.disable_progress_bar()
     torch.set_num_threads(1)  # a second thread gains little for a model this small
-    torch.manual_seed(seed)
-    stories = sample("english", characters=characters, seed=TRAIN_SEED).splitlines()
+    torch.manual_seed(SEED)
+    stories = sample("english", characters=CHARACTERS, seed=TRAIN_SEED).splitlines()
     tokenizer = learn_tokenizer(stories)
-    validation = validation_of(sample("english", characters=30_000, seed=VALIDATION_SEED), tokenizer)
-    model = new_model(tokenizer, layers, heads, width)
+    held, end = sample("english", characters=30_000, seed=VALIDATION_SEED), tokenizer.eos_token_id
+    rows = [[*ids, end] for ids in tokenizer(held.splitlines()).input_ids]
+    validation = Validation.of(rows, end, true_nll(held))
+    # Without dropout: the model is too small to learn so many stories by heart
+    model = gpt2.new_gpt2(gpt2.gpt2_config(len(tokenizer), CONTEXT, LAYERS, HEADS, WIDTH, end=end))
+    gpt2.start_as_copier(model)
     print(f"{model.num_parameters():,} parameters, {len(tokenizer):,} tokens, {len(stories):,} stories")
     started = time.process_time()
-    windows = Windows(stories, tokenizer, random.Random(seed))
-    train(model, windows, validation, steps=steps, batch_size=batch_size, peak=peak)
+    windows = Windows(stories, tokenizer, random.Random(SEED))
+    batches = (windows.batch(BATCH) for _ in range(STEPS))
+    bar = tqdm(gpt2.fit(model, batches, STEPS, PEAK), total=STEPS, desc="training", unit="step")
+    for step, training in enumerate(bar, 1):
+        if step % max(STEPS // 20, 1) == 0:
+            bar.set_postfix_str(f"training {training:.3f}, {against_floor(validation.loss(model), validation.floor)}")
     minutes = (time.process_time() - started) / 60  # CPU time, so that other programs do not count
     loss = validation.loss(model)
-    size = save(
-        out,
-        model,
-        tokenizer,
-        command=f"python -m tools.training.stories_gpt2 --steps {steps} --batch-size {batch_size} "
-        f"--layers {layers} --heads {heads} --width {width} --peak {peak} --characters {characters} --seed {seed}",
+    out.mkdir(parents=True, exist_ok=True)
+    model.eval().save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    (out / "model.safetensors").chmod(0o644)  # safetensors makes it readable by the owner only
+    card = CARD.format(
+        **{"layers": LAYERS, "heads": HEADS, "width": WIDTH, "context": CONTEXT, "batch_size": BATCH},
+        parameters=model.num_parameters(),
+        vocabulary=len(tokenizer),
         minutes=minutes,
-        batch_size=batch_size,
         characters=sum(len(story) + 1 for story in stories),
         words=len(set(re.findall(r"\w+", " ".join(stories)))),
         loss=loss,
         floor=validation.floor,
         distance=100 * (loss / validation.floor - 1),
     )
+    (out / "README.md").write_text(card, encoding="utf-8", newline="\n")
     print(against_floor(loss, validation.floor))
-    print(f"{size / 1e6:.1f} MB in {out}")
+    print(f"{sum(file.stat().st_size for file in out.iterdir() if file.is_file()) / 1e6:.1f} MB in {out}")
 
 
 if __name__ == "__main__":

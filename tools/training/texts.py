@@ -7,6 +7,7 @@ is held back for validation.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -103,15 +104,6 @@ def learn_tokenizer(texts: Iterator[str], vocabulary: int, context: int) -> PreT
     return PreTrainedTokenizerFast(tokenizer_object=learner, model_max_length=context, **names)
 
 
-def first(texts: Iterator[str], characters: int) -> Iterator[str]:
-    """Yield the first texts, until they have at least so many `characters`."""
-    for text in texts:
-        yield text
-        characters -= len(text)
-        if characters <= 0:
-            return
-
-
 def write_tokens(texts: Iterator[str], tokenizer: PreTrainedTokenizerFast, path: Path) -> np.ndarray:
     """Write the token ids to `path` and return them memory-mapped [N]. <|endoftext|> in a text becomes that token."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +155,9 @@ def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> Traini
     Raise BadText if the text is too short or cannot be read.
     """
     characters, name = length_and_hash(path)
-    tokenizer = learn_tokenizer(first(chunks(path), LEARNT_FROM), vocabulary_for(characters, vocabulary), context)
+    tokenizer = learn_tokenizer(
+        itertools.islice(chunks(path), LEARNT_FROM // PIECE), vocabulary_for(characters, vocabulary), context
+    )
     tokens = write_tokens(chunks(path), tokenizer, folder / TOKENS)
     train, held = np.split(tokens, [len(tokens) - len(tokens) // HELD_BACK])
     if len(held) <= context:
@@ -175,6 +169,8 @@ def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> Traini
     rest = -(len(used) - 1) % context
     inputs, targets = F.pad(used[:-1], (0, rest)), F.pad(used[1:], (0, rest), value=IGNORED)
     text = str(tokenizer.decode(used[1:].tolist()))
+    # Samples begin at its first whole line, or else at its first whole word
+    begun = next(filter(None, (text.partition(gap)[2].strip() for gap in ("\n", " "))), text)
     return TrainingText(
         title=path.name,
         name=name,
@@ -183,21 +179,8 @@ def read_file(path: Path, folder: Path, vocabulary: int, context: int) -> Traini
         starts=None,
         validation=Validation(inputs.view(-1, context), targets.view(-1, context), math.nan),
         characters=len(text) / (len(used) - 1),
-        prompt=tuple(tokenizer.backend_tokenizer.encode(begun(text)).ids[:PROMPT]),
+        prompt=tuple(tokenizer.backend_tokenizer.encode(begun).ids[:PROMPT]),
     )
-
-
-def begun(text: str) -> str:
-    """Return the text from its first whole line on, or else from its first whole word."""
-    return next(filter(None, (text.partition(gap)[2].strip() for gap in ("\n", " "))), text)
-
-
-# By language: the title, the stories, their exact probability, how many characters are for validation, and True if the
-# words are few, so that the vocabulary grows until each is one token
-CORPORA: dict[str, tuple[str, Callable[..., str], Callable[[str], float], int, bool]] = {
-    "english": ("the course's stories", partial(sample, "english"), true_nll, STORIES_VALIDATION, False),
-    "bangla": ("the course's Bangla sentences", bangla.sample, bangla.true_nll, BANGLA_VALIDATION, True),
-}
 
 
 def stories(
@@ -208,11 +191,16 @@ def stories(
     Windows begin where a story begins, and validation has one story per row, so every token has its full context. The
     corpus's exact probability is then the floor of the loss. Raise BadText if a story is longer than `context`.
     """
-    title, told, nll, held_back, few_words = CORPORA[language]
+    in_bangla = language == "bangla"
+    title = "the course's Bangla sentences" if in_bangla else "the course's stories"
+    told: Callable[..., str] = bangla.sample if in_bangla else partial(sample, "english")
+    nll: Callable[..., float] = bangla.true_nll if in_bangla else true_nll
+    held_back = BANGLA_VALIDATION if in_bangla else STORIES_VALIDATION
     text = told(characters=characters, seed=TRAIN_SEED)
     held = told(characters=held_back, seed=VALIDATION_SEED)
     lines = text.splitlines()
-    wanted = vocabulary if few_words else vocabulary_for(len(text), vocabulary)
+    # The words of Bangla are few: its vocabulary grows until each is one token
+    wanted = vocabulary if in_bangla else vocabulary_for(len(text), vocabulary)
     tokenizer = learn_tokenizer(iter(lines), wanted, context)
     tokens = write_tokens(iter([END, *(line + END for line in lines)]), tokenizer, folder / TOKENS)
     end = tokenizer.eos_token_id

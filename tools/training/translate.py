@@ -2,7 +2,7 @@
 
     python -m tools.training.translate                                 the course's own English–Igbo sentences
     python -m tools.training.translate news-train.tsv --minutes 60     real sentences
-    python -m tools.training.translate FOLDER --layout both            every *-train.tsv in it; both layouts
+    python -m tools.training.translate FOLDER                          every *-train.tsv in it
     python -m tools.training.translate wikimedia.en-ig --source igbo --target english       a pair of OPUS files
 
 A table is UTF-8 text with one pair of sentences per line and a tab between them. The first line names the columns
@@ -19,18 +19,15 @@ exercises. A GPU is used if there is one.
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import csv
 import hashlib
 import itertools
 import json
-import math
 import random
 import shutil
-import time
+import statistics
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
@@ -45,7 +42,6 @@ import torch.nn.functional as F
 import typer
 from matplotlib.figure import Figure
 from rich.table import Table
-from tokenizers import Tokenizer, normalizers
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
@@ -57,24 +53,25 @@ from autograder.spec.course import exercises, given_in, reference
 
 from . import checkpoints, say
 from .checkpoints import UNFINISHED, OtherRun, console, write_text
-from .device import autocast
 from .gpt2 import byte_level_bpe
 
-ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "11-translation"
-STORIES = ROOT / "solutions" / NOTEBOOK / "stories-parallel.tsv"
+STORIES = Path(__file__).resolve().parents[2] / "solutions" / NOTEBOOK / "stories-parallel.tsv"
 LANGUAGES = {"english": ("en", "eng"), "igbo": ("ig", "ibo"), "bangla": ("bn", "ben")}  # other names in headers
 PAD, BOS, EOS = 0, 1, 2
 SPECIAL = ["<pad>", "<bos>", "<eos>"]  # in the order of their ids
 ROOM = 256  # maximum length, in tokens
 CHECKED = 500  # maximum number of validation pairs for each measurement of the loss
 FEWEST = 20  # pairs; fewer cannot be split
-LAYOUTS = ("fused", "looped")
+JUDGED = 100  # validation sentences that each point of the curve translates
+TESTED = 500  # maximum number of test sentences
+SEED = 11  # of the weights, the batches and what is held out
+SMOOTHING = 0.1
 Precision = Literal["float32", "bfloat16"]
 # For the course's stories: on a CPU, sizes that train in minutes; on a GPU, the published sizes and warm-up
 USUAL = {
-    "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "dropout": 0.1, "room": 1_024},
-    "cuda": {"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "dropout": 0.1, "room": 16_384},
+    "cpu": {"layers": 2, "width": 128, "heads": 4, "warmup": 400, "room": 1_024},
+    "cuda": {"layers": 6, "width": 512, "heads": 8, "warmup": 4_000, "room": 16_384},
 }
 # For a user's sentences on a CPU, which are real and few: short and frequent tokens, more dropout against learning by
 # heart, and a rate at which the model does not get stuck at ignoring the source (docs/translating.md)
@@ -140,10 +137,7 @@ def read_two_files(stem: Path, source: str, target: str) -> list[Pair]:
             f"The two files of {stem.name} have {len(lines[0]):,} and {len(lines[1]):,} lines. "
             "Line by line they should be translations of each other."
         )
-    pairs = [pair for pair in zip(*(map(tidied, side) for side in lines), strict=True) if all(pair)]
-    if not pairs:
-        raise BadPairs(f"The two files of {stem.name} hold no line with a sentence on both sides.")
-    return pairs
+    return [pair for pair in zip(*(map(tidied, side) for side in lines), strict=True) if all(pair)]
 
 
 def codes(language: str) -> tuple[str, ...]:
@@ -230,13 +224,18 @@ class Corpus:
             )
         else:
             train = [pair for file in files for pair in read_pairs(file, source, target)]
-        read = partial(read_pairs, source=source, target=target)
-        held = {part: list(chain.from_iterable(map(read, siblings(files, part)))) for part in ("dev", "test")}
+        held: dict[str, list[Pair]] = {"dev": [], "test": []}
+        for file, part in itertools.product(files, held):
+            beside = file.with_name(file.name.removesuffix("train.tsv") + f"{part}.tsv")
+            if file.name.endswith("-train.tsv") and beside.is_file():
+                held[part] += read_pairs(beside, source, target)
         held["dev"] = without_sentences_of(held["dev"], held["test"])
         remarks = []
         for part, name in (("test", "test"), ("dev", "validation")):
             if not held[part]:
-                train, held[part] = hold_out(train, generator)
+                different = list(dict.fromkeys(train))
+                held[part] = generator.sample(different, min(len(different) // 10, 500))
+                train = without_sentences_of(train, held[part])
                 remarks.append(f"{len(held[part]):,} pairs were held out at random for {name}.")
         fresh = without_sentences_of(list(dict.fromkeys(train)), held["test"] + held["dev"])
         if len(fresh) < len(train):
@@ -251,62 +250,13 @@ class Corpus:
         return cls(fresh, held["dev"], held["test"], remarks)
 
 
-def siblings(files: Sequence[Path], part: str) -> list[Path]:
-    """Return the existing X-dev.tsv or X-test.tsv for every X-train.tsv."""
-    train = [file for file in files if file.name.endswith("-train.tsv")]
-    found = (file.with_name(file.name.removesuffix("train.tsv") + f"{part}.tsv") for file in train)
-    return [file for file in found if file.is_file()]
-
-
-def hold_out(pairs: Sequence[Pair], generator: random.Random) -> tuple[list[Pair], list[Pair]]:
-    """Draw a tenth of the different pairs, at most 500. Return the pairs without their sentences, and the drawn."""
-    different = list(dict.fromkeys(pairs))
-    if len(different) < FEWEST:
-        raise BadPairs(f"Too few sentences: {len(different)} different pairs, and at least {FEWEST} are needed.")
-    held = generator.sample(different, min(len(different) // 10, 500))
-    return without_sentences_of(pairs, held), held
-
-
 def without_sentences_of(pairs: Sequence[Pair], held: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that share no sentence with the held-out ones."""
     sources, targets = ({pair[side] for pair in held} for side in (0, 1))
     return [pair for pair in pairs if pair[0] not in sources and pair[1] not in targets]
 
 
-# --- tokens and batches -----------------------------------------------------------------------------------------------
-
-
-def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
-    """Train byte-level BPE. The ids of <pad>, <bos> and <eos> are 0, 1 and 2."""
-    tokenizer = byte_level_bpe(texts, vocab_size, SPECIAL)
-    tokenizer.normalizer = normalizers.NFC()  # the texts are in this form already
-    return tokenizer
-
-
-@dataclass
-class TokenizerPair:
-    """The two tokenizers."""
-
-    source: Tokenizer
-    target: Tokenizer
-
-    @classmethod
-    def learned(cls, pairs: Sequence[Pair], vocab_size: int, joint: bool = False) -> TokenizerPair:
-        """Train the tokenizers. `joint`: one tokenizer, trained on both languages, serves as both."""
-        if joint:
-            both = learn_tokenizer([text for pair in pairs for text in pair], vocab_size)
-            return cls(both, both)
-        return cls(*(learn_tokenizer([pair[i] for pair in pairs], vocab_size) for i in (0, 1)))
-
-    def read(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return source sentences as ids, cut to the model's maximum length."""
-        return [[*code.ids[: ROOM - 1], EOS] for code in self.source.encode_batch(list(texts))]
-
-    def pairs(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
-        """Return pairs as ids, both sides cut to the model's maximum length."""
-        sources, targets = zip(*pairs, strict=True)
-        written = ([BOS, *code.ids[: ROOM - 1], EOS] for code in self.target.encode_batch(targets))
-        return list(zip(self.read(sources), written, strict=True))
+# --- batches ----------------------------------------------------------------------------------------------------------
 
 
 def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
@@ -314,331 +264,247 @@ def padded(rows: Sequence[Sequence[int]], device: str) -> Tensor:
     return pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD).to(device)
 
 
-@dataclass(frozen=True)
-class Batch:
-    source: Tensor  # [B, S]
-    inputs: Tensor  # [B, T]: <bos> first
-    targets: Tensor  # [B, T]: shifted by one, <eos> last
-    tokens: int  # of both languages, without padding
-
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[list[int], list[int]]], device: str) -> Batch:
-        source, target = (padded(side, device) for side in zip(*pairs, strict=True))
-        return cls(source, target[:, :-1], target[:, 1:], sum(len(one) + len(other) - 1 for one, other in pairs))
-
-
-def batches_by_length(pairs: list, room: int, generator: random.Random) -> Iterator[list]:
+def batches_by_length(pairs: list, room: int, generator: random.Random) -> list[list]:
     """Return all pairs once, in shuffled batches of similar lengths, to save padding.
 
     One language takes at most `room` tokens of a batch, padding included.
     """
     order = sorted(pairs, key=lambda pair: (len(pair[1]) + generator.random() * 4, len(pair[0])))
-    batches: list[list] = []
-    batch: list = []
+    batches: list[list] = [[]]
     widest = 0
     for pair in order:
-        wider = max(widest, len(pair[0]), len(pair[1]))
-        if batch and wider * (len(batch) + 1) > room:
-            batches.append(batch)
-            batch, wider = [], max(len(pair[0]), len(pair[1]))
-        batch, widest = [*batch, pair], wider
-    batches.append(batch)
+        width = max(map(len, pair))
+        widest = max(widest, width)
+        if batches[-1] and widest * (len(batches[-1]) + 1) > room:
+            batches.append([])
+            widest = width
+        batches[-1].append(pair)
     generator.shuffle(batches)
-    return iter(batches)
-
-
-class BatchStream:
-    """An endless iterator of batches, with all pairs once per epoch. `place` says where it is, and may be set."""
-
-    def __init__(self, pairs: list, room: int, seed: int, device: str):
-        self.pairs, self.room, self.seed, self.device = pairs, room, seed, device
-        self.place = (0, 0)
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Return the number of the epoch, and how many of its batches were taken."""
-        return self._epoch, self._taken
-
-    @place.setter
-    def place(self, place: tuple[int, int]) -> None:
-        self._epoch, self._taken = place
-        batches = batches_by_length(self.pairs, self.room, random.Random(f"{self.seed} {self._epoch}"))
-        self._batches = itertools.islice(batches, self._taken, None)
-
-    def __iter__(self) -> Iterator[Batch]:
-        return self
-
-    def __next__(self) -> Batch:
-        batch = next(self._batches, None)
-        if batch is None:
-            self.place = self._epoch + 1, 0
-            batch = next(self._batches)
-        self._taken += 1
-        return Batch.of(batch, self.device)
-
-
-# --- the notebook's parts ---------------------------------------------------------------------------------------------
-
-
-def notebook_parts() -> SimpleNamespace:
-    """Return everything that notebook 11 defines: its locked cells, and the reference answers to its exercises."""
-    asked = exercises(NOTEBOOK)
-    return SimpleNamespace(**namespace_with(asked[0], "\n\n".join(exercise.source for exercise in asked)))
-
-
-class LoopedHeads(nn.Module):
-    """Attention as in the published implementation: a loop over heads, each with three small projections.
-
-    It copies the weights of the given nn.MultiheadAttention (batch_first) and is called like it: query [B, T, C],
-    key and value [B, S, C], attn_mask [B * H, T, S] (boolean, True = blocked, or numbers to add) -> ([B, T, C], None).
-    """
-
-    batch_first = False  # read by PyTorch's encoder layer, whose fast path would bypass this module
-
-    def __init__(self, fused: nn.MultiheadAttention):
-        super().__init__()
-        self.num_heads, self.width = fused.num_heads, fused.head_dim
-        weights, biases = fused.in_proj_weight.detach().chunk(3), fused.in_proj_bias.detach().chunk(3)
-        self.q_projs, self.k_projs, self.v_projs = (
-            nn.ModuleList(map(linear, weight.split(self.width), bias.split(self.width)))
-            for weight, bias in zip(weights, biases, strict=True)
-        )
-        self.out_proj = linear(fused.out_proj.weight.detach(), fused.out_proj.bias.detach())
-        self.dropout = fused.dropout
-
-    def forward(self, query, key, value, attn_mask=None, **_):
-        masks = None if attn_mask is None else attn_mask.unflatten(0, (len(query), self.num_heads))  # (B, H, T, S)
-        heads = []
-        for h in range(self.num_heads):
-            q, k, v = self.q_projs[h](query), self.k_projs[h](key), self.v_projs[h](value)  # (B, T or S, d_k)
-            scores = q @ k.transpose(1, 2) / math.sqrt(self.width)  # (B, T, S)
-            if masks is not None:
-                mask = masks[:, h]
-                scores = scores.masked_fill(mask, -math.inf) if mask.dtype == torch.bool else scores + mask
-            weights = F.dropout(torch.softmax(scores, dim=-1), self.dropout, self.training)
-            heads.append(weights @ v)
-        return self.out_proj(torch.cat(heads, dim=-1)), None
-
-
-def linear(weight: Tensor, bias: Tensor) -> nn.Linear:
-    """Return a linear layer with a copy of this weight and bias."""
-    layer = nn.Linear(weight.shape[1], weight.shape[0], device=weight.device, dtype=weight.dtype)
-    layer.load_state_dict({"weight": weight, "bias": bias})
-    return layer
-
-
-def with_looped_heads(model: nn.Module) -> nn.Module:
-    """Return a copy of the model in which every nn.MultiheadAttention is a loop over heads with the same weights."""
-    model = copy.deepcopy(model)
-    for parent in list(model.modules()):
-        for name, child in list(parent.named_children()):
-            if isinstance(child, nn.MultiheadAttention):
-                setattr(parent, name, LoopedHeads(child))
-    return model
-
-
-class CachedEncoder:
-    """A Translator that encodes a source once instead of for every new token. It is called like the Translator."""
-
-    def __init__(self, model: Any):
-        self.model = model
-        self.source: Tensor | None = None
-
-    def __call__(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
-        if not self._read_before(source_ids):
-            self.source = source_ids
-            self.memory, self.mask = self.model.encode(source_ids)
-        rows = len(source_ids)  # beam search passes several copies of one source
-        return self.model.decode(target_ids, self.memory.expand(rows, -1, -1), self.mask.expand(rows, -1, -1, -1))
-
-    def _read_before(self, source_ids: Tensor) -> bool:
-        known = self.source
-        if known is None or known.shape[1] != source_ids.shape[1] or len(known) not in (1, len(source_ids)):
-            return False
-        return bool((known == source_ids).all())
+    return batches
 
 
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """The settings of a training run."""
-
-    minutes: float
-    steps: int  # 0: as many as the minutes allow
+class Recipe(checkpoints.Recipe):
     layers: int
     width: int
     heads: int
     dropout: float
-    smoothing: float
     warmup: int  # steps
     room: int  # tokens of one language in a batch, padding included
     vocab_size: int
     joint: bool  # one vocabulary, and one embedding table for source, target and output
     average: int  # number of measurements whose weights are averaged; 1: no averaging
-    seed: int
-    device: str
     source: str  # languages
     target: str
-    precision: str  # of matrix products; a Precision
-
-    def autocast(self) -> contextlib.AbstractContextManager:
-        return autocast(self.device, self.precision)
-
-
-@dataclass
-class Outcome:
-    """The result of a training run."""
-
-    parameters: int
-    steps: int
-    tokens: int
-    seconds: float
-    validation: float  # nats per target token
-    speed: float = 0.0  # tokens per second, measured in turns with the other layout; 0: not measured
-    bleu: float = 0.0
-    sacrebleu: float = 0.0
-
-
-def sizes(tokenizers: TokenizerPair, recipe: Recipe) -> dict[str, Any]:
-    """Return a Translator's arguments, except the padding id and the class of its blocks."""
-    return {
-        "source_vocab": tokenizers.source.get_vocab_size(),
-        "target_vocab": tokenizers.target.get_vocab_size(),
-        "embed_dim": recipe.width,
-        "num_heads": recipe.heads,
-        "ff_dim": 4 * recipe.width,
-        "num_layers": recipe.layers,
-        "dropout": recipe.dropout,
-        "max_len": ROOM,
-    }
-
-
-def new_model(parts: SimpleNamespace, tokenizers: TokenizerPair, recipe: Recipe, layout: str) -> nn.Module:
-    torch.manual_seed(recipe.seed)
-    model = parts.Translator(**sizes(tokenizers, recipe), pad_id=PAD, decoder_block=parts.DecoderBlock)
-    if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output already shares the target's table
-        model.source_embedding = model.target_embedding
-    return (with_looped_heads(model) if layout == "looped" else model).to(recipe.device)
-
-
-class Trainer:
-    """A model with its optimizer, trained step by step."""
-
-    def __init__(self, parts: SimpleNamespace, model: nn.Module, recipe: Recipe):
-        self.parts, self.model, self.recipe = parts, model, recipe
-        self.optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
-        self.taken = 0
-
-    def step(self, batch: Batch, cooling: float = 1.0) -> Tensor:
-        """Make one update; `cooling` scales the schedule's rate. Return the loss in nats per target token."""
-        self.taken += 1
-        rate = self.parts.noam_rate(self.taken, self.recipe.width, self.recipe.warmup)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate * cooling
-        with self.recipe.autocast():
-            logits = self.model(batch.source, batch.inputs)  # (B, T, V)
-            loss = self.parts.label_smoothed_loss(logits.float(), batch.targets, self.recipe.smoothing, PAD)
-        self.optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
-        return loss.detach()
-
-
-@torch.no_grad()
-def validation_loss(model: nn.Module, batches: Sequence[Batch], recipe: Recipe) -> float:
-    """Return the cross-entropy without smoothing, in nats per target token."""
-    model.eval()
-    total = count = 0.0
-    for batch in batches:
-        with recipe.autocast():
-            logits = model(batch.source, batch.inputs)
-        losses = F.cross_entropy(logits.float().transpose(1, 2), batch.targets, ignore_index=PAD, reduction="sum")
-        total, count = total + losses.item(), count + int((batch.targets != PAD).sum())
-    model.train()
-    return total / count
 
 
 @dataclass
 class Progress(checkpoints.Progress):
     tokens: int = 0
+    epoch: int = 0
+    used: int = 0  # batches of the epoch
     lately: list[dict[str, Tensor]] = field(default_factory=list)  # weights at the last measurements, if averaged
 
 
 class Run(checkpoints.Run):
     """A training that ends after the recipe's minutes, translating not counted.
 
-    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate. `scores_of`
-    returns a model's BLEU and chrF, which stand in the curve.
+    In the last fifth of the time the rate falls to zero: that gains more than the same time at full rate.
     """
 
     now: Progress
 
-    def __init__(
-        self,
-        folder: Path,
-        name: str,
-        trainer: Trainer,
-        batches: BatchStream,
-        held: Sequence[Batch],
-        scores_of: Callable[[nn.Module], tuple[float, float]],
-    ):
-        super().__init__(folder, name, trainer, Progress())
-        self.batches, self.held, self.scores_of = batches, held, scores_of
+    def __init__(self, corpus: Corpus, recipe: Recipe, folder: Path):
+        asked = exercises(NOTEBOOK)
+        # Everything that notebook 11 defines: its locked cells, and the reference answers to its exercises
+        self.parts = SimpleNamespace(**namespace_with(asked[0], "\n\n".join(exercise.source for exercise in asked)))
+        self.corpus, generator = corpus, random.Random(SEED)
+        texts = [list(chain.from_iterable(corpus.train))] if recipe.joint else zip(*corpus.train, strict=True)
+        learned = [byte_level_bpe(text, recipe.vocab_size, SPECIAL) for text in texts]
+        self.source, self.target = learned[0], learned[-1]
+        self.train_ids = [pair for pair in self.ids(corpus.train) if max(map(len, pair)) <= ROOM // 2]
+        if not self.train_ids:
+            raise BadPairs(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
+        if dropped := len(corpus.train) - len(self.train_ids):
+            corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
+        self.held = batches_by_length(self.ids(corpus.validation[:CHECKED]), recipe.room, generator)
+        self.test = corpus.test if len(corpus.test) <= TESTED else generator.sample(corpus.test, TESTED)
+        self.sizes = {
+            "source_vocab": self.source.get_vocab_size(),
+            "target_vocab": self.target.get_vocab_size(),
+            "embed_dim": recipe.width,
+            "num_heads": recipe.heads,
+            "ff_dim": 4 * recipe.width,
+            "num_layers": recipe.layers,
+            "dropout": recipe.dropout,
+            "max_len": ROOM,
+        }
+        torch.manual_seed(SEED)
+        model = self.parts.Translator(**self.sizes, pad_id=PAD, decoder_block=self.parts.DecoderBlock)
+        if recipe.joint:  # three-way tying (Vaswani et al. 2017, section 3.4): the output shares the target's table
+            model.source_embedding = model.target_embedding
+        model.to(recipe.device).train()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+        name = hashlib.sha256(repr((recipe, self.train_ids, corpus.validation)).encode()).hexdigest()
+        super().__init__(folder, name, model, optimizer, recipe, Progress())
+        self.batches = self.batches_of_epoch()
+
+    def source_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return source sentences as ids, cut to the model's maximum length."""
+        return [[*code.ids[: ROOM - 1], EOS] for code in self.source.encode_batch(list(texts))]
+
+    def ids(self, pairs: Sequence[Pair]) -> list[tuple[list[int], list[int]]]:
+        """Return pairs as ids, both sides cut to the model's maximum length."""
+        sources, targets = zip(*pairs, strict=True)
+        written = ([BOS, *code.ids[: ROOM - 1], EOS] for code in self.target.encode_batch(targets))
+        return list(zip(self.source_ids(sources), written, strict=True))
+
+    def batches_of_epoch(self) -> list[list]:
+        return batches_by_length(self.train_ids, self.recipe.room, random.Random(f"{SEED} {self.now.epoch}"))
+
+    def logits(self, pairs: list) -> tuple[Tensor, Tensor]:
+        """Return the model's logits [B, T, V] for a batch, in float32, and the targets [B, T]."""
+        source, target = (padded(side, self.recipe.device) for side in zip(*pairs, strict=True))
+        with self.recipe.autocast():
+            return self.model(source, target[:, :-1]).float(), target[:, 1:]
 
     def share(self) -> float:
-        elapsed = self.now.seconds / (60 * self.trainer.recipe.minutes)
+        elapsed = self.now.seconds / (60 * self.recipe.minutes)
         return super().share() if elapsed < 1 else 1.0
 
     def step(self) -> float:
-        batch = next(self.batches)
-        self.now.tokens += batch.tokens
-        return self.trainer.step(batch, cooling=min(1.0, (1 - self.now.share) / 0.2)).item()
+        """Make one update; return the loss in nats per target token."""
+        now = self.now
+        if now.used == len(self.batches):
+            now.epoch, now.used = now.epoch + 1, 0
+            self.batches = self.batches_of_epoch()
+        batch = self.batches[now.used]
+        now.used += 1
+        now.tokens += sum(len(source) + len(target) - 1 for source, target in batch)
+        self.taken += 1
+        cooling = min(1.0, (1 - now.share) / 0.2)
+        for group in self.optimizer.param_groups:
+            group["lr"] = cooling * self.parts.noam_rate(self.taken, self.recipe.width, self.recipe.warmup)
+        loss = self.parts.label_smoothed_loss(*self.logits(batch), SMOOTHING, PAD)
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return loss.item()
+
+    @torch.no_grad()
+    def validation_loss(self) -> float:
+        """Return the cross-entropy without smoothing, in nats per target token."""
+        self.model.eval()
+        total = count = 0.0
+        for batch in self.held:
+            logits, targets = self.logits(batch)
+            total += F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=PAD, reduction="sum").item()
+            count += int((targets != PAD).sum())
+        return total / count
 
     def measure(self) -> str:
         """Measure the model. With averaging, the mean of the weights at the last measurements is a candidate too."""
-        now, model, recipe = self.now, self.trainer.model, self.trainer.recipe
-        bleu, chrf = self.scores_of(model)
-        training, validation = checkpoints.mean(now.recent), validation_loss(model, self.held, recipe)
+        now, model = self.now, self.model
+        sources, references = zip(*self.corpus.validation[:JUDGED], strict=True)
+        ours = self.translate(sources)
+        training, validation = statistics.fmean(now.recent), self.validation_loss()
         now.points.append(
             {
-                "step": self.trainer.taken,
+                "step": self.taken,
                 "minutes": now.seconds / 60,
                 "training": training,  # mean smoothed loss since the last measurement, nats per target token
                 "validation": validation,  # without smoothing
-                "bleu": bleu,  # by sacrebleu, on held-out sentences
-                "chrf": chrf,
+                "bleu": sacrebleu.corpus_bleu(ours, [references]).score,  # on held-out sentences
+                "chrf": sacrebleu.corpus_chrf(ours, [references]).score,
             }
         )
         here = checkpoints.weights_of(model)
         self.compare(validation, here)
-        if recipe.average > 1:
-            now.lately = [*now.lately, here][-recipe.average :]
-            mean = mean_of(now.lately)
+        if self.recipe.average > 1:
+            now.lately = [*now.lately, here][-self.recipe.average :]
+            # As Vaswani et al. 2017, section 6.1, average the last checkpoints
+            mean = {name: torch.stack([state[name] for state in now.lately]).mean(dim=0) for name in here}
             model.load_state_dict(mean)
-            self.compare(validation_loss(model, self.held, recipe), mean)
+            self.compare(self.validation_loss(), mean)
             model.load_state_dict(here)
         model.train()
         checkpoints.keep_curve(self.folder, now.points, (9, 3.6), lambda figure: draw(figure, now.points))
         return f"loss {training:.2f}, validation {validation:.2f}"
 
     def more_state(self) -> dict[str, Any]:
-        cuda = torch.cuda.get_rng_state() if self.trainer.recipe.device == "cuda" else None
-        return {"place": self.batches.place, "random": torch.get_rng_state(), "cuda": cuda}
+        cuda = torch.cuda.get_rng_state() if self.recipe.device == "cuda" else None
+        return {"random": torch.get_rng_state(), "cuda": cuda}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.batches.place = state["place"]
+        self.batches = self.batches_of_epoch()
         torch.set_rng_state(state["random"])
         if state["cuda"] is not None:
             torch.cuda.set_rng_state(state["cuda"])
 
-    def result(self) -> Outcome:
-        """Give the model the weights with the lowest validation loss; return what came of the run."""
-        self.trainer.model.load_state_dict(self.now.weights)
-        parameters = sum(p.numel() for p in self.trainer.model.parameters())
-        return Outcome(parameters, self.trainer.taken, self.now.tokens, self.now.seconds, self.now.best)
+    @torch.no_grad()
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """Return the model's greedy translations, made in batches of similar length."""
+        model = self.model.eval()
+        rows = self.source_ids(texts)
+        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+        found: dict[int, list[int]] = {}
+        for places in tqdm([order[i : i + 64] for i in range(0, len(order), 64)], desc="translating", leave=False):
+            source = padded([rows[i] for i in places], self.recipe.device)
+            longest = min(source.shape[1] * 3 // 2 + 10, ROOM - 1)
+            with self.recipe.autocast():
+                encoded = model.encode(source)  # once, and not for every new token
+                decode = partial(lambda encoded, _, target: model.decode(target, *encoded), encoded)
+                written = self.parts.greedy_decode(decode, source, BOS, EOS, longest)
+            found |= dict(zip(places, written, strict=True))
+        return [self.target.decode(found[i]) for i in range(len(rows))]
+
+    def keep_model(self) -> None:
+        """Write everything that say.py needs into the folder. Each file is replaced atomically."""
+        folder = self.folder
+        weights = safetensors.torch.save(self.now.weights)
+        replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(weights))
+        replace_atomically(folder / "source.json", lambda path: self.source.save(str(path)))
+        replace_atomically(folder / "target.json", lambda path: self.target.save(str(path)))
+        about = {"sizes": self.sizes, "source": self.recipe.source, "target": self.recipe.target}
+        about |= {"training pairs": len(self.corpus.train), "steps": self.taken, "validation loss": self.now.best}
+        about |= {"recipe": asdict(self.recipe)}
+        write_text(folder / "model.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+        # The notebook's locked cells, and the reference answers that they need
+        wanted = ("DecoderBlock", "greedy_decode", "beam_search")
+        answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
+        title = '"""The translator of notebook 11: its parts, and how it writes."""'
+        parts = "\n\n\n".join(map(str.strip, [given_in(NOTEBOOK), *answers]))
+        write_text(folder / "translator.py", f"{title}\n\n{parts}")
+        replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
+
+    def report(self, translations: Sequence[str]) -> Table:
+        """Return a table of this run, with its translations of the test, beside the published one."""
+        now, recipe = self.now, self.recipe
+        references, split_words = [right for _, right in self.test], reference("split_words")
+        bleu = self.parts.bleu(list(map(split_words, translations)), list(map(split_words, references)))
+        theirs = sacrebleu.corpus_bleu(list(translations), [references]).score
+        parameters = sum(p.numel() for p in self.model.parameters())
+        took = f"{now.seconds / 60:.1f} min on {recipe.device} in {recipe.precision}, {self.taken:,} steps"
+        tables = " for both, one table" if recipe.joint else " each"
+        table = Table("", "this run", "published run", title="This run and the published Igbo–English run")
+        for row in (
+            ("from, to", f"{recipe.source}, {recipe.target}", "igbo, english"),
+            ("training pairs", f"{len(self.corpus.train):,}", f"three quarters of {PUBLISHED_PAIRS:,}"),
+            ("layers, width, heads", f"{recipe.layers}, {recipe.width}, {recipe.heads}", "6, 512, 8"),
+            ("vocabulary", f"{recipe.vocab_size:,}{tables}", "10,000 each"),
+            ("parameters", f"{parameters:,}", "–"),
+            ("training", took, "20 epochs in the post, 30 in its code"),
+            ("tokens seen", f"{now.tokens:,}, {now.tokens / now.seconds:,.0f} per second", "–"),
+            ("validation loss", f"{now.best:.3f} nats per token", "2.7 (training 2.1)"),
+            ("BLEU", f"{bleu:.1f} on {len(self.test):,} sentences", "35.0 on its test, 48.3 in evaluation"),
+            ("BLEU, sacrebleu's tokens", f"{theirs:.1f}", "–"),
+        ):
+            table.add_row(*row)
+        return table
 
 
 def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
@@ -646,300 +512,84 @@ def draw(figure: Figure, points: Sequence[checkpoints.Point]) -> None:
     loss, quality = figure.subplots(1, 2)
     checkpoints.draw_losses(loss, points, "step", "training, smoothed targets")
     loss.set(xlabel="step", ylabel="loss (nats per target token)")
-    steps, scores = [point["step"] for point in points], [10.0]
     for name, label, colour, style in (("bleu", "BLEU", "#0072B2", "-"), ("chrf", "chrF", "#D55E00", "--")):
-        values = [point[name] for point in points]
-        quality.plot(steps, values, color=colour, ls=style, marker="o", ms=3, label=label)
-        scores += values
+        x, y = ([point[column] for point in points] for column in ("step", name))
+        quality.plot(x, y, color=colour, ls=style, marker="o", ms=3, label=label)
     quality.set(title="On held-out sentences, by sacrebleu", xlabel="step", ylabel="score (0 to 100)")
-    quality.set_ylim(0, max(10.0, 1.1 * max(scores)))
-
-
-def mean_of(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """Return the mean of each weight, as Vaswani et al. 2017, section 6.1, average the last checkpoints."""
-    return {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
-
-
-def compare_speed(
-    parts: SimpleNamespace, tokenizers: TokenizerPair, batches: BatchStream, recipe: Recipe, rounds: int
-) -> dict[str, float]:
-    """Measure the tokens per second of training in both layouts, in turns, with the same weights and batches.
-
-    Each layout takes each batch four times, and its fastest step counts: slower ones are due to other programs or the
-    warm-up. The comparison runs before the training and does not touch its model.
-    """
-    racers = {
-        layout: Trainer(parts, new_model(parts, tokenizers, recipe, layout).train(), recipe) for layout in LAYOUTS
-    }
-    tokens, spent = 0, dict.fromkeys(LAYOUTS, 0.0)
-    for batch in itertools.islice(batches, rounds):
-        tokens += batch.tokens
-        quickest = dict.fromkeys(LAYOUTS, math.inf)
-        for _, (layout, trainer) in itertools.product(range(4), racers.items()):
-            started = time.perf_counter()
-            trainer.step(batch).item()  # item() waits for the GPU
-            quickest[layout] = min(quickest[layout], time.perf_counter() - started)
-        spent = {layout: seconds + quickest[layout] for layout, seconds in spent.items()}
-    return {layout: tokens / seconds for layout, seconds in spent.items()}
-
-
-# --- translating and scoring ------------------------------------------------------------------------------------------
-
-
-def translate(
-    parts: SimpleNamespace, model: nn.Module, tokenizers: TokenizerPair, texts: Sequence[str], recipe: Recipe, beam: int
-) -> list[str]:
-    """Return the model's translations. `beam` 1: greedy, in batches of similar length; more: one by one."""
-    model.eval()
-    rows = tokenizers.read(texts)
-    order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
-    size = 64 if beam == 1 else 1
-    found: dict[int, list[int]] = {}
-    for places in tqdm([order[i : i + size] for i in range(0, len(order), size)], desc="translating", leave=False):
-        source = padded([rows[i] for i in places], recipe.device)
-        longest = min(source.shape[1] * 3 // 2 + 10, ROOM - 1)
-        with recipe.autocast():
-            if beam == 1:
-                written = parts.greedy_decode(CachedEncoder(model), source, BOS, EOS, longest)
-            else:
-                written = [parts.beam_search(CachedEncoder(model), source, BOS, EOS, beam, longest)]
-        found |= dict(zip(places, written, strict=True))
-    return [tokenizers.target.decode(found[i]) for i in range(len(rows))]
-
-
-def score(parts: SimpleNamespace, hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
-    """Return the course's BLEU (on words and punctuation) and sacrebleu's (on its tokens)."""
-    split_words = reference("split_words")
-    ours = parts.bleu([split_words(text) for text in hypotheses], [split_words(text) for text in references])
-    return ours, sacrebleu.corpus_bleu(list(hypotheses), [list(references)]).score
-
-
-# --- the report -------------------------------------------------------------------------------------------------------
-
-# Darth Chudi's blog post, blog.chudioranu.com/posts/language-models, and its code, github.com/darthchudi/transformer-py
-PUBLISHED_PAIRS = 174_918
-
-
-def report(outcomes: dict[str, Outcome], corpus: Corpus, tested: int, recipe: Recipe) -> Table:
-    """Return a table of this run beside the published one. A dash means not measured or not published."""
-    table = Table(title="This run and the published Igbo–English run")
-    table.add_column("")
-    for layout in outcomes:
-        table.add_column(f"this run, {layout}")
-    table.add_column("published run")
-
-    def row(title: str, say: Callable[[Outcome], str], published: str = "–") -> None:
-        table.add_row(title, *map(say, outcomes.values()), published)
-
-    tables = " for both, one table" if recipe.joint else " each"
-    how = f"{recipe.device} in {recipe.precision}"
-    row("from, to", lambda one: f"{recipe.source}, {recipe.target}", "igbo, english")
-    row("training pairs", lambda one: f"{len(corpus.train):,}", f"three quarters of {PUBLISHED_PAIRS:,}")
-    row("layers, width, heads", lambda one: f"{recipe.layers}, {recipe.width}, {recipe.heads}", "6, 512, 8")
-    table.add_row("heads", *outcomes, "looped")
-    row("vocabulary", lambda one: f"{recipe.vocab_size:,}{tables}", "10,000 each")
-    row("parameters", lambda one: f"{one.parameters:,}")
-    epochs = "20 epochs in the post, 30 in its code"
-    row("training", lambda one: f"{one.seconds / 60:.1f} min on {how}, {one.steps:,} steps", epochs)
-    row("tokens seen", lambda one: f"{one.tokens:,}")
-    row("tokens per second, side by side", lambda one: f"{one.speed:,.0f}" if one.speed else "–")
-    row("validation loss", lambda one: f"{one.validation:.3f} nats per token", "2.7 (training 2.1)")
-    bleu = "35.0 on its test, 48.3 in evaluation"
-    row("BLEU", lambda one: f"{one.bleu:.1f} on {tested:,} sentences", bleu)
-    row("BLEU, sacrebleu's tokens", lambda one: f"{one.sacrebleu:.1f}")
-    return table
-
-
-def difference(corpus: Corpus, stories: bool) -> str:
-    """Return a note on why the two runs' scores cannot be compared."""
-    published = PUBLISHED_PAIRS * 3 // 4
-    times = published / len(corpus.train)
-    amount = f"{times:.0f} times as many as" if times >= 1.5 else "about as many as" if times > 0.7 else "fewer than"
-    kind = (
-        "real sentences; these are written by a small grammar" if stories else "other sentences, and tested on others"
-    )
-    return (
-        f"The published run learnt from about {published:,} pairs, {amount} here ({len(corpus.train):,}), and from "
-        f"{kind}. So the scores do not say which model is better."
-    )
-
-
-# --- the folder -------------------------------------------------------------------------------------------------------
-
-OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
-
-
-def keep_model(folder: Path, state: Mapping[str, Tensor], about: Mapping[str, Any], tokenizers: TokenizerPair) -> None:
-    """Write everything that say.py needs into the folder. Each file is replaced atomically.
-
-    `about` holds the sizes, from which say.py builds the model, the settings and the loss.
-    """
-    # Each tensor is copied: a tied table is saved under each of its names, so that loading does not depend on the tying
-    weights = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in fused(state).items()}
-    replace_atomically(folder / "model.safetensors", lambda path: path.write_bytes(safetensors.torch.save(weights)))
-    replace_atomically(folder / "source.json", lambda path: tokenizers.source.save(str(path)))
-    replace_atomically(folder / "target.json", lambda path: tokenizers.target.save(str(path)))
-    write_text(folder / "model.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-    write_text(folder / "translator.py", architecture())
-    replace_atomically(folder / "say.py", lambda path: shutil.copyfile(say.__file__, path))
-
-
-def architecture() -> str:
-    """Return the source of notebook 11's translator: its locked cells, and the reference answers that it needs."""
-    wanted = ("DecoderBlock", "greedy_decode", "beam_search")
-    answers = [exercise.source for exercise in exercises(NOTEBOOK) if exercise.name in wanted]
-    return '"""The translator of notebook 11: its parts, and how it writes."""\n\n' + "\n\n\n".join(
-        part.strip() for part in (given_in(NOTEBOOK), *answers)
-    )
-
-
-def fused(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights for fused attention: the three projections of all heads become rows of one matrix."""
-    result = {name: tensor for name, tensor in state.items() if "_projs." not in name}
-    for prefix in {name.split("q_projs.")[0] for name in state if "q_projs." in name}:
-        for kind in ("weight", "bias"):
-            rows = []
-            for part in ("q", "k", "v"):
-                heads = sum(name.startswith(f"{prefix}{part}_projs.") and name.endswith(kind) for name in state)
-                rows += [state[f"{prefix}{part}_projs.{head}.{kind}"] for head in range(heads)]
-            result[f"{prefix}in_proj_{kind}"] = torch.cat(rows)
-    return result
+    quality.set_ylim(0, max(10.0, 1.1 * max(point[name] for point in points for name in ("bleu", "chrf"))))
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
 
+# Darth Chudi's blog post, blog.chudioranu.com/posts/language-models, and its code, github.com/darthchudi/transformer-py
+PUBLISHED_PAIRS = 174_918
+OURS = (UNFINISHED, "translator.py")  # a folder with one of these was written here
 
-def run(
-    corpus: Corpus,
-    recipe: Recipe,
-    layouts: Sequence[str],
-    beam: int,
-    tests: int,
-    rounds: int,
-    *,
-    out: Path,
-    judged: int,
-) -> None:
-    """Train, translate and score in each layout; save the models; print some translations.
 
-    Raise WouldOverwrite if a folder holds other files, BadPairs if the pairs cannot be used.
+def run(corpus: Corpus, recipe: Recipe, out: Path) -> None:
+    """Train, translate and score; save the model; print some translations.
+
+    Raise WouldOverwrite if the folder holds other files, BadPairs if the pairs cannot be used.
     """
-    folders = {layout: out if len(layouts) == 1 else out / layout for layout in layouts}
-    for folder in folders.values():
-        refuse_foreign(folder, OURS, "translator of ours")
-    parts = notebook_parts()
-    generator = random.Random(recipe.seed)
-    tokenizers = TokenizerPair.learned(corpus.train, recipe.vocab_size, recipe.joint)
-    train_ids = [pair for pair in tokenizers.pairs(corpus.train) if max(map(len, pair)) <= ROOM // 2]
-    dropped = len(corpus.train) - len(train_ids)
-    if not train_ids:
-        raise BadPairs(f"All training pairs are longer than {ROOM // 2} tokens. Cut them into sentences.")
-    if dropped:
-        corpus.remarks.append(f"{dropped:,} training pairs of more than {ROOM // 2} tokens were left out.")
-    held_ids = tokenizers.pairs(corpus.validation[:CHECKED])
-    held = [Batch.of(batch, recipe.device) for batch in batches_by_length(held_ids, recipe.room, generator)]
-    test = corpus.test if not tests or tests >= len(corpus.test) else generator.sample(corpus.test, tests)
-
-    speeds = dict.fromkeys(LAYOUTS, 0.0)
-    if not any((folder / UNFINISHED).is_file() for folder in folders.values()):
-        console.print("Comparing the speed of the two layouts …")
-        batches = BatchStream(train_ids, recipe.room, recipe.seed, recipe.device)
-        speeds = compare_speed(parts, tokenizers, batches, recipe, rounds)
-        said = ", ".join(f"{layout} heads {speed:,.0f}" for layout, speed in speeds.items())
-        ratio = f"fused is {speeds['fused'] / speeds['looped']:.2f} times as fast"
-        console.print(f"Tokens per second of training, side by side: {said} ({ratio})")
-    judging, references = zip(*corpus.validation[:judged], strict=True)
-
-    def scores_of(model: nn.Module) -> tuple[float, float]:
-        ours = translate(parts, model, tokenizers, judging, recipe, beam=1)
-        return sacrebleu.corpus_bleu(ours, [references]).score, sacrebleu.corpus_chrf(ours, [references]).score
-
-    outcomes = {}
-    for layout, folder in folders.items():
-        model = new_model(parts, tokenizers, recipe, layout).train()
-        batches = BatchStream(train_ids, recipe.room, recipe.seed, recipe.device)
-        name = hashlib.sha256(repr((recipe, layout, judged, train_ids, corpus.validation)).encode()).hexdigest()
-        training = Run(folder, name, Trainer(parts, model, recipe), batches, held, scores_of)
-        training.resume()
-        training.train(f"{layout} heads")
-        outcome = training.result()
-        about: dict[str, Any] = {"sizes": sizes(tokenizers, recipe), "source": recipe.source, "target": recipe.target}
-        about |= {"training pairs": len(corpus.train), "steps": outcome.steps, "validation loss": outcome.validation}
-        keep_model(folder, model.state_dict(), about | {"recipe": asdict(recipe)}, tokenizers)
-        training.finish()
-        written = translate(parts, model, tokenizers, [pair[0] for pair in test], recipe, beam)
-        outcome.bleu, outcome.sacrebleu = score(parts, written, [pair[1] for pair in test])
-        outcome.speed = speeds[layout]
-        outcomes[layout] = outcome
-        for (source, right), ours in list(zip(test, written, strict=True))[:3]:
-            console.print(f"\n{source}\n  {layout}: {ours}\n  right: {right}", markup=False)
-    console.print(report(outcomes, corpus, len(test), recipe))
+    refuse_foreign(out, OURS, "translator of ours")
+    training = Run(corpus, recipe, out)
+    training.resume()
+    training.train("training")
+    training.model.load_state_dict(training.now.weights)
+    training.keep_model()
+    training.finish()
+    written = training.translate([source for source, _ in training.test])
+    for (source, right), ours in list(zip(training.test, written, strict=True))[:3]:
+        console.print(f"\n{source}\n  ours: {ours}\n  right: {right}", markup=False)
+    console.print(training.report(written))
     console.print(f"Kept in {out}: the model, its tokenizers, the curve (curve.png, curve.csv), and say.py to use it.")
 
 
 PAIRS = "A table of sentence pairs, two files of lines (OPUS: the name they share), or a folder of either."
-JOINT = "One vocabulary and one table of embeddings for both; separate, own pairs joint."
-AVERAGE = "Try the mean of the weights at so many of the twenty measurements; 1: of none. Own pairs 5."
 
 
 @app.command()
 def main(
     tsv: Annotated[Path, typer.Argument(help=PAIRS, show_default="the course's sentences")] = STORIES,
     minutes: Annotated[float, Option(min=0.001, help="How long to train, measuring not counted.")] = 10.0,
-    layout: Annotated[Literal["fused", "looped", "both"], Option(help="both: one after the other.")] = "fused",
     source: Annotated[str, Option(help="The column to translate from.")] = "english",
     target: Annotated[str, Option(help="The column to translate into.")] = "igbo",
-    layers: Annotated[int | None, Option(min=1, help="Of encoder and decoder; 2, own pairs 3, on a GPU 6.")] = None,
-    width: Annotated[int | None, Option(min=2, help="Multiple of the heads; 128, own pairs 192, on a GPU 512.")] = None,
-    heads: Annotated[int | None, Option(min=1, help="4, on a GPU 8.")] = None,
-    dropout: Annotated[float | None, Option(min=0.0, max=0.9, help="0.1; own pairs 0.3, on a GPU 0.1.")] = None,
-    smoothing: Annotated[float, Option(min=0.0, max=0.9, help="Label smoothing.")] = 0.1,
-    warmup: Annotated[int | None, Option(min=1, help="Steps of rising rate; 400, own pairs or on a GPU 4,000.")] = None,
-    batch_tokens: Annotated[int | None, Option(min=ROOM, help="Of one language; 1,024, on a GPU 16,384.")] = None,
-    vocab_size: Annotated[int | None, Option(min=300, help="Tokens at most; 4,000 each, own pairs 2,000.")] = None,
-    joint: Annotated[bool | None, Option("--joint/--separate", help=JOINT)] = None,
-    average: Annotated[int | None, Option(min=1, help=AVERAGE)] = None,
-    paper: Annotated[bool, Option("--paper", help="The base model of 2017 for what is not said; large.")] = False,
-    steps: Annotated[int, Option(min=0, help="Stop after so many, if the minutes allow them; 0: do not.")] = 0,
-    beam: Annotated[int, Option(min=1, help="1: greedy; more: beam search, slow.")] = 1,
-    tests: Annotated[int, Option(min=0, help="Score so many test sentences, drawn at random; 0: all.")] = 500,
-    rounds: Annotated[int, Option(min=1, help="Batches in the comparison of the layouts' speed.")] = 10,
+    paper: Annotated[bool, Option("--paper", help="The base model of 2017; large.")] = False,
     precision: Annotated[Precision | None, Option(help="Usually float32, on a GPU bfloat16.")] = None,
-    seed: Annotated[int, Option(help="Of the weights, the batches and what is held out.")] = 11,
     out: Annotated[Path | None, Option(help="Folder to keep.", show_default="translator-SOURCE-TARGET")] = None,
-    judged: Annotated[int, Option(min=1, help="Held-out sentences for each point of the curve.")] = 100,
 ) -> None:
     """Train notebook 11's translator on sentence pairs; report BLEU beside the published English–Igbo run."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    usual: dict[str, Any] = {"vocab_size": 4_000, "joint": False, "average": 1} | USUAL[device]
-    if tsv != STORIES and device == "cpu":
-        usual |= OWN
-    if paper:
-        usual |= PAPER
-    said: dict[str, Any] = {"layers": layers, "width": width, "heads": heads, "warmup": warmup, "room": batch_tokens}
-    said |= {"vocab_size": vocab_size, "joint": joint, "average": average, "dropout": dropout}
-    usual["precision"] = "bfloat16" if device == "cuda" else "float32"
-    said |= {"minutes": minutes, "steps": steps, "smoothing": smoothing, "seed": seed, "device": device}
-    said |= {"source": source, "target": target, "precision": precision}
-    recipe = Recipe(**usual | {name: value for name, value in said.items() if value is not None})
-    if recipe.width % recipe.heads or recipe.width % 2:
-        raise typer.BadParameter(
-            f"{recipe.width} must be even and a multiple of {recipe.heads} heads", param_hint="--width"
-        )
+    own = OWN if tsv != STORIES and device == "cpu" else {}
+    settings: dict[str, Any] = {"vocab_size": 4_000, "joint": False, "average": 1, "dropout": 0.1} | USUAL[device] | own
+    recipe = Recipe(
+        **settings | (PAPER if paper else {}),
+        minutes=minutes,
+        device=device,
+        source=source,
+        target=target,
+        precision=precision or ("bfloat16" if device == "cuda" else "float32"),
+    )
     try:
-        corpus = Corpus.of(tsv, source, target, random.Random(seed))
+        corpus = Corpus.of(tsv, source, target, random.Random(SEED))
         console.print(
             f"{len(corpus.train):,} training pairs, {len(corpus.validation):,} for validation, {len(corpus.test):,} to "
             f"test on; {minutes:g} minutes on {device}"
         )
-        layouts = LAYOUTS if layout == "both" else (layout,)
-        out = out or Path(f"translator-{source}-{target}")
-        run(corpus, recipe, layouts, beam, tests, rounds, out=out, judged=judged)
+        run(corpus, recipe, out or Path(f"translator-{source}-{target}"))
     except (BadPairs, OtherRun, WouldOverwrite) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
-    for remark in [*corpus.remarks, difference(corpus, tsv == STORIES)]:
+    for remark in corpus.remarks:
         console.print(remark)
+    published = PUBLISHED_PAIRS * 3 // 4
+    times = published / len(corpus.train)
+    amount = f"{times:.0f} times as many as" if times >= 1.5 else "about as many as" if times > 0.7 else "fewer than"
+    written, others = "real sentences; these are written by a small grammar", "other sentences, and tested on others"
+    console.print(
+        f"The published run learnt from about {published:,} pairs, {amount} here ({len(corpus.train):,}), and from "
+        f"{written if tsv == STORIES else others}. So the scores do not say which model is better."
+    )
 
 
 if __name__ == "__main__":
