@@ -210,7 +210,7 @@ def _module(topic: str, name: str) -> ModuleType:
 
 def exercise_files(name: str) -> list[Path]:
     """Return the files that declare an exercise: its own module, and the module that its topic shares."""
-    topic, module = _modules()[_plain(exercise_name(name))]
+    topic, module = _modules()[_plain(name)]
     return [path for path in (home() / topic / f"{module}.py", home() / topic / "common.py") if path.is_file()]
 
 
@@ -402,12 +402,8 @@ def given(name: str, where: str) -> Any:
     return _references(checked_name(where))[name]
 
 
-def exercise_name(name: str) -> str:
-    """Return the name itself; raise a ValueError if no exercise has it."""
+def exercise_home(name: str) -> str:
+    """Return an exercise's notebook; raise a ValueError if no exercise has this name."""
     if name not in _places():
         raise ValueError(f"there is no exercise {name!r}")
-    return name
-
-
-def exercise_home(name: str) -> str:
-    return _places()[exercise_name(name)]
+    return _places()[name]

@@ -130,7 +130,7 @@ class Responder:
     def _with_module(self, target: Ref) -> ModuleType:
         """What does something with an `nn.Module`, which the target must be."""
         module = self._find(target)
-        if self.tensors is None or not self.tensors.is_module(module):
+        if self.tensors is None or not isinstance(module, self.tensors.nn.Module):
             raise _Stop({"kind": "not a module", "type": type(module).__name__})
         return self.tensors
 
@@ -138,7 +138,7 @@ class Responder:
         if isinstance(value, Ref):
             return self.kept[value.key]
         if isinstance(value, Seed) and self.tensors is not None:
-            return self.tensors.generator(value.seed)
+            return self.tensors.torch.Generator().manual_seed(value.seed)
         if isinstance(value, (list, tuple)):
             return type(value)(self._resolve(item) for item in value)
         if isinstance(value, dict):

@@ -99,16 +99,11 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
         return {"opaque": "a deeply nested " + type(value).__name__}
     if isinstance(value, np.generic):  # encoded as a Python number
         return _encode(value.item(), packet, depth + 1)
-    if type(value) in (list, tuple):
-        return {type(value).__name__: [_encode(item, packet, depth + 1) for item in value]}
     if isinstance(value, dict):
-        items = [[_encode(k, packet, depth + 1), _encode(v, packet, depth + 1)] for k, v in value.items()]
-        return {"dict": items}
-    if type(value) in (set, frozenset):
-        return {"set": [_encode(item, packet, depth + 1) for item in value]}
-    if isinstance(value, tuple):  # named tuples
-        return {"tuple": [_encode(item, packet, depth + 1) for item in value]}
-    return {"opaque": type(value).__name__}
+        return {"dict": [[_encode(k, packet, depth + 1), _encode(v, packet, depth + 1)] for k, v in value.items()]}
+    kinds = {list: "list", set: "set", frozenset: "set"}
+    kind = "tuple" if isinstance(value, tuple) else kinds.get(type(value))  # named tuples, too
+    return {kind: [_encode(v, packet, depth + 1) for v in value]} if kind else {"opaque": type(value).__name__}
 
 
 def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:

@@ -33,7 +33,7 @@ def found(folder, asked, *names, settings=""):
 
 
 def test_without_a_course_nothing_is_an_exercise_and_who_needs_one_is_told_how_to_get_it(tmp_path):
-    assert found(tmp_path, "len(course.names()), course.notebooks(), course.asks_for_tensors()") == "0 () False"
+    assert found(tmp_path, "len(course.names()), course.notebooks(), course.uses_torch()") == "0 () False"
     assert found(tmp_path, "course.root()") == str(tmp_path.resolve())
     assert found(tmp_path, "course.home()").startswith("NoCourse: No course is installed")
 
