@@ -78,7 +78,7 @@ def entries(
 
     Raises CatalogueError if the text cannot be parsed, an edit changes nothing, or a version is not Python.
     """
-    result = []
+    result: list[Entry] = []
     known = dict(bases or {})
     for draft in _drafts(text, where):
         place = f"{where}: {draft.name}"

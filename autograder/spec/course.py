@@ -194,14 +194,10 @@ def _places() -> dict[str, str]:
     return {name: notebook for notebook in notebooks() for name in _solution_names(notebook) if _plain(name) in modules}
 
 
-def topic_of(name: str) -> str:
-    """Return the folder in which an exercise is declared."""
-    return _modules()[_plain(name)][0]
-
-
 def topics_of(notebook: str) -> list[str]:
     """Return the topics that have exercises in a notebook."""
-    return list(dict.fromkeys(topic_of(name) for name in _places() if _places()[name] == checked_name(notebook)))
+    checked_name(notebook)
+    return list(dict.fromkeys(_modules()[_plain(name)][0] for name, home in _places().items() if home == notebook))
 
 
 def _module(topic: str, name: str) -> ModuleType:
@@ -314,7 +310,12 @@ def given_in(notebook: str) -> str:
     """Return the source that a notebook's locked cells provide to answers: definitions, and the imports they need."""
     definitions = "\n\n\n".join(_given(notebook).values())
     used = _words(definitions).union(*map(_words, _solution_cells(notebook).values()))
-    mentioned = [line for line, bound in _imports(notebook).items() if bound & used]
+    imports = (node for _, node in _locked_statements(notebook) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    mentioned = dict.fromkeys(
+        ast.unparse(node)
+        for node in imports
+        if any((alias.asname or alias.name).split(".")[0] in used for alias in node.names)
+    )
     return "\n".join([*mentioned, "", "", definitions, ""])
 
 
@@ -348,15 +349,6 @@ def _locked_statements(notebook: str) -> Iterator[tuple[str, ast.stmt]]:
     for _, answer, source in _code_cells(notebook):
         if not answer and not source.lstrip().startswith(("%", "!")):
             yield from ((source, node) for node in ast.parse(source).body)
-
-
-def _imports(notebook: str) -> dict[str, set[str]]:
-    """Return the names that each import statement of the locked cells binds."""
-    return {
-        ast.unparse(node): {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        for _, node in _locked_statements(notebook)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-    }
 
 
 def _words(source: str) -> set[str]:

@@ -8,7 +8,6 @@ requests (call this, build that, read those parameters) and replies with plain d
 from __future__ import annotations
 
 import builtins
-import contextlib
 import dis
 import functools
 import io
@@ -17,7 +16,7 @@ import os
 import random
 import sys
 import warnings
-from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -58,7 +57,7 @@ class Responder:
 
     def _answer(self, request: dict[str, Any]) -> Packet:
         operation = getattr(self, "do_" + request["do"])
-        with _silenced():
+        with redirect_stdout(io.StringIO()) as out, redirect_stderr(out), warnings.catch_warnings(action="ignore"):
             try:
                 reply = operation(**{key: value for key, value in request.items() if key != "do"})
             except _Stop as stop:
@@ -191,16 +190,3 @@ def _describe(error: BaseException) -> dict[str, Any]:
         problem["own"] = theirs and code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
         trace = trace.tb_next
     return problem
-
-
-@contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    """Discard what student code prints or warns about while the judge asks."""
-    saved = sys.stdout, sys.stderr
-    sys.stdout = sys.stderr = io.StringIO()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        sys.stdout, sys.stderr = saved

@@ -101,7 +101,7 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
         return _encode(value.item(), packet, depth + 1)
     if isinstance(value, dict):
         return {"dict": [[_encode(k, packet, depth + 1), _encode(v, packet, depth + 1)] for k, v in value.items()]}
-    kinds = {list: "list", set: "set", frozenset: "set"}
+    kinds: dict[type, str] = {list: "list", set: "set", frozenset: "set"}
     kind = "tuple" if isinstance(value, tuple) else kinds.get(type(value))  # named tuples, too
     return {kind: [_encode(v, packet, depth + 1) for v in value]} if kind else {"opaque": type(value).__name__}
 

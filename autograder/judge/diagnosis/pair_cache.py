@@ -38,7 +38,7 @@ def explaining_pairs(
     place = home(exercise.name)
     path = place / (hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()[:24] + ".json")
     if (kept := _read(path, len(signatures.versions))) is not None:
-        return kept["pairs"]
+        return list(kept["pairs"])
     for other in sorted(place.glob("*.json")):
         kept = _read(other, len(signatures.versions))
         if kept is not None and kept["passed"] == entry["passed"] and alike(kept["failed"], entry["failed"]):
