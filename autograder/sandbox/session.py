@@ -140,7 +140,7 @@ class Template:
             self._process = None
 
 
-class Session:
+class Session(contextlib.AbstractContextManager["Session"]):
     """A student's notebook in a child process. After "died" the session is over: start another and rerun the cells."""
 
     def __init__(self, template: Template, files: Path | None = None, limits: Limits | None = None) -> None:
@@ -288,9 +288,6 @@ class Session:
         self._leash.close()
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)
-
-    def __enter__(self) -> Session:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

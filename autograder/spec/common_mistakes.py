@@ -132,7 +132,9 @@ def inside(header: str) -> Edit:
     def edit(function: ast.FunctionDef) -> bool:
         [block] = ast.parse(f"with {header}:\n    pass").body
         assert isinstance(block, ast.With)
-        block.body = [s for s in function.body if not _is_docstring(s)] or [ast.Pass()]
+        if ast.get_docstring(function) is not None:
+            del function.body[0]
+        block.body = function.body or [ast.Pass()]
         function.body = [block]
         return True
 
@@ -147,10 +149,6 @@ def first(template: str) -> Edit:
         return True
 
     return edit
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def errors(template: str) -> Edit:

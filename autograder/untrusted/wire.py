@@ -65,9 +65,6 @@ class Packet:
     blobs: list[bytes] = field(default_factory=list)
 
 
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
 def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
     """Whether a value is a tensor. Where nobody has imported PyTorch, none is."""
     torch = sys.modules.get("torch")
@@ -222,9 +219,6 @@ def _hashable(value: Any) -> Any:
     except TypeError as error:
         raise WireError("a key or set member that cannot be one") from error
     return Opaque("tensor") if is_tensor(value) else value
-
-
-# --- frames -----------------------------------------------------------------------------------------------------------
 
 
 class Channel:

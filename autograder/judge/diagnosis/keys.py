@@ -32,9 +32,6 @@ IMPORT = re.compile(
 )
 
 
-# --- source keys ------------------------------------------------------------------------------------------------------
-
-
 @functools.cache
 def exercise_key(name: str) -> str:
     """Return the source key of an exercise; it depends on all that decides answers, not on prose or the catalogue."""
@@ -106,9 +103,6 @@ def _imported(path: Path, source: str) -> list[Path]:
     return [file for file in files if file.is_file()]
 
 
-# --- programs without comments and docstrings -------------------------------------------------------------------------
-
-
 @functools.lru_cache(maxsize=1024)
 def plain(source: str, without: tuple[str, ...] = ()) -> str:
     """Return a program's text without comments, docstrings and keyword arguments of these names.
@@ -147,9 +141,6 @@ def _with_line(source: str, start: int, end: int) -> tuple[int, int]:
     if source[first:start].strip() or source[end:last].strip():
         return len(source[:start].rstrip(" \t")), end
     return first, last
-
-
-# --- run keys ---------------------------------------------------------------------------------------------------------
 
 
 def run_key(key: str) -> str:
