@@ -107,8 +107,6 @@ class Effects:
             self._cells[source] = (changed - self._constant) | defined_in(source)
         return self._cells[source]
 
-    # --- changes by statements ----------------------------------------------------------------------------------------
-
     def _touched(self, code: Code, held: Iterable[tuple[frozenset[str], set[str]]] = ()) -> set[str]:
         """Return the names of everything that running this code changes, and of what these are part of."""
         touched = set(code.written).union(*map(self._by_call, code.calls))
@@ -192,9 +190,6 @@ class Effects:
         return found
 
 
-# --- facts from one cell ---------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Code:
     """Everything in statements that may change something when they run, whatever the rest of the notebook is."""
@@ -211,7 +206,7 @@ class Body:
 
     code: Code
     parameters: set[str]
-    stored: set[str]
+    stored: frozenset[str]
     shared: set[str]  # names declared `global`
 
 
@@ -283,8 +278,7 @@ def _code(statements: Iterable[ast.AST]) -> Code:
 def _body(function: Function) -> Body:
     nodes = list(ast.walk(function))
     inner = [node.body for node in nodes if isinstance(node, Function)]  # functions inside run when it does, or later
-    stored = {node.id for node in nodes if isinstance(node, ast.Name) and _is_store(node)}
-    return Body(_code(itertools.chain(*inner)), _parameters(function), stored, _globals(nodes))
+    return Body(_code(itertools.chain(*inner)), _parameters(function), _names(function), _globals(nodes))
 
 
 def _globals(nodes: Iterable[ast.AST]) -> set[str]:
@@ -355,12 +349,10 @@ def _changing(name: str) -> bool:
     return name in CHANGING or (name.endswith("_") and not name.endswith("__"))
 
 
-def _names(target: ast.expr) -> frozenset[str]:
-    return frozenset(node.id for node in ast.walk(target) if isinstance(node, ast.Name) and _is_store(node))
-
-
-def _is_store(node: ast.Name) -> bool:
-    return isinstance(node.ctx, (ast.Store, ast.Del))
+def _names(target: ast.AST) -> frozenset[str]:
+    """Return the names that are assigned or deleted."""
+    names = (node for node in ast.walk(target) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in names if not isinstance(node.ctx, ast.Load))
 
 
 def _base(node: ast.expr) -> str:

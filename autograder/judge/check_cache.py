@@ -126,7 +126,6 @@ def digest(packet: Packet) -> bytes:
 
 
 def size_of(packet: Packet) -> int:
-    """Return about how many bytes a message takes."""
     return ENTRY + sum(map(len, packet.blobs))
 
 

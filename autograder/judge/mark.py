@@ -45,17 +45,11 @@ class Verdict:
 
 
 def zero(name: str, remark: str) -> Verdict:
-    """Return a verdict of zero points with its reason."""
-    declared = question_or_exercise(name)
-    return Verdict(name, declared.points, 0.0, remark=remark)
+    return Verdict(name, question_or_exercise(name).points, 0.0, remark=remark)
 
 
 def mark(
-    name: str,
-    student: Student,
-    sources: Sequence[str] = (),
-    own_parts: bool = False,
-    keep: Collection[str] = (),
+    name: str, student: Student, sources: Sequence[str] = (), own_parts: bool = False, keep: Collection[str] = ()
 ) -> Verdict:
     """Return the verdict on one exercise or question.
 
@@ -208,7 +202,6 @@ def _same_fault(one: Wrong, other: Wrong) -> bool:
 
 
 def mark_choice(question: Question, answer: object) -> Verdict:
-    """Return the verdict on the value of a question's variable."""
     if answer is None:
         return zero(question.name, UNANSWERED)
     letter = answer.strip().upper() if type(answer) is str else ""

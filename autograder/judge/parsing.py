@@ -65,8 +65,7 @@ def _read(source: str) -> tuple[ast.Module | None, str | None]:
     if _brackets(source) > MAX_NESTING:
         return None, DEEP
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             tree = _parsed(source)
     except (RecursionError, MemoryError):
         return None, DEEP

@@ -11,11 +11,6 @@ from collections.abc import Iterable
 from .parsing import cached_by_source, parse_cell
 
 
-def parse_cells(sources: Iterable[str]) -> list[ast.Module]:
-    """Return the syntax trees of those cells that are Python. They are shared between callers: do not modify them."""
-    return [tree for source in sources if (tree := parse_cell(source)) is not None]
-
-
 def definitions(sources: Iterable[str]) -> dict[str, list[ast.stmt]]:
     """Return the top-level statements that define each name."""
     found: dict[str, list[ast.stmt]] = {}
@@ -57,7 +52,6 @@ def needed_by(source: str) -> frozenset[str]:
 
 
 def defined_by(statement: ast.stmt) -> Iterable[str]:
-    """Yield the names that a top-level statement defines."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name
     elif isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -156,7 +150,7 @@ def suspicious_words(name: str, sources: Iterable[str], stop: Iterable[str]) -> 
 
 @cached_by_source
 def _internals_in(source: str) -> frozenset[str]:
-    return INTERNALS.intersection(word for tree in parse_cells([source]) for word in _words(tree))
+    return INTERNALS.intersection(word for statement in _statements(source) for word in _words(statement))
 
 
 def _words(tree: ast.AST) -> Iterable[str]:

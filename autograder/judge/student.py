@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..spec import student as spec
 from ..spec.exercise import Problem, Unanswered, ValuesDiffer, Wrong
 from ..untrusted.responder import Responder
 from ..untrusted.wire import Packet, Ref, WireError, decode, encode, is_tensor
@@ -16,24 +17,23 @@ if TYPE_CHECKING:
     import torch
 
 Send = Callable[[Packet], Packet]
-Answer = dict[str, Any]  # the parts of a reply; "problem" if there is no value
-Record = dict[str, list[Answer]]  # by the checks' titles
+Answer = spec.Answer  # "problem" if there is no value
+Record = spec.Record
 
 UNDEFINED = "`{name}` is not defined: is the name unchanged, and did its cell run without an error?"
 SYMPTOMS = {"raised": "stops_with_an_error", "time": "never_ends", "died": "ends_the_process"}
 
 
-class Student:
-    """Asks the questions of `spec.student.Student` through `send`, and records the answers for the diagnosis.
+class Student(spec.Student):
+    """Sends questions through `send`, and records the answers for the diagnosis.
 
     Tensors arrive as copies; `value.was_differentiable` tells whether the original could be differentiated.
     """
 
     def __init__(self, send: Send) -> None:
+        super().__init__()
         self.send = send  # sends one request and returns its reply
-        self.record: Record = {}
         self.called: set[str] = set()  # names that checks called or built
-        self._topic = ""
         self._failures: list[Wrong] = []
 
     def begin(self, topic: str) -> None:
@@ -71,73 +71,9 @@ class Student:
         """Return the first failure of a case that is more than a difference in values."""
         return next((wrong for wrong in self._failures if not isinstance(wrong, ValuesDiffer)), None)
 
-    # --- the record ---------------------------------------------------------------------------------------------------
-
-    @property
-    def answers(self) -> list[Answer]:
-        return self.record.get(self._topic, [])
-
-    @property
-    def last(self) -> Answer:
-        return self.answers[-1]
-
-    def note(self, value: Any, answer: Answer | None = None) -> None:
-        answer = self.last if answer is None else answer
-        if isinstance(answer.get("problem"), dict):  # a copy: the sentence about the error uses the original
-            answer["problem"] = answer["problem"] | {"type": value, "base": value}
-            return
-        if "value" not in answer:
-            answer.clear()
-        answer["value"] = value
-
-    def note_gradients(self, parameters: dict[str, Any]) -> None:
-        gradients = self.last.get("gradients")
-        self.last["gradients"] = (gradients if isinstance(gradients, dict) else {}) | {"parameters": parameters}
-
-    # --- questions ----------------------------------------------------------------------------------------------------
-
-    def call(
-        self,
-        target: Any,
-        args: list[Any],
-        kwargs: dict[str, Any] | None = None,
-        where: str = "",
-        *,
-        record: bool = True,
-        **options: Any,
-    ) -> Answer:
-        request = {"do": "call", "target": target, "args": args, "kwargs": kwargs or {}}
-        return self._request(where, record, **request, **options)
-
-    def value(self, target: Any, *args: Any, where: str = "", **kwargs: Any) -> Any:
-        return self.call(target, list(args), kwargs, where)["value"]
-
-    def build(self, target: str, *args: Any, **kwargs: Any) -> Any:
-        return self.call(target, list(args), kwargs, "while building it", keep=True)["value"]
-
-    def probe(self, name: str, source: str) -> Any:
-        return self._request("", record=False, do="define", name=name, source=source)["value"]
-
-    def state(self, module: Ref, *, record: bool = True) -> Answer:
-        return self._request("", record, do="state", target=module)
-
-    def load(self, module: Ref, state: dict[str, torch.Tensor]) -> None:
-        self._request("", record=False, do="load", target=module, state=state)
-
-    def move(self, module: Ref, to: str) -> None:
-        self._request("", record=False, do="move", target=module, to=to)
-
-    def read(self, name: str) -> Any:
-        return self._request("", do="read", name=name)["value"]
-
-    def has(self, name: str) -> bool:
-        return self._request("", record=False, do="has", name=name)["value"] is True
-
     def bind(self, sources: dict[str, str]) -> None:
         """Define other exercises' names by these sources."""
         self._request("", record=False, do="bind", sources=sources)
-
-    # --- one request --------------------------------------------------------------------------------------------------
 
     def _request(self, where: str, record: bool = True, **request: Any) -> Answer:
         try:

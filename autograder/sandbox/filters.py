@@ -11,7 +11,7 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -96,35 +96,32 @@ def _program(column: int, machine: int) -> bytes:
     def fail(number: int) -> Line:
         return (RETURN, 0, 0, FAIL | number)
 
+    allow = (RETURN, 0, 0, ALLOW)
     number, argument = (LOAD, 0, 0, 0), (LOAD, 0, 0, 16)
     lines = [(LOAD, 0, 0, 4), (EQUAL, 1, 0, machine), (RETURN, 0, 0, KILL), number]
     lines += [(AT_LEAST, 0, 1, 0x40000000), fail(errno.ENOSYS)]  # the x32 calls of x86_64
     lines += [(EQUAL, 0, 1, CLONE3[column]), fail(errno.ENOSYS)]  # no filter sees its flags: the C library uses clone
     lines += [(EQUAL, 0, 4, CLONE[column]), argument, (ANY_BIT, 0, 1, NEW_NAMESPACES), fail(errno.EPERM)]
-    lines += [(RETURN, 0, 0, ALLOW)]
+    lines += [allow]
     for call in SOCKETS.values():
-        lines += [(EQUAL, 0, 4, call[column]), argument, (EQUAL, 1, 0, 1), fail(errno.EACCES), (RETURN, 0, 0, ALLOW)]
-    new = [line for allowed in NEW_ALLOWED for line in ((EQUAL, 0, 1, allowed), (RETURN, 0, 0, ALLOW))]
+        lines += [(EQUAL, 0, 4, call[column]), argument, (EQUAL, 1, 0, 1), fail(errno.EACCES), allow]
+    new = [line for allowed in NEW_ALLOWED for line in ((EQUAL, 0, 1, allowed), allow)]
     new.append(fail(errno.ENOSYS))
     lines += [(AT_LEAST, 0, len(new), FIRST_NEW[column]), *new]
     for idle in IDLE.values():
         lines += [(EQUAL, 0, 1, idle[column]), fail(0)]
-    lines += _fcntl(FCNTL[column], argument=24, fail=fail)
-    for denied in DENIED.values():
-        if (call_number := denied[column]) is not None:
-            lines += [(EQUAL, 0, 1, call_number), fail(errno.EPERM)]
-    lines += [(RETURN, 0, 0, ALLOW)]
-    return b"".join(struct.pack("HBBI", *line) for line in lines)
-
-
-def _fcntl(call: int, argument: int, fail: Callable[[int], Line]) -> list[Line]:
-    commands: list[Line] = [(LOAD, 0, 0, argument)]
+    commands = [(LOAD, 0, 0, 24)]  # the second argument
     for command in FCNTL_ALLOWED:
-        commands += [(EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW)]
+        commands += [(EQUAL, 0, 1, command), allow]
     for command in FCNTL_IDLE:
         commands += [(EQUAL, 0, 1, command), fail(0)]
     commands.append(fail(errno.EINVAL))
-    return [(EQUAL, 0, len(commands), call), *commands]
+    lines += [(EQUAL, 0, len(commands), FCNTL[column]), *commands]
+    for denied in DENIED.values():
+        if (call_number := denied[column]) is not None:
+            lines += [(EQUAL, 0, 1, call_number), fail(errno.EPERM)]
+    lines += [allow]
+    return b"".join(struct.pack("HBBI", *line) for line in lines)
 
 
 def landlock_version() -> int:

@@ -30,7 +30,5 @@ class Limits:
 
 @dataclass
 class CellResult:
-    """The result of a cell: nbformat outputs, and how it ended."""
-
-    outputs: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[dict[str, Any]] = field(default_factory=list)  # as in nbformat
     ending: Ending = "ok"

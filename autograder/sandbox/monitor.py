@@ -51,10 +51,10 @@ def watch(child: int, leash: socket.socket, limits: dict[str, Any], caged: bool)
     if reason:
         with contextlib.suppress(OSError):
             leash.send(reason.encode())
-    if caged:
-        _kill(child)  # the first process of its namespace: all others die with it
-    else:
+    if not caged:
         _kill_tree(child)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)  # in a cage, the first process of its namespace: all others die with it
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
@@ -127,11 +127,6 @@ def _kilobytes(path: str, names: tuple[str, ...]) -> int:
         return 0  # the process has just ended
 
 
-def _kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-
-
 def _kill_tree(child: int) -> None:
     """Kill a notebook's processes without a cage. Stop all of them first, so that none forks while others die."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -140,4 +135,3 @@ def _kill_tree(child: int) -> None:
         for pid in tree(os.getpid())[1:] if LINUX else [child]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-    _kill(child)

@@ -140,7 +140,7 @@ class Template:
             self._process = None
 
 
-class Session:
+class Session(contextlib.AbstractContextManager["Session"]):
     """A student's notebook in a child process. After "died" the session is over: start another and rerun the cells."""
 
     def __init__(self, template: Template, files: Path | None = None, limits: Limits | None = None) -> None:
@@ -175,19 +175,17 @@ class Session:
 
     def run(self, source: str, limit: float | None = None) -> CellResult:
         """Run one cell and return its result. Interrupt it at its time limit (seconds), and kill it soon after."""
-        with self.counted_as_busy():
-            return self._run(source, limit)
-
-    def _run(self, source: str, limit: float | None) -> CellResult:
-        result = CellResult()
         if not self.alive:
-            result.ending = "died"
-            return result
-        deadline = time.monotonic() + (self.limits.cell if limit is None else limit)
-        interrupted, size, messages = False, 0, 0
+            return CellResult(ending="died")
+        with self.counted_as_busy():
+            return self._run(source, self.limits.cell if limit is None else limit)
+
+    def _run(self, source: str, limit: float) -> CellResult:
+        result, deadline = CellResult(), time.monotonic() + limit
+        interrupted, size = False, 0
         try:
             self._channel.send({"do": "cell", "source": source})
-            while True:
+            for _ in range(MAX_MESSAGES):
                 try:
                     message = self._channel.receive(deadline).tree
                 except TimeoutError:
@@ -197,9 +195,8 @@ class Session:
                     deadline = time.monotonic() + self.limits.grace
                     self.interrupt()
                     continue
-                messages += 1
-                if not isinstance(message, dict) or messages > MAX_MESSAGES:
-                    raise WireError("not a message, or too many")
+                if not isinstance(message, dict):
+                    raise WireError("not a message")
                 size += len(repr(message))
                 if size > 4 * self.limits.output:
                     raise WireError("too much output")
@@ -209,11 +206,9 @@ class Session:
                 elif message.get("done"):
                     result.ending = "time" if interrupted else "error" if message.get("failed") else "ok"
                     return result
-        except TimeoutError:
-            result.ending = "time"
-            self.kill()
-        except (OSError, EOFError, WireError):
-            result.ending = "died"
+            raise WireError("too many messages")
+        except (OSError, EOFError, WireError) as error:
+            result.ending = "time" if isinstance(error, TimeoutError) else "died"
             self.kill()
         return result
 
@@ -293,9 +288,6 @@ class Session:
         self._leash.close()
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)
-
-    def __enter__(self) -> Session:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

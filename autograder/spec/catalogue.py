@@ -78,7 +78,7 @@ def entries(
 
     Raises CatalogueError if the text cannot be parsed, an edit changes nothing, or a version is not Python.
     """
-    result = []
+    result: list[Entry] = []
     known = dict(bases or {})
     for draft in _drafts(text, where):
         place = f"{where}: {draft.name}"
@@ -93,11 +93,9 @@ def entries(
                 raise CatalogueError(f"{place}: there is no answer {base!r} above, and no right one, to change.")
             sources.append(_source(version, reference if base is None else known[base], place))
         known[draft.name] = sources[0]
+        if any(entry.name == draft.name for entry in result):
+            raise CatalogueError(f"{where}: {draft.name} stands there twice; put the versions under one name.")
         result.append(Entry(draft.name, draft.sentence, tuple(sources)))
-    names = [entry.name for entry in result]
-    for name in names:
-        if names.count(name) > 1:
-            raise CatalogueError(f"{where}: {name} stands there twice; put the versions under one name.")
     return result
 
 

@@ -8,7 +8,6 @@ name.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -87,22 +86,12 @@ def each(template: str) -> Edit:
     return result(f"tuple({template.replace('RESULT', 'part')} for part in RESULT)")
 
 
-def _filled(template: str, name: str, value: ast.expr) -> ast.stmt:
-    """Return the one statement of a template, with a value where the name stands."""
-
-    class Filling(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return copy.deepcopy(value) if node.id == name else node
-
-    [statement] = Filling().visit(ast.parse(template)).body
-    assert isinstance(statement, ast.stmt)
-    return statement
+def _filled(template: str, name: str, value: ast.expr) -> str:
+    return template.replace(name, f"({ast.unparse(value)})")
 
 
 def _wrapped(template: str, value: ast.expr) -> ast.expr:
-    statement = _filled(template, "RESULT", value)
-    assert isinstance(statement, ast.Expr)
-    return statement.value
+    return ast.parse(_filled(template, "RESULT", value), mode="eval").body
 
 
 def last_return(template: str) -> Edit:
@@ -112,7 +101,7 @@ def last_return(template: str) -> Edit:
         found = [(block, place, statement) for block, place, statement in _returns(function) if block is function.body]
         for block, place, statement in found[-1:]:
             assert statement.value is not None
-            block[place] = _filled(template, "RESULT", statement.value)
+            block[place : place + 1] = ast.parse(_filled(template, "RESULT", statement.value)).body
         return bool(found)
 
     return edit
@@ -143,7 +132,9 @@ def inside(header: str) -> Edit:
     def edit(function: ast.FunctionDef) -> bool:
         [block] = ast.parse(f"with {header}:\n    pass").body
         assert isinstance(block, ast.With)
-        block.body = [s for s in function.body if not _is_docstring(s)] or [ast.Pass()]
+        if ast.get_docstring(function) is not None:
+            del function.body[0]
+        block.body = function.body or [ast.Pass()]
         function.body = [block]
         return True
 
@@ -160,10 +151,6 @@ def first(template: str) -> Edit:
     return edit
 
 
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
 def errors(template: str) -> Edit:
     """Return an edit that replaces every `raise ValueError(…)` by a statement, where TEXT stands for the message."""
 
@@ -172,10 +159,10 @@ def errors(template: str) -> Edit:
             found = False
 
             def visit_Raise(self, node: ast.Raise) -> ast.stmt:
-                raised = node.exc
-                if isinstance(raised, ast.Call) and getattr(raised.func, "id", "") == "ValueError" and raised.args:
-                    self.found = True
-                    return _filled(template, "TEXT", raised.args[0])
+                match node.exc:
+                    case ast.Call(func=ast.Name(id="ValueError"), args=[text, *_]):
+                        self.found = True
+                        return ast.parse(_filled(template, "TEXT", text)).body[0]
                 return node
 
         raising = Raising()

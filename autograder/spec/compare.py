@@ -34,7 +34,7 @@ def dtype_name(tensor: torch.Tensor) -> str:
 
 
 def shape_name(tensor: torch.Tensor) -> str:
-    return "(" + ", ".join(map(str, tensor.shape)) + ("," if tensor.dim() == 1 else "") + ")"
+    return str(tuple(tensor.shape))
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -145,9 +145,8 @@ def _difference(got: torch.Tensor, expected: torch.Tensor) -> str:
     if got.dim() >= 2 and got.shape[-1] == got.shape[-2] and close(got.mT.contiguous(), expected):
         return "the values are right, but transposed."
     if got.dim() >= 1 and len(got) > 1 and close(got[0], expected[0]) and not close(got[1], expected[1]):
-        return (
-            "the first entry along the first dimension is right and the second is not: are all of them computed alike?"
-        )
+        alike = "are all of them computed alike?"
+        return f"the first entry along the first dimension is right and the second is not: {alike}"
     ratio = got / expected
     ratio = ratio[expected.abs() > 1e-6]
     if len(ratio) > 1 and ratio.isfinite().all() and (ratio - ratio[0]).abs().max() < 1e-3 * ratio[0].abs():

@@ -194,14 +194,10 @@ def _places() -> dict[str, str]:
     return {name: notebook for notebook in notebooks() for name in _solution_names(notebook) if _plain(name) in modules}
 
 
-def topic_of(name: str) -> str:
-    """Return the folder in which an exercise is declared."""
-    return _modules()[_plain(name)][0]
-
-
 def topics_of(notebook: str) -> list[str]:
     """Return the topics that have exercises in a notebook."""
-    return list(dict.fromkeys(topic_of(name) for name in _places() if _places()[name] == checked_name(notebook)))
+    checked_name(notebook)
+    return list(dict.fromkeys(_modules()[_plain(name)][0] for name, home in _places().items() if home == notebook))
 
 
 def _module(topic: str, name: str) -> ModuleType:
@@ -210,7 +206,7 @@ def _module(topic: str, name: str) -> ModuleType:
 
 def exercise_files(name: str) -> list[Path]:
     """Return the files that declare an exercise: its own module, and the module that its topic shares."""
-    topic, module = _modules()[_plain(exercise_name(name))]
+    topic, module = _modules()[_plain(name)]
     return [path for path in (home() / topic / f"{module}.py", home() / topic / "common.py") if path.is_file()]
 
 
@@ -314,7 +310,12 @@ def given_in(notebook: str) -> str:
     """Return the source that a notebook's locked cells provide to answers: definitions, and the imports they need."""
     definitions = "\n\n\n".join(_given(notebook).values())
     used = _words(definitions).union(*map(_words, _solution_cells(notebook).values()))
-    mentioned = [line for line, bound in _imports(notebook).items() if bound & used]
+    imports = (node for _, node in _locked_statements(notebook) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    mentioned = dict.fromkeys(
+        ast.unparse(node)
+        for node in imports
+        if any((alias.asname or alias.name).split(".")[0] in used for alias in node.names)
+    )
     return "\n".join([*mentioned, "", "", definitions, ""])
 
 
@@ -348,15 +349,6 @@ def _locked_statements(notebook: str) -> Iterator[tuple[str, ast.stmt]]:
     for _, answer, source in _code_cells(notebook):
         if not answer and not source.lstrip().startswith(("%", "!")):
             yield from ((source, node) for node in ast.parse(source).body)
-
-
-def _imports(notebook: str) -> dict[str, set[str]]:
-    """Return the names that each import statement of the locked cells binds."""
-    return {
-        ast.unparse(node): {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        for _, node in _locked_statements(notebook)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-    }
 
 
 def _words(source: str) -> set[str]:
@@ -402,12 +394,8 @@ def given(name: str, where: str) -> Any:
     return _references(checked_name(where))[name]
 
 
-def exercise_name(name: str) -> str:
-    """Return the name itself; raise a ValueError if no exercise has it."""
+def exercise_home(name: str) -> str:
+    """Return an exercise's notebook; raise a ValueError if no exercise has this name."""
     if name not in _places():
         raise ValueError(f"there is no exercise {name!r}")
-    return name
-
-
-def exercise_home(name: str) -> str:
-    return _places()[exercise_name(name)]
+    return _places()[name]

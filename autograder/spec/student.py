@@ -1,24 +1,35 @@
-"""Define the interface through which checks use a student's work; `judge.student.Student` implements it."""
+"""Define how checks use a student's work. `judge.student.Student` sends the questions to the student's process."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch  # every command imports this module, and few of them need torch
 
 Kept = Any  # an object that stays in the student's process; the judge has only a handle for it
 Answer = dict[str, Any]  # the parts of an answer by name: see `Student.call` and `Student.state`
+Record = dict[str, list[Answer]]  # by the checks' titles
 
 
-class Student(Protocol):
+class Student(ABC):
     """A student's work: code that answers questions with plain data.
 
     A question without an answer (an error, an endless loop, a missing name) raises `Problem`. Answers are recorded for
     the check that is running; mistakes are recognised by them.
     """
 
+    def __init__(self) -> None:
+        self.record: Record = {}
+        self._topic = ""  # the title of the check that is running
+
+    @abstractmethod
+    def _request(self, where: str, record: bool = True, **request: Any) -> Answer:
+        """Send one request and return the answer. `where` goes into the sentence about a problem."""
+
+    @abstractmethod
     def case(self) -> AbstractContextManager[None]:
         """Run one of several cases of a check. If it fails, the others still run: together they tell mistakes apart."""
 
@@ -40,44 +51,63 @@ class Student(Protocol):
         module is put into), `trace` ("operations" that ran), `strict_device` (new tensors that name no device are put
         on another one).
         """
+        request = {"do": "call", "target": target, "args": args, "kwargs": kwargs or {}}
+        return self._request(where, record, **request, **options)
 
     def value(self, target: Any, *args: Any, where: str = "", **kwargs: Any) -> Any:
         """Call, and return only the value."""
+        return self.call(target, list(args), kwargs, where)["value"]
 
     def build(self, target: str, *args: Any, **kwargs: Any) -> Kept:
         """Build an object of the student's class, keep it in the student's process, and return a handle."""
+        return self.call(target, list(args), kwargs, "while building it", keep=True)["value"]
 
     def probe(self, name: str, source: str) -> Kept:
         """Define one of the judge's functions in the student's process, and return a handle."""
+        return self._request("", record=False, do="define", name=name, source=source)["value"]
 
     def state(self, module: Kept, *, record: bool = True) -> Answer:
         """Return a module's "parameters", "buffers", "trainable" names and types of "children"."""
+        return self._request("", record, do="state", target=module)
 
     def load(self, module: Kept, state: dict[str, torch.Tensor]) -> None:
         """Copy values into a module's parameters of these names."""
+        self._request("", record=False, do="load", target=module, state=state)
 
     def move(self, module: Kept, to: str) -> None:
         """Change a module's dtype ("float64") or device ("meta")."""
+        self._request("", record=False, do="move", target=module, to=to)
 
     def read(self, name: str) -> Any:
         """Return the value of a variable."""
+        return self._request("", do="read", name=name)["value"]
 
     def has(self, name: str) -> bool:
-        """Return whether a name is defined."""
+        return self._request("", record=False, do="has", name=name)["value"] is True
 
     @property
     def answers(self) -> list[Answer]:
         """Return the answers recorded for the check that is running."""
+        return self.record.get(self._topic, [])
 
     @property
     def last(self) -> Answer:
-        """Return the last of these answers."""
+        return self.answers[-1]
 
     def note(self, value: Any, answer: Answer | None = None) -> None:
         """Replace the last recorded answer (or the given one of `answers`) by a summary of it.
 
         The summary replaces a call's value, everything in a module's state, or an error's type.
         """
+        answer = self.last if answer is None else answer
+        if isinstance(answer.get("problem"), dict):  # a copy: the sentence about the error uses the original
+            answer["problem"] = answer["problem"] | {"type": value, "base": value}
+            return
+        if "value" not in answer:
+            answer.clear()
+        answer["value"] = value
 
     def note_gradients(self, parameters: dict[str, Any]) -> None:
         """Replace the parameters' gradients in the last recorded answer by these, under the judge's own names."""
+        gradients = self.last.get("gradients")
+        self.last["gradients"] = (gradients if isinstance(gradients, dict) else {}) | {"parameters": parameters}

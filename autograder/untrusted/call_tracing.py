@@ -15,7 +15,7 @@ import inspect
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
@@ -73,7 +73,9 @@ def record_calls(work: Callable[[], Result], functions: bool = True) -> tuple[Re
     on_event = calls.on_event  # one object: each access to a method makes a new one
     _install_audit_hook()
     _refuse_other_profilers(before if functions else None)
-    with _force_eager():
+    with contextlib.ExitStack() as eager:
+        if internals.compiler_is_loaded():  # compiled code has no visible operations; the import would take seconds
+            eager.enter_context(torch.compiler.set_stance("force_eager"))
         internals.enable_profiler(_CPU_ONLY)
         with internals.record_function(_FIRST):
             pass
@@ -134,16 +136,6 @@ def _install_audit_hook() -> None:
             _recorder.record_escape(_AUDITED[event])
 
     sys.addaudithook(hook)
-
-
-@contextlib.contextmanager
-def _force_eager() -> Iterator[None]:
-    """Run code from `torch.compile` uncompiled: compiled code has no visible operations."""
-    if not internals.compiler_is_loaded():  # `set_stance` would import it, which takes seconds
-        yield
-        return
-    with torch.compiler.set_stance("force_eager"):
-        yield
 
 
 class _Calls:

@@ -8,7 +8,6 @@ requests (call this, build that, read those parameters) and replies with plain d
 from __future__ import annotations
 
 import builtins
-import contextlib
 import dis
 import functools
 import io
@@ -17,7 +16,7 @@ import os
 import random
 import sys
 import warnings
-from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -58,7 +57,7 @@ class Responder:
 
     def _answer(self, request: dict[str, Any]) -> Packet:
         operation = getattr(self, "do_" + request["do"])
-        with _silenced():
+        with redirect_stdout(io.StringIO()) as out, redirect_stderr(out), warnings.catch_warnings(action="ignore"):
             try:
                 reply = operation(**{key: value for key, value in request.items() if key != "do"})
             except _Stop as stop:
@@ -130,7 +129,7 @@ class Responder:
     def _with_module(self, target: Ref) -> ModuleType:
         """What does something with an `nn.Module`, which the target must be."""
         module = self._find(target)
-        if self.tensors is None or not self.tensors.is_module(module):
+        if self.tensors is None or not isinstance(module, self.tensors.nn.Module):
             raise _Stop({"kind": "not a module", "type": type(module).__name__})
         return self.tensors
 
@@ -138,7 +137,7 @@ class Responder:
         if isinstance(value, Ref):
             return self.kept[value.key]
         if isinstance(value, Seed) and self.tensors is not None:
-            return self.tensors.generator(value.seed)
+            return self.tensors.torch.Generator().manual_seed(value.seed)
         if isinstance(value, (list, tuple)):
             return type(value)(self._resolve(item) for item in value)
         if isinstance(value, dict):
@@ -191,16 +190,3 @@ def _describe(error: BaseException) -> dict[str, Any]:
         problem["own"] = theirs and code.co_code[trace.tb_lasti : trace.tb_lasti + 1] == RAISE
         trace = trace.tb_next
     return problem
-
-
-@contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    """Discard what student code prints or warns about while the judge asks."""
-    saved = sys.stdout, sys.stderr
-    sys.stdout = sys.stderr = io.StringIO()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        sys.stdout, sys.stderr = saved

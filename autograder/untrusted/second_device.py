@@ -128,7 +128,7 @@ def _computed(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     there = any(isinstance(tensor, FakeCuda) for tensor in tensors)
     if there and not all(isinstance(tensor, FakeCuda) for tensor in tensors):
         _may_mix(func, args, kwargs, tensors)
-    named = _named_device(func, args, kwargs)
+    named = kwargs["device"] if "device" in kwargs else next((a for a in args if isinstance(a, torch.device)), None)
     if named is not None:
         there = named.type == "meta"
     elif tensors and schema(func).name in _ANY_DEVICE | _INDEXING:
@@ -136,22 +136,15 @@ def _computed(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = func(*tree_map(_on_the_cpu, args), **tree_map(_on_the_cpu, kwargs))
     if schema(func).is_mutable:
         return _mutated(func, args, kwargs, result)
-    return (
-        tree_map(lambda leaf: FakeCuda(leaf) if isinstance(leaf, torch.Tensor) else leaf, result) if there else result
-    )
+    if not there:
+        return result
+    return tree_map(lambda leaf: FakeCuda(leaf) if isinstance(leaf, torch.Tensor) else leaf, result)
 
 
 def _on_the_cpu(leaf: Any) -> Any:
     if isinstance(leaf, FakeCuda):
         return leaf.numbers
     return torch.device("cpu") if isinstance(leaf, torch.device) else leaf
-
-
-def _named_device(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.device | None:
-    """Return the device that the arguments name, by keyword or by position; None if they name none."""
-    positional = (arg for arg in args if isinstance(arg, torch.device))
-    device: torch.device | None = kwargs["device"] if "device" in kwargs else next(positional, None)
-    return device
 
 
 def _mutated(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:

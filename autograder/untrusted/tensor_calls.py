@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from .second_device import DeviceError, back_on_cpu, on_second_device
 from .torch_internals import TorchDispatchMode, device_constructors
 
-__all__ = ["PROBES", "DeviceError", "call", "generator", "is_module", "load", "move", "state"]
+__all__ = ["PROBES", "DeviceError", "call", "load", "move", "nn", "state", "torch"]
 
 PROBES = {"torch": torch, "nn": nn}  # names that probes find
 # The CPU's generator draws from the lower 32 bits and keeps all of them: this seed draws as 0 does and is not 0, so
@@ -56,14 +56,6 @@ def call(function: Any, args: Any, kwargs: Any, **options: Any) -> dict[str, Any
         reply["operations"] = sorted(operations)
     reply["inputs"] = [t.detach() for t in tensors] if upstream is None else []
     return reply
-
-
-def is_module(value: Any) -> bool:
-    return isinstance(value, nn.Module)
-
-
-def generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def state(module: nn.Module) -> dict[str, Any]:
@@ -127,14 +119,10 @@ def _gradients(
         if weight is not None and isinstance(output, torch.Tensor) and output.requires_grad:
             total = total + (output * weight).sum()
     wanted = [*leaves, *parameters.values()]
-    if not isinstance(total, torch.Tensor) or not wanted:
-        grads: list[torch.Tensor | None] = [None] * len(wanted)
-    else:
+    grads: list[torch.Tensor | None] = [None] * len(wanted)
+    if isinstance(total, torch.Tensor) and wanted:
         grads = list(torch.autograd.grad(total, wanted, allow_unused=True))
-    return {
-        "inputs": grads[: len(leaves)],
-        "parameters": dict(zip(parameters, grads[len(leaves) :], strict=True)),
-    }
+    return {"inputs": grads[: len(leaves)], "parameters": dict(zip(parameters, grads[len(leaves) :], strict=True))}
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:

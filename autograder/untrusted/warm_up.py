@@ -9,6 +9,7 @@ import atexit
 import os
 import sys
 import tempfile
+from types import SimpleNamespace
 from typing import Any
 
 from .responder import Responder
@@ -44,19 +45,13 @@ def rehearsed(x, model=None):
 """
 
 
-class _NullChannel:
-    """A channel that discards the outputs of a rehearsed cell."""
-
-    def send(self, tree: Any, blobs: Any = ()) -> None:
-        pass
-
-
 def rehearse() -> None:
     """Make a shell, run an answer in it, ask questions about it, and remove all traces."""
     kept, main = dict(os.environ), sys.modules["__main__"]
     streams = sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__
     with tempfile.TemporaryDirectory(prefix="rehearsal-") as scratch:
-        outputs = Outputs(_NullChannel(), 2**20)  # type: ignore[arg-type]  # only `send` is used
+        discard: Any = SimpleNamespace(send=lambda tree: None)  # a channel, of which only `send` is used
+        outputs = Outputs(discard, 2**20)
         shell = make_shell(outputs, scratch)
         try:
             for answer in (ANSWER, TENSORS) if "torch" in sys.modules else (ANSWER,):

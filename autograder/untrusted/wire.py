@@ -65,9 +65,6 @@ class Packet:
     blobs: list[bytes] = field(default_factory=list)
 
 
-# --- values -----------------------------------------------------------------------------------------------------------
-
-
 def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
     """Whether a value is a tensor. Where nobody has imported PyTorch, none is."""
     torch = sys.modules.get("torch")
@@ -99,16 +96,11 @@ def _encode(value: Any, packet: Packet, depth: int) -> Any:
         return {"opaque": "a deeply nested " + type(value).__name__}
     if isinstance(value, np.generic):  # encoded as a Python number
         return _encode(value.item(), packet, depth + 1)
-    if type(value) in (list, tuple):
-        return {type(value).__name__: [_encode(item, packet, depth + 1) for item in value]}
     if isinstance(value, dict):
-        items = [[_encode(k, packet, depth + 1), _encode(v, packet, depth + 1)] for k, v in value.items()]
-        return {"dict": items}
-    if type(value) in (set, frozenset):
-        return {"set": [_encode(item, packet, depth + 1) for item in value]}
-    if isinstance(value, tuple):  # named tuples
-        return {"tuple": [_encode(item, packet, depth + 1) for item in value]}
-    return {"opaque": type(value).__name__}
+        return {"dict": [[_encode(k, packet, depth + 1), _encode(v, packet, depth + 1)] for k, v in value.items()]}
+    kinds: dict[type, str] = {list: "list", set: "set", frozenset: "set"}
+    kind = "tuple" if isinstance(value, tuple) else kinds.get(type(value))  # named tuples, too
+    return {kind: [_encode(v, packet, depth + 1) for v in value]} if kind else {"opaque": type(value).__name__}
 
 
 def _encode_tensor(tensor: torch.Tensor, packet: Packet) -> Any:
@@ -227,9 +219,6 @@ def _hashable(value: Any) -> Any:
     except TypeError as error:
         raise WireError("a key or set member that cannot be one") from error
     return Opaque("tensor") if is_tensor(value) else value
-
-
-# --- frames -----------------------------------------------------------------------------------------------------------
 
 
 class Channel:

@@ -10,8 +10,6 @@ import numpy as np
 from ..student import Record
 from .sketch import Sketch, compare, sketch
 
-FIELDS = ("digest", "words", "sums", "near", "far")
-
 Behaviour = dict[str, dict[str, Any]]  # by the checks' titles
 
 
@@ -20,8 +18,7 @@ def behaviour(titles: Iterable[str], record: Record) -> Behaviour:
 
 
 def packed(found: Sketch) -> dict[str, Any]:
-    """Return a sketch as plain data."""
-    return {field: getattr(found, field) for field in FIELDS} | {"sums": found.sums.tolist()}
+    return vars(found) | {"sums": found.sums.tolist()}
 
 
 def alike(one: Behaviour, other: Behaviour) -> bool:
@@ -29,14 +26,12 @@ def alike(one: Behaviour, other: Behaviour) -> bool:
 
     Data with other fields, from an earlier version of this package, are like nothing.
     """
-    return one.keys() == other.keys() and all(
-        one[title].keys() == other[title].keys() == set(FIELDS)
-        and compare(_unpacked(one[title]), _unpacked(other[title])) is not False
-        and one[title]["words"] == other[title]["words"]
-        for title in one
-    )
+    try:
+        pairs = [(_unpacked(**one[title]), _unpacked(**other[title])) for title in one.keys() | other.keys()]
+    except (KeyError, TypeError):
+        return False
+    return all(compare(mine, theirs) is not False and mine.words == theirs.words for mine, theirs in pairs)
 
 
-def _unpacked(data: dict[str, Any]) -> Sketch:
-    sums = np.asarray(data["sums"], np.float64)
-    return Sketch(int(data["digest"]), int(data["words"]), sums, tuple(data["near"]), tuple(data["far"]))
+def _unpacked(digest: Any, words: Any, sums: Any, near: Any, far: Any) -> Sketch:
+    return Sketch(int(digest), int(words), np.asarray(sums, np.float64), tuple(near), tuple(far))

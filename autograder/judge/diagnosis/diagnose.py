@@ -154,7 +154,6 @@ class _Catalogue:
         self.sketch_of = functools.cache(lambda title: sketch(record[title]))
 
     def passing(self, titles: Sequence[str]) -> list[int]:
-        """Return the versions that pass all these checks."""
         columns = [self.columns[title] for title in titles if title in self.columns]
         return [version for version, failed in enumerate(self.signatures.failed) if not failed[columns].any()]
 

@@ -8,7 +8,6 @@ on the interpreter, the processor or installed versions, so a course's shipped r
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import importlib.metadata
@@ -26,13 +25,11 @@ from ...spec import course
 PACKAGE = Path(__file__).parents[2]
 DECIDING = Path(__file__).with_name("signatures.py")  # with everything it imports
 CATALOGUE = ("wrong", "right", "slips", "further")  # keyword arguments left out: each version has its own row
+STATEMENT_ENDS = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 DISTRIBUTIONS = ("torch", "numpy", "tokenizers", "transformers")
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)|import[ \t]+(.*))", re.MULTILINE
 )
-
-
-# --- source keys ------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -106,60 +103,35 @@ def _imported(path: Path, source: str) -> list[Path]:
     return [file for file in files if file.is_file()]
 
 
-# --- programs without comments and docstrings -------------------------------------------------------------------------
-
-
 @functools.lru_cache(maxsize=1024)
 def plain(source: str, without: tuple[str, ...] = ()) -> str:
     """Return a program's text without comments, docstrings and keyword arguments of these names.
 
     The text to cut is found by its position, because each version of Python unparses trees and tokens differently.
     """
-    starts = _starts(source)
-    cuts = [
-        _with_line(source, starts[token.start[0] - 1] + token.start[1], starts[token.end[0] - 1] + token.end[1])
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type == tokenize.COMMENT
-    ]
-    for node in ast.walk(ast.parse(source)):
-        kinds = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        if isinstance(node, kinds) and ast.get_docstring(node, clean=False) is not None:
-            cuts.append(_with_line(source, *_span(source, node.body[0])))
-    source = _cut(source, cuts)
-    if without:
-        cuts = [
-            (len(source[:start].rstrip().removesuffix(",")), end)
-            for node in ast.walk(ast.parse(source))
-            if isinstance(node, ast.keyword) and node.arg in without
-            for start, end in [_span(source, node)]
-        ]
-        source = _cut(source, cuts)
-    return source
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in source.split("\n"))]
 
+    def span(first: tokenize.TokenInfo, last: tokenize.TokenInfo) -> tuple[int, int]:
+        return starts[first.start[0] - 1] + first.start[1], starts[last.end[0] - 1] + last.end[1]
 
-def _starts(source: str) -> list[int]:
-    """Return the position where each line begins."""
-    return [0, *itertools.accumulate(len(line) + 1 for line in source.split("\n"))]
-
-
-def _cut(source: str, cuts: list[tuple[int, int]]) -> str:
+    tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    cuts = [_with_line(source, *span(token, token)) for token in tokens if token.type == tokenize.COMMENT]
+    code = [token for token in tokens if token.type not in (tokenize.COMMENT, tokenize.NL)]
+    nesting = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
+    depths = [*itertools.accumulate(nesting.get(t.string, 0) if t.type == tokenize.OP else 0 for t in code)]
+    for place, (token, after) in enumerate(itertools.pairwise(code)):
+        before, depth = code[place - 1], depths[place]  # before the first token: the end
+        if token.type == tokenize.STRING and before.type in STATEMENT_ENDS and after.type == tokenize.NEWLINE:
+            cuts.append(_with_line(source, *span(token, token)))
+        elif depth and token.type == tokenize.NAME and token.string in without and after.string == "=":
+            inside = (n for n in range(place, len(code)) if depths[n] == depth and code[n].string == ",")
+            end = next((n for n in range(place, len(code)) if depths[n] < depth), len(code))
+            cuts.append(span(before if before.string == "," else token, code[min(next(inside, end), end) - 1]))
     kept, at = [], 0
-    for start, end in sorted(cuts):
+    for start, stop in sorted(cuts):
         kept.append(source[at:start])
-        at = max(at, end)
+        at = max(at, stop)
     return "".join([*kept, source[at:]])
-
-
-def _span(source: str, node: ast.stmt | ast.keyword) -> tuple[int, int]:
-    """Return where a node begins and ends, in characters; `ast` counts the bytes of a line."""
-    assert node.end_lineno is not None
-    assert node.end_col_offset is not None
-    lines, starts = source.split("\n"), _starts(source)
-    start, end = (
-        starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
-        for line, column in ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
-    )
-    return start, end
 
 
 def _with_line(source: str, start: int, end: int) -> tuple[int, int]:
@@ -169,9 +141,6 @@ def _with_line(source: str, start: int, end: int) -> tuple[int, int]:
     if source[first:start].strip() or source[end:last].strip():
         return len(source[:start].rstrip(" \t")), end
     return first, last
-
-
-# --- run keys ---------------------------------------------------------------------------------------------------------
 
 
 def run_key(key: str) -> str:

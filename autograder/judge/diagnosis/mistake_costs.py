@@ -57,7 +57,6 @@ class Costs:
 
 @functools.cache
 def costs() -> Costs:
-    """Return what mistakes cost in this course."""
     path = root() / FILE
     return read(path.read_text("utf-8"), path) if path.is_file() else Costs()
 

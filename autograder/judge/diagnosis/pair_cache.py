@@ -11,7 +11,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +20,11 @@ import platformdirs
 from ...files import write_atomically
 from ...spec.exercise import Exercise
 from . import keys, pairs
-from .behaviour import Behaviour, alike, packed
+from .behaviour import alike, packed
 from .pairs import Pair, StudentAnswers
 from .signatures import Signatures
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class Entry:
-    """What a search found: sketches of the checks that failed, those that passed, and the pairs."""
-
-    failed: Behaviour
-    passed: list[str]
-    pairs: list[Pair]
 
 
 def explaining_pairs(
@@ -47,13 +38,13 @@ def explaining_pairs(
     place = home(exercise.name)
     path = place / (hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()[:24] + ".json")
     if (kept := _read(path, len(signatures.versions))) is not None:
-        return kept.pairs
+        return list(kept["pairs"])
     for other in sorted(place.glob("*.json")):
         kept = _read(other, len(signatures.versions))
-        if kept is not None and kept.passed == entry["passed"] and alike(kept.failed, entry["failed"]):
-            if not kept.pairs:  # the same answers up to rounding had no explanation
+        if kept is not None and kept["passed"] == entry["passed"] and alike(kept["failed"], entry["failed"]):
+            if not kept["pairs"]:  # the same answers up to rounding had no explanation
                 return []
-            first = [*(pair.versions for pair in kept.pairs), *first]
+            first = [*(pair.versions for pair in kept["pairs"]), *first]
             break
     found = pairs.search(exercise, signatures, mine, first)
     if found is not None:
@@ -67,13 +58,14 @@ def home(name: str) -> Path:
     return platformdirs.user_cache_path("autograder") / "pairs" / f"{name}-{key}"
 
 
-def _read(path: Path, versions: int) -> Entry | None:
-    """Return an entry; None if it is missing or malformed."""
+def _read(path: Path, versions: int) -> dict[str, Any] | None:
+    """Return an entry, with its pairs; None if it is missing or malformed."""
     try:
-        said = json.loads(path.read_text("utf-8"))
-        entry = Entry(said["failed"], said["passed"], [pairs.read(pair) for pair in said["pairs"]])
-        fits = all(0 <= version < versions for pair in entry.pairs for version in pair.versions)
-        return entry if fits and isinstance(entry.failed, dict) and isinstance(entry.passed, list) else None
+        entry = json.loads(path.read_text("utf-8"))
+        found = [pairs.read(pair) for pair in entry["pairs"]]
+        fits = all(0 <= version < versions for pair in found for version in pair.versions)
+        fits = fits and isinstance(entry["failed"], dict) and isinstance(entry["passed"], list)
+        return entry | {"pairs": found} if fits else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -96,9 +96,6 @@ def _problems(answers: list[Answer]) -> Iterator[dict[str, Any]]:
     return (problem for problem in found if isinstance(problem, dict))
 
 
-# --- running pairs ----------------------------------------------------------------------------------------------------
-
-
 def _search(
     exercise: Exercise, signatures: Signatures, mine: StudentAnswers, first: Sequence[tuple[int, int]]
 ) -> list[dict[str, Any]]:
@@ -216,9 +213,6 @@ def _may_agree_later(theirs: Any, answer: Any) -> bool:
     return both and isinstance(theirs.get("value"), str) and is_tensor(answer.get("value"))
 
 
-# --- the order of pairs -----------------------------------------------------------------------------------------------
-
-
 def ordered(exercise: Exercise, signatures: Signatures, mine: StudentAnswers) -> list[tuple[int, int]]:
     """Return the pairs of versions that may explain these answers, the most plausible first.
 
@@ -270,9 +264,6 @@ def _right(signatures: Signatures, column: int) -> int | None:
         return None
     _, first, counts = np.unique(signatures.digests[passing, column], return_index=True, return_counts=True)
     return int(passing[first[counts.argmax()]])
-
-
-# --- a separate process -----------------------------------------------------------------------------------------------
 
 
 def _in_fork(work: Callable[[], Any]) -> Any:

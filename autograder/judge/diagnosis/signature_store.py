@@ -121,14 +121,11 @@ def _add(name: str, new: Signatures) -> None:
     signatures.save(new if kept is None else kept.joined(new), path, key)
 
 
-class Worker:
+class Worker(contextlib.AbstractContextManager["Worker"]):
     """A process that computes signatures on request; `environment` overrides its environment variables."""
 
     def __init__(self, **environment: str) -> None:
-        self.environment = environment
-
-    def __enter__(self) -> Worker:
-        environment = {
+        usual = {
             "OMP_NUM_THREADS": "1",
             "PYTHONHASHSEED": "0",  # as in the template: the order of a set is the same for students and mistakes
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -139,9 +136,8 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=os.environ | environment | self.environment,
+            env=os.environ | usual | environment,
         )
-        return self
 
     def ask(self, name: str, rows: list[int]) -> Signatures:
         requests, answers = self.process.stdin, self.process.stdout

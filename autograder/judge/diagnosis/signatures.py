@@ -74,9 +74,6 @@ class Signatures:
         )
 
 
-# --- looking up -------------------------------------------------------------------------------------------------------
-
-
 def shipped(name: str) -> Path:
     """Return the path where the course keeps an exercise's signatures."""
     return course.home() / "signatures" / f"{name}.npz"
@@ -156,9 +153,6 @@ def missing(name: str) -> list[int]:
     """Return the numbers of an exercise's catalogued versions that have no stored signatures."""
     there = set(load_stored(name, keys.exercise_key(name)).versions)
     return [row for row, source in enumerate(sources_of(name)) if source not in there]
-
-
-# --- computing --------------------------------------------------------------------------------------------------------
 
 
 def compute(name: str, rows: Sequence[int]) -> Signatures:

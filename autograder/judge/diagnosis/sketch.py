@@ -146,12 +146,13 @@ def _projected(everything: np.ndarray, double: bool) -> tuple[np.ndarray, float,
     """Return the sums, `near` and `far` of the numbers of one kind; each operation is done in their own precision."""
     sums, flat, bent = np.zeros(PROJECTIONS), 0.0, 0.0
     for block, start in enumerate(range(0, len(everything), BLOCK)):
+        place = block * STRIDE % BLOCK  # of its signs in one long row
         numbers = everything[start : start + BLOCK]
         with np.errstate(over="ignore"):  # 1 / infinity is 0, as it should be
             steep = 1 / (1 + numbers * numbers)  # the square of asinh's slope
         flat += float(steep.sum())
         bent += float(np.abs(numbers) @ steep)
-        sums += _signs(block)[:, : len(numbers)] @ np.arcsinh(numbers).astype(np.float64)
+        sums += _long_signs()[:, place : place + len(numbers)] @ np.arcsinh(numbers).astype(np.float64)
     relative, absolute = FAR[double]
 
     def moved(relative: float, absolute: float) -> float:
@@ -160,12 +161,6 @@ def _projected(everything: np.ndarray, double: bool) -> tuple[np.ndarray, float,
         return float(max(squares, 0.0) ** 0.5)
 
     return sums, 4 * moved(ROUNDING[double], 1e-2 * ROUNDING[double]), 4 * moved(relative, absolute)
-
-
-def _signs(block: int) -> np.ndarray:
-    """Return [PROJECTIONS, BLOCK] of ±1, the same in every process: each block is another part of one long row."""
-    start = block * STRIDE % BLOCK
-    return _long_signs()[:, start : start + BLOCK]
 
 
 @functools.cache

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 
 from nbformat import NotebookNode
 
-from ...judge.parsing import cached_by_source
-from ...judge.source_rules import parse_cells
+from ...judge.parsing import cached_by_source, parse_cell
 from ...spec.course import course
 from ..intake.repair import Kind, Note
 
@@ -110,7 +109,7 @@ def read_signs(notebook: NotebookNode) -> list[Sign]:
 def _signs(source: str) -> tuple[tuple[int, str], ...]:
     """Return pairs of line number and sign. Cached, since most cells are the course's, the same in every notebook."""
     found: dict[tuple[int, str], None] = {}
-    for tree in parse_cells([source]):
+    if (tree := parse_cell(source)) is not None:
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr == "modules" and id(node) in called:
