@@ -66,6 +66,11 @@ def hashes_of(path: Path) -> list[tuple[str, str]]:
     return hashes(path.read_bytes(), path.suffix == ".ipynb")
 
 
+def manifest_of(contents: Mapping[str, bytes]) -> dict[str, list[str]]:
+    """Return the manifest of files with these contents, by their names. Notebooks' bytes count, too."""
+    return {name: [hashlib.sha256(content).hexdigest()] for name, content in contents.items()}
+
+
 def manifest(folder: Path, paths: Iterable[Path]) -> dict[str, list[str]]:
     """Return the manifest of these files below a folder."""
     return {path.relative_to(folder).as_posix(): [value for _, value in hashes_of(path)] for path in paths}
@@ -81,8 +86,7 @@ def read_manifest(path: Path) -> dict[str, list[str]] | None:
 
 
 def write_manifest(path: Path, found: Manifest) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
+    write_with_folders(path, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
 
 
 def edited_by_user(folder: Path, paths: Iterable[Path], *known: Manifest) -> list[str]:
@@ -131,6 +135,12 @@ def keep_copies(folder: Path, paths: Iterable[Path], goal: Path) -> Path:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
     return place
+
+
+def write_with_folders(path: Path, content: bytes) -> None:
+    """Write a file atomically, and make the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -25,13 +25,13 @@ from .files import (
     WouldOverwrite,
     edited_by_user,
     files,
-    hashes,
     keep_copies,
     listed,
+    manifest_of,
     read_manifest,
     replace_atomically,
-    write_atomically,
     write_manifest,
+    write_with_folders,
 )
 from .spec.course import MARKERS, course, home, notebooks, root
 from .workload import minutes_of
@@ -110,7 +110,7 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
     fresh |= {f"{SETTINGS}/{path.relative_to(settings).as_posix()}": path.read_bytes() for path in files(settings)}
 
     about = place / MANIFESTS / "START.json"
-    new = {name: [value for _, value in hashes(content, notebook=False)] for name, content in fresh.items()}
+    new = manifest_of(fresh)
     there = [path for name in ("START.md", "start", SETTINGS) for path in files(place / name)]
     if lost := edited_by_user(place, there, read_manifest(about) or {}, new):
         if replaced is None:
@@ -120,8 +120,7 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
             )
         keep_copies(place, there, replaced)
     for name, content in fresh.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(place / name, content)
+        write_with_folders(place / name, content)
     for path in there:
         if path.relative_to(place).as_posix() not in fresh:
             path.unlink()
