@@ -21,6 +21,7 @@ from tqdm.auto import tqdm
 from . import __version__
 from .spec.course import (
     NoCourse,
+    checked_name,
     course,
     exercise_files,
     exercises,
@@ -46,9 +47,9 @@ Database = Annotated[str | None, typer.Option(help="The gradebook, if not the on
 Uncaged = Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")]
 
 
-def _print(text: str) -> None:
+def _print(text: str, **options: Any) -> None:
     """Print a line as it is, however long."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    console.print(text, highlight=False, markup=False, soft_wrap=True, **options)
 
 
 def _table(title: str, *headings: str, text: Container[str] = (), **options: Any) -> Table:
@@ -74,7 +75,7 @@ def _stopping(*kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except kinds as reason:
-        console.print(str(reason), style="bold red", highlight=False, markup=False, soft_wrap=True)
+        _print(str(reason), style="bold red")
         raise typer.Exit(1) from None
 
 
@@ -254,9 +255,7 @@ def _answer_in(file: Path, name: str) -> str:
 
 
 @app.command()
-def plan(
-    wanted: Notebooks = None,
-) -> None:
+def plan(wanted: Notebooks = None) -> None:
     """Print the points and expected minutes of each notebook and exercise, as the table in docs/instructors.md."""
     from .workload import markdown, notebook
 
@@ -280,20 +279,19 @@ def mistakes(
         _print(markdown(course().commonest))
         return
     declared = _exercise(name)
-    title = f"{name}, notebook {declared.notebook}: "
+    title = f"{name}, notebook {declared.notebook}: what goes wrong"
     if costs:
         from .judge.cost_table import prices, span
 
-        title += f"what goes wrong, and what it earns of {declared.points:g} points"
+        title += f", and what it earns of {declared.points:g} points"
         table = _table(title, "mistake", "grade", "by its lines", "marked", text=("mistake", "grade"))
         for price in prices(name):
             table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
-        console.print(table)
-        return
-    text = ("mistake", "what the feedback says")
-    table = _table(title + "what goes wrong", "mistake", "versions", "what the feedback says", text=text)
-    for mistake in declared.mistakes:
-        table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
+    else:
+        text = ("mistake", "what the feedback says")
+        table = _table(title, "mistake", "versions", "what the feedback says", text=text)
+        for mistake in declared.mistakes:
+            table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
     console.print(table)
 
 
@@ -318,17 +316,14 @@ def try_mistakes(
     os.environ["PYTHONHASHSEED"] = "0"  # as where notebooks are marked: the order of a set is the same
     with _said_plainly(), pool() as processes:
         compute_missing([asked.name for asked in chosen])
-        line: TaskQueue[str, Trial] = TaskQueue(processes, try_exercise)
-        bar = tqdm(total=len(chosen), desc="trying what is catalogued", unit=" exercises", disable=None, leave=False)
+        queue: TaskQueue[str, Trial] = TaskQueue(processes, try_exercise)
         for asked in chosen:
-            line.put(asked.name, asked.name)
-        while len(line):
-            for name, found in line.done():
-                if isinstance(found, BaseException):
-                    raise RuntimeError(f"{name} could not be tried: {found}") from found
-                trials[name] = found
-                bar.update()
-        bar.close()
+            queue.put(asked.name, asked.name)
+        count, what = len(chosen), "trying what is catalogued"
+        for name, found in tqdm(queue, what, count, leave=False, unit=" exercises", disable=None):
+            if isinstance(found, BaseException):
+                raise RuntimeError(f"{name} could not be tried: {found}") from found
+            trials[name] = found
     for asked in chosen:
         trial, in_full = trials[asked.name], asked.name in (names or [])
         console.print((_trial_table if in_full else _summary)(trial), highlight=False, soft_wrap=not in_full)
@@ -364,30 +359,24 @@ def _summary(trial: Trial) -> str:
 
 
 def _notebook(name: str) -> str:
-    if name not in notebooks():
-        raise typer.BadParameter(f"there is no notebook {name!r}; there are {', '.join(notebooks())}")
-    return name
+    with _refusing(ValueError):
+        return checked_name(name)
 
 
 def _chosen(names: list[str] | None) -> list[Exercise]:
     """Return the named exercises and those of named notebooks, in the course's order; all if nothing is named."""
-    wanted = [
-        asked
-        for name in names or notebooks()
-        for asked in (_exercises(name) if name in notebooks() else [_exercise(name)])
-    ]
-    known, homes = {asked.name for asked in wanted}, {asked.notebook for asked in wanted}
-    return [asked for home in notebooks() if home in homes for asked in exercises(home) if asked.name in known]
+    groups = [_exercises(name) if name in notebooks() else [_exercise(name)] for name in names or notebooks()]
+    known = {asked.name: asked.notebook for group in groups for asked in group}
+    return [asked for home in notebooks() if home in known.values() for asked in exercises(home) if asked.name in known]
 
 
 def _exercise(name: str) -> Exercise:
-    home = next((home for home in notebooks() if name in names_in(home)), None)
-    found = next((asked for asked in (_exercises(home) if home else []) if asked.name == name), None)
-    if found is None:
-        close = difflib.get_close_matches(name, [known.name for known in exercises()], 3, 0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "a new one needs a module and a solution cell."
-        raise typer.BadParameter(f"there is no exercise {name!r}; {hint}")
-    return found
+    for home in notebooks():
+        if name in names_in(home):
+            return next(asked for asked in _exercises(home) if asked.name == name)
+    close = difflib.get_close_matches(name, [known.name for known in exercises()], 3, 0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else "a new one needs a module and a solution cell."
+    raise typer.BadParameter(f"there is no exercise {name!r}; {hint}")
 
 
 def _exercises(notebook: str) -> list[Exercise]:
@@ -407,9 +396,7 @@ def _exercises(notebook: str) -> list[Exercise]:
 
 
 @app.command()
-def run_solutions(
-    wanted: Notebooks = None,
-) -> None:
+def run_solutions(wanted: Notebooks = None) -> None:
     """Execute the solution notebooks and save their outputs. Run `make release` afterwards."""
     from .authoring import run
 
@@ -440,8 +427,7 @@ def check_gpt2(
     for name, said in (claims.failed | claims.stopped).items():
         what = "does not hold" if name in claims.failed else "stopped"
         console.print(f"[red]{name} {what}:[/] {escape(said)}", highlight=False, soft_wrap=True)
-    count = f"{len(claims.held)} of {len(claims.held) + len(claims.failed)} cells of claims hold with {model}"
-    console.print(count, highlight=False, markup=False)
+    _print(f"{len(claims.held)} of {len(claims.held) + len(claims.failed)} cells of claims hold with {model}")
     if claims.failed or claims.stopped:
         raise typer.Exit(1)
 
@@ -476,17 +462,16 @@ def release(
 @app.command()
 def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
     """Create a folder to teach from: source notebooks, released notebooks, and nbgrader's configuration."""
-    from .new_folder import NotEmpty, lay_out
+    from .files import WouldOverwrite
+    from .new_folder import lay_out
 
-    with _refusing(NotEmpty):
+    with _refusing(WouldOverwrite):
         lay_out(folder)
     console.print(f"{folder} is ready: run nbgrader's and autograder's commands there", highlight=False, soft_wrap=True)
 
 
 @app.command()
-def demo(
-    no_sandbox: Uncaged = False,
-) -> None:
+def demo(no_sandbox: Uncaged = False) -> None:
     """Release into classroom/demo, submit for a sample class, mark it through nbgrader, and check the marks."""
     from .demo import run
     from .files import WouldOverwrite
@@ -504,7 +489,7 @@ def run() -> None:
     try:
         app()
     except NoCourse as reason:
-        console.print(str(reason), style="bold red", markup=False, highlight=False, soft_wrap=True)
+        _print(str(reason), style="bold red")
         sys.exit(1)
 
 

@@ -51,7 +51,7 @@ class Chapter:
     name: str
     title: str
     minutes: int
-    needs: str
+    needs: str  # the first clause of **You need**
     picture: bytes
     alt: str
 
@@ -76,14 +76,9 @@ def _chapter(path: Path, figure: str) -> Chapter:
         if "image/png" in output.get("data", {}):
             alt = output.metadata.get("image/png", {}).get("alt", "")
             data = base64.b64decode(output.data["image/png"])
-            return Chapter(path.stem, title[1], minutes, _short(needs[1]), data, escape(_beginning(alt)))
+            clause = re.split(r"[.;:](?: |$)", " ".join(needs[1].split()))[0]
+            return Chapter(path.stem, title[1], minutes, clause[0].upper() + clause[1:], data, escape(_beginning(alt)))
     raise NotReady(f"{path.name} has no figure in the cell {figure!r}; handout/pictures.json names another.")
-
-
-def _short(needs: str) -> str:
-    """Return the first clause of a notebook's **You need**, capitalized."""
-    clause = re.split(r"[.;:](?: |$)", " ".join(needs.split()))[0]
-    return clause[0].upper() + clause[1:]
 
 
 def _beginning(alt: str) -> str:

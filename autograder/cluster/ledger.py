@@ -19,6 +19,8 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
+import filelock
+
 from ..files import files
 from ..judge.diagnosis import mistake_costs
 from ..spec.course import course, home, release, root, sources, topics_of
@@ -28,6 +30,12 @@ FOLDER = "marked"
 HISTORY = "history.jsonl"
 ENGINE = Path(__file__).parents[1]
 LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgrader", "nbconvert", "nbformat")
+
+
+def lock(classroom: Path, name: str) -> filelock.FileLock:
+    """Return the lock of this name, such as an assignment's, which its marking process holds."""
+    (classroom / FOLDER).mkdir(parents=True, exist_ok=True)
+    return filelock.FileLock(classroom / FOLDER / f"{name}.lock", timeout=0)
 
 
 def key_of(submission: Submission, environment: str) -> str:
@@ -101,7 +109,6 @@ class Ledger:
         self._path(student).unlink(missing_ok=True)
 
     def delete_partial_files(self) -> None:
-        """Delete the partial files of a killed run."""
         for part in self.folder.glob("*.part"):
             part.unlink(missing_ok=True)
 

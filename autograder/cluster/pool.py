@@ -104,6 +104,11 @@ class TaskQueue(Generic[Task, Result]):
     def full(self) -> bool:
         return len(self) >= AHEAD * self.pool.workers or bool(self._alone)
 
+    def __iter__(self) -> Iterator[tuple[Task, Result | BaseException]]:
+        """Yield all tasks as they finish."""
+        while len(self):
+            yield from self.done()
+
     def put(self, task: Task, *arguments: Any) -> None:
         try:
             self._running[self.pool.executor().submit(self.work, *arguments)] = task, arguments

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import itertools
 import json
 import shutil
 import signal
@@ -96,7 +97,10 @@ class Watcher:
             warnings.filterwarnings("ignore", module="nbgrader")
             self._prepare()
             try:
-                self._warm_up()
+                for _ in range(self.queue.quick + self.queue.spare):
+                    self._add_worker()
+                while not all(worker.ready for worker in self._workers):
+                    self._receive(None)
                 self._print(f"ready: {', '.join(self.assignments)}; {len(self._workers)} processes; Ctrl-C ends it")
                 with contextlib.suppress(KeyboardInterrupt), self._graceful_stop():
                     while not self.stopping:
@@ -105,13 +109,9 @@ class Watcher:
                 for worker in self._workers:
                     worker.end()
 
-    @contextlib.contextmanager
-    def _only_one(self) -> Iterator[None]:
-        folder = self.folder / ledger.FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
+    def _only_one(self) -> contextlib.AbstractContextManager[object]:
         try:
-            with filelock.FileLock(folder / "watch.lock", timeout=0):
-                yield
+            return ledger.lock(self.folder, "watch").acquire()
         except filelock.Timeout:
             raise RuntimeError(f"another autograder watch is at work on {self.folder}") from None
 
@@ -147,12 +147,6 @@ class Watcher:
         for seconds_ago, student, seconds in _history(self.folder / ledger.FOLDER / ledger.HISTORY):
             self.queue.charge(student, seconds, seconds_ago)
 
-    def _warm_up(self) -> None:
-        for _ in range(self.queue.quick + self.queue.spare):
-            self._add_worker()
-        while not all(worker.ready for worker in self._workers):
-            self._receive(None)
-
     def _add_worker(self) -> None:
         self._workers.append(Worker(self.scratch, warm_up, self.place, self.known, self.caged))
 
@@ -187,19 +181,16 @@ class Watcher:
             self._receive(patience)
 
     def _poll(self) -> None:
-        for student, assignment, when in self.exchange.collect():
+        for student, assignment, when in itertools.chain(self.exchange.collect(), self.folders.arrivals()):
             if isinstance(when, str):
                 self._fail(student, assignment, when)
             else:
                 self._arrived(student, assignment, when)
-        for student, assignment, when in self.folders.arrivals():
-            self._arrived(student, assignment, when)
 
     def _arrived(self, student: str, assignment: str, when: float) -> None:
         """Queue a submission unless it is already marked or queued."""
         writer = self.writers[assignment]
-        problem = student_folder.invalid_name(student)
-        if problem is not None:
+        if problem := student_folder.invalid_name(student):
             self._fail(student_folder.shown(student), assignment, f"{problem}; rename the folder")
             return
         try:
@@ -256,8 +247,7 @@ class Watcher:
         free = [one for one in self._workers if one.ready and one.work is None and one.stopped is None]
         may_start = functools.cache(self._is_free)
         while free:
-            work = self.queue.take(may_start)
-            if work is None:
+            if (work := self.queue.take(may_start)) is None:
                 return
             try:
                 submission = self.writers[work.assignment].reread(work.student)
@@ -335,25 +325,20 @@ class Watcher:
         if isinstance(marked, Failed):
             marked = Marked(problem=str(marked))
         if marked.problem:
-            self._end(worker, work)
-            self._fail(work.student, work.assignment, f"{marked.log}\n{marked.problem}")
+            self._end(worker, work, f"{marked.log}\n{marked.problem}")
             return
         try:
-            with self._lock(work.assignment):
+            with ledger.lock(self.folder, work.assignment):  # `autograder grade` holds it as long as it runs
                 self._write(worker, work, marked)
         except filelock.Timeout:
             work.what.marked = marked
             worker.work = None
             self.queue.again(work)
 
-    def _lock(self, assignment: str) -> filelock.BaseFileLock:
-        """Return the lock for writing an assignment's marks. `autograder grade` holds it as long as it runs."""
-        return filelock.FileLock(self.folder / ledger.FOLDER / f"{assignment}.lock", timeout=0)
-
     def _is_free(self, assignment: str) -> bool:
         """Return True if no other process marks the assignment. While one does, its submissions wait."""
         try:
-            with self._lock(assignment):
+            with ledger.lock(self.folder, assignment):
                 return True
         except filelock.Timeout:
             return False
@@ -371,18 +356,17 @@ class Watcher:
         except Exception as error:  # one bad submission must not stop the others
             if isinstance(error, OSError) and error.errno in DISK_FULL:
                 raise
-            self._end(worker, work)
-            self._fail(student, assignment, str(error) if isinstance(error, NotConverted) else traceback.format_exc())
+            self._end(worker, work, str(error) if isinstance(error, NotConverted) else traceback.format_exc())
             return
         self._assign(worker, self._paged, marking.write_feedback, self.place, assignment, student)
 
     def _paged(self, worker: Worker, work: Work[Arrival], pages: list[str] | Failed) -> None:
-        self._end(worker, work)
         student, assignment, record = work.student, work.assignment, work.what.record
         assert record is not None
         if isinstance(pages, Failed):
-            self._fail(student, assignment, f"the feedback could not be written: {pages}")
+            self._end(worker, work, f"the feedback could not be written: {pages}")
             return
+        self._end(worker, work)
         self._release(student, assignment)
         self.ledgers[assignment].add(record, pages)
         self.ledgers[assignment].write(student, record)
@@ -390,9 +374,12 @@ class Watcher:
         mark = f"{earned:g}/{points:g}" if earned is not None and points is not None else "no mark"
         self._print(f"{student}  {assignment}  {mark}  {time.time() - work.what.came:.1f} s")
 
-    def _end(self, worker: Worker, work: Work[Arrival]) -> None:
+    def _end(self, worker: Worker, work: Work[Arrival], why: str = "") -> None:
+        """Free the process. Report why the submission failed, if it did."""
         worker.work = None
         self.queue.done(work)
+        if why:
+            self._fail(work.student, work.assignment, why)
 
     def _release(self, student: str, assignment: str) -> None:
         """Release feedback through the exchange to a student who submitted through it, unless it is released."""

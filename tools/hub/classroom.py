@@ -222,10 +222,7 @@ def hand_out(hub: Path) -> list[str]:
     settings = hub / "settings"
     shutil.copytree(ROOT / "course" / ".jupyter", settings, dirs_exist_ok=True)
     left_out = dict.fromkeys(("nbgrader.server_extensions.formgrader", "nbgrader.server_extensions.course_list"), False)
-    server = {
-        "ServerApp": {"jpserver_extensions": left_out},
-        "KernelSpecManager": {"allowed_kernelspecs": ["python3"]},
-    }
+    server = {"ServerApp": {"jpserver_extensions": left_out}, "KernelSpecManager": {"allowed_kernelspecs": ["python3"]}}
     (settings / "jupyter_server_config.json").write_text(json.dumps(server, indent=2))
     (settings / "nbgrader_config.py").write_text(
         f"c = get_config()\nc.CourseDirectory.course_id = {COURSE!r}\nc.Exchange.root = {str(hub / 'exchange')!r}\n"
