@@ -339,7 +339,6 @@ def try_mistakes(
 
 
 def _trial_table(trial: Trial) -> Table:
-    """Return what came of each mistake of an exercise."""
     headings = ("mistake", "versions", "new", "caught", "named", "told apart", "")
     table = _table(_summary(trial), *headings, text=("mistake", ""), title_justify="left")
     for tried in trial.mistakes:
@@ -350,7 +349,6 @@ def _trial_table(trial: Trial) -> Table:
 
 
 def _summary(trial: Trial) -> str:
-    """Return what came of an exercise in one line."""
     versions, new = (sum(getattr(tried, count) for tried in trial.mistakes) for count in ("versions", "new"))
     return (
         f"{trial.exercise}, notebook {trial.notebook}: {versions} versions of {len(trial.mistakes)} mistakes, "

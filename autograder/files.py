@@ -72,7 +72,6 @@ def manifest_of(contents: Mapping[str, bytes]) -> dict[str, list[str]]:
 
 
 def manifest(folder: Path, paths: Iterable[Path]) -> dict[str, list[str]]:
-    """Return the manifest of these files below a folder."""
     return {path.relative_to(folder).as_posix(): [value for _, value in hashes_of(path)] for path in paths}
 
 

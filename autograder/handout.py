@@ -46,8 +46,6 @@ LEAKS = (*MARKERS, "BEGIN HIDDEN TESTS", "END HIDDEN TESTS", "from autograder")
 
 @dataclass(frozen=True)
 class Chapter:
-    """A notebook on the start page."""
-
     name: str
     title: str
     minutes: int
@@ -151,7 +149,6 @@ def write_zip(root: Path, goal: Path) -> int:
 
 
 def pack(goal: Path, found: dict[str, Path]) -> None:
-    """Write a zip of these files, by their names in it."""
     with zipfile.ZipFile(goal, "w") as archive:
         for name, path in found.items():
             about = zipfile.ZipInfo(name, WHEN)

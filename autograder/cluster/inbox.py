@@ -109,7 +109,7 @@ class Folders:
     def __init__(self, submitted: Path, assignments: Iterable[str], without: Iterable[str] = ()) -> None:
         self.submitted, self.assignments = submitted, tuple(assignments)
         self._without = set(without)
-        self._settling = Settling(looks_complete)
+        self.settling = Settling(looks_complete)
         self._known: dict[Path, int] = {}  # mtime of each folder, in ns
         self._where = 0
 
@@ -118,14 +118,11 @@ class Folders:
         there = self._listed()
         new = [path for path, changed in there.items() if self._known.get(path) != changed]
         self._known = there
-        first = dict.fromkeys([*new, *self._settling.unsettled()])
+        first = dict.fromkeys([*new, *self.settling.unsettled()])
         for path in itertools.chain(first, self._some_others(first)):
-            look = self._settling.look(path)
+            look = self.settling.look(path)
             if look is not None:
                 yield path.parent.name, path.name, last_change(look)
-
-    def unsettled(self) -> bool:
-        return bool(self._settling.unsettled())
 
     def _listed(self) -> dict[Path, int]:
         found = {}
@@ -198,16 +195,16 @@ class Exchange:
         course = self._app.coursedir
         self._root = Path(_Collect(coursedir=course, parent=self._app).root, course.course_id)
         self._inbound = self._root / "inbound"
-        self._settling = Settling(_handed_in)
+        self.settling = Settling(_handed_in)
         self._listed = 0  # the inbound folder's mtime when it was last listed
         self._newest: dict[tuple[str, str], tuple[datetime, Path]] = {}
 
     def collect(self) -> Iterator[tuple[str, str, float | str]]:
         """Collect new submissions into `submitted/`. Yield (student, assignment, time or error text)."""
-        paths = dict.fromkeys([*self._news(), *self._settling.unsettled()])
+        paths = dict.fromkeys([*self._news(), *self.settling.unsettled()])
         newest = {path: who for who, (_, path) in self._newest.items()} if paths else {}
         for path in paths:
-            look = self._settling.look(path)
+            look = self.settling.look(path)
             if look is None or path not in newest:  # still being written, or a newer one arrived
                 continue
             student, assignment = newest[path]
@@ -216,9 +213,6 @@ class Exchange:
                 yield student, assignment, last_change(look)
             except (Exception, SystemExit) as error:  # folder and timestamp are the student's: anything may fail
                 yield student, assignment, f"what was handed in could not be collected: {error}"
-
-    def unsettled(self) -> bool:
-        return bool(self._settling.unsettled())
 
     def _news(self) -> list[Path]:
         """Return inbound folders that are new since the last call and newer than the copy in `submitted/`."""

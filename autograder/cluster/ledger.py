@@ -76,7 +76,6 @@ class Record:
     files: dict[str, list[int]] = field(default_factory=dict)  # written files: [size, mtime in ns] by classroom path
 
     def matches(self, key: str, handed_in: str) -> bool:
-        """Return True if the record belongs to this submission."""
         return (self.key, self.handed_in) == (key, handed_in)
 
 
@@ -113,7 +112,6 @@ class Ledger:
             part.unlink(missing_ok=True)
 
     def log_marking(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
-        """Append a line to the history of all markings."""
         about = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "student": student}
         line = about | {"assignment": self.assignment, "seconds": round(seconds, 3), "earned": earned, "points": points}
         path = self.classroom / FOLDER / HISTORY
@@ -130,7 +128,6 @@ class Ledger:
         return lines[-1] if lines else "no reason was given", path
 
     def add(self, record: Record, paths: Iterable[str | Path]) -> None:
-        """Add written files to a record."""
         for path in paths:
             if (what := size_and_mtime(Path(path))) is not None:
                 record.files[os.path.relpath(path, self.classroom)] = what

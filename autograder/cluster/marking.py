@@ -88,7 +88,6 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
 
 @contextlib.contextmanager
 def logged(converter: BaseConverter) -> Iterator[io.StringIO]:
-    """Collect the converter's log during the block."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     converter.log.addHandler(handler)

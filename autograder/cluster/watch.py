@@ -30,7 +30,7 @@ from nbgrader.exchange import ExchangeError
 from rich.console import Console
 
 from ..nbgrader_plugin.converters import register_assignments, settings
-from ..nbgrader_plugin.gradebook.locking import is_released, released
+from ..nbgrader_plugin.gradebook.locking import is_released, make_ready, released
 from ..nbgrader_plugin.intake import student_folder
 from . import ledger, marking
 from .fair_queue import WINDOW, Queue, Work
@@ -53,8 +53,6 @@ MAX_FAILED_STARTS = 5  # processes in a row that may end before they are ready
 
 @dataclass
 class Arrival:
-    """A submission to be marked."""
-
     came: float  # seconds since the epoch
     key: str
     deaths: int = 0
@@ -170,7 +168,7 @@ class Watcher:
 
     def _step(self) -> None:
         self._poll()
-        soon = self.exchange.unsettled() or self.folders.unsettled()
+        soon = self.exchange.settling.unsettled() or self.folders.settling.unsettled()
         until = time.monotonic() + (SETTLED_AFTER if soon else POLL_INTERVAL)
         self._set_aside()
         while True:
@@ -243,7 +241,6 @@ class Watcher:
         self._add_worker()
 
     def _start(self) -> None:
-        """Give the next submissions to free processes."""
         free = [one for one in self._workers if one.ready and one.work is None and one.stopped is None]
         may_start = functools.cache(self._is_free)
         while free:
@@ -288,7 +285,7 @@ class Watcher:
         for line in answered:
             worker = lines[line]  # type: ignore[index]
             try:
-                answer = worker.receive()
+                answer = worker.line.recv()
             except (EOFError, OSError):
                 self._died(worker)
                 continue
@@ -351,7 +348,7 @@ class Watcher:
             self._release(student, assignment)
             return
         try:
-            writer.add_student(student)
+            make_ready(writer.course.db_url, writer.course.course_id, [student])
             arrival.record = writer.enter(records, student, arrival.key, marked)
         except Exception as error:  # one bad submission must not stop the others
             if isinstance(error, OSError) and error.errno in DISK_FULL:

@@ -48,10 +48,11 @@ class Stopped(BaseException):
 
 
 class Worker:
-    """A worker process and the pipe to it."""
-
     def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
-        """Start the process. It first calls `first(*arguments)`; its first answer means that it is ready."""
+        """Start the process. It first calls `first(*arguments)`; its first answer means that it is ready.
+
+        `line` gives the result of each work, or Failed, or Stopped.
+        """
         context = multiprocessing.get_context("spawn")
         self.line, theirs = context.Pipe()
         self.process = context.Process(
@@ -77,10 +78,6 @@ class Worker:
                 _set_session_priority(template, 0)
             self._low_priority = False
         self.line.send((work, arguments))
-
-    def receive(self) -> Any:
-        """Return the result of the work, or Failed, or Stopped. Raise EOFError or OSError if the process is gone."""
-        return self.line.recv()
 
     def lower_priority(self) -> None:
         """Lower the priority of the notebook that runs here; the judge keeps its own."""

@@ -42,7 +42,7 @@ PROXY = Path(sys.prefix) / "hub"
 MARK = "made-by-make-hub"
 COURSE = "transformers"  # nbgrader's course_id, as in nbgrader_config.py
 START_TIMEOUT = 300  # seconds
-COPIED = "autograder transformer_exercises solutions course nbgrader_config.py costs.toml late.py".split()
+COPIED = ["autograder", "transformer_exercises", "solutions", "course", "nbgrader_config.py", "costs.toml", "late.py"]
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike
 
 
@@ -302,7 +302,6 @@ def environment() -> dict[str, str]:
 
 
 def processes() -> list[psutil.Process]:
-    """Return all processes that run as one of the hub's users."""
     ours = {found.pw_uid for one in EVERYBODY if (found := account(one.account)) is not None}
     return [one for one in psutil.process_iter(["uids"]) if ours & {*(one.info["uids"] or ())}]
 
