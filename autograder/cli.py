@@ -19,24 +19,13 @@ from rich.table import Table
 from tqdm.auto import tqdm
 
 from . import __version__
-from .spec.course import (
-    NoCourse,
-    checked_name,
-    course,
-    exercise_files,
-    exercises,
-    names_in,
-    notebook_path,
-    notebooks,
-    root,
-    without_markers,
-)
+from .spec import course
 from .spec.exercise import Exercise
 
 if TYPE_CHECKING:
     from .judge.try_mistakes import Trial  # which needs torch
 
-ROOT = root()
+ROOT = course.root()
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
 console = Console(width=None if sys.stdout.isatty() else 150)
 
@@ -171,7 +160,7 @@ def grade(
     from .nbgrader_plugin.intake.student_folder import shown
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    handed_in = [name for name in notebooks() if any((ROOT / place / "submitted").glob(f"*/{name}"))]
+    handed_in = [name for name in course.notebooks() if any((ROOT / place / "submitted").glob(f"*/{name}"))]
     if not wanted and not everything:
         there = f"handed in: {', '.join(handed_in)}" if handed_in else f"nothing is handed in below {place}/submitted"
         raise typer.BadParameter(f"name an assignment, or say --all; {there}")
@@ -205,7 +194,7 @@ def watch(
     from .cluster.watch import Watcher
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    chosen = list(dict.fromkeys(map(_notebook, wanted or notebooks())))
+    chosen = list(dict.fromkeys(map(_notebook, wanted or course.notebooks())))
     with _said_plainly(), contextlib.suppress(KeyboardInterrupt):
         Watcher(place, chosen, console, budget=60 * budget, workers=workers, caged=not no_sandbox).run()
 
@@ -250,7 +239,7 @@ def _answer_in(file: Path, name: str) -> str:
 
     for cell in nbformat.read(file, as_version=4).cells:
         if grade_id(cell) == name:
-            return without_markers(cell.source)
+            return course.without_markers(cell.source)
     raise typer.BadParameter(f"{file} has no cell with the grade_id {name}")
 
 
@@ -259,7 +248,7 @@ def plan(wanted: Notebooks = None) -> None:
     """Print the points and expected minutes of each notebook and exercise, as the table in docs/instructors.md."""
     from .workload import markdown, notebook
 
-    _print(markdown([notebook(_notebook(name)) for name in wanted or notebooks()]))
+    _print(markdown([notebook(_notebook(name)) for name in wanted or course.notebooks()]))
 
 
 @app.command()
@@ -276,7 +265,7 @@ def mistakes(
             raise typer.BadParameter("name an exercise, or say --costs for the commonest mistakes of the course")
         from .judge.cost_table import markdown
 
-        _print(markdown(course().commonest))
+        _print(markdown(course.course().commonest))
         return
     declared = _exercise(name)
     title = f"{name}, notebook {declared.notebook}: what goes wrong"
@@ -310,7 +299,7 @@ def try_mistakes(
 
     chosen = _chosen(names)
     known = {asked.name for asked in chosen}
-    beside = [other for home in {asked.notebook for asked in chosen} for other in exercises(home)]
+    beside = [other for home in {asked.notebook for asked in chosen} for other in course.exercises(home)]
     chosen += [other for other in beside if other.name not in known and unkept(other.name)]
     trials: dict[str, Trial] = {}
     os.environ["PYTHONHASHSEED"] = "0"  # as where notebooks are marked: the order of a set is the same
@@ -358,21 +347,23 @@ def _summary(trial: Trial) -> str:
 
 def _notebook(name: str) -> str:
     with _refusing(ValueError):
-        return checked_name(name)
+        return course.checked_name(name)
 
 
 def _chosen(names: list[str] | None) -> list[Exercise]:
     """Return the named exercises and those of named notebooks, in the course's order; all if nothing is named."""
-    groups = [_exercises(name) if name in notebooks() else [_exercise(name)] for name in names or notebooks()]
+    there = course.notebooks()
+    groups = [_exercises(name) if name in there else [_exercise(name)] for name in names or there]
     known = {asked.name: asked.notebook for group in groups for asked in group}
-    return [asked for home in notebooks() if home in known.values() for asked in exercises(home) if asked.name in known]
+    homes = [home for home in there if home in known.values()]
+    return [asked for home in homes for asked in course.exercises(home) if asked.name in known]
 
 
 def _exercise(name: str) -> Exercise:
-    for home in notebooks():
-        if name in names_in(home):
+    for home in course.notebooks():
+        if name in course.names_in(home):
             return next(asked for asked in _exercises(home) if asked.name == name)
-    close = difflib.get_close_matches(name, [known.name for known in exercises()], 3, 0.5)
+    close = difflib.get_close_matches(name, [known.name for known in course.exercises()], 3, 0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else "a new one needs a module and a solution cell."
     raise typer.BadParameter(f"there is no exercise {name!r}; {hint}")
 
@@ -380,7 +371,7 @@ def _exercise(name: str) -> Exercise:
 def _exercises(notebook: str) -> list[Exercise]:
     """Return a notebook's exercises; their modules and catalogues can be read."""
     try:
-        found = exercises(notebook)
+        found = course.exercises(notebook)
     except Exception as error:  # whatever stands in a module
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = "" if isinstance(error, SyntaxError) else f" ({place.filename}, line {place.lineno})"
@@ -389,7 +380,7 @@ def _exercises(notebook: str) -> list[Exercise]:
         try:
             _ = asked.mistakes
         except ValueError as error:
-            raise typer.BadParameter(f"{exercise_files(asked.name)[0]} cannot be read: {error}") from error
+            raise typer.BadParameter(f"{course.exercise_files(asked.name)[0]} cannot be read: {error}") from error
     return found
 
 
@@ -398,8 +389,8 @@ def run_solutions(wanted: Notebooks = None) -> None:
     """Execute the solution notebooks and save their outputs. Run `make release` afterwards."""
     from .authoring import run
 
-    for notebook in map(_notebook, wanted or notebooks()):
-        seconds = run(notebook_path(notebook))
+    for notebook in map(_notebook, wanted or course.notebooks()):
+        seconds = run(course.notebook_path(notebook))
         console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
 
 
@@ -412,7 +403,7 @@ def check_gpt2(
 
     from .authoring import check_claims, fetch
 
-    [path] = [notebook_path(name) for name in notebooks() if name.endswith("gpt2")]
+    [path] = [course.notebook_path(name) for name in course.notebooks() if name.endswith("gpt2")]
     if not Path(model).is_dir():
         try:
             fetch(model, path)
@@ -443,9 +434,9 @@ def release(
     from .handout import NotReady, write_start
     from .nbgrader_plugin import converters
 
-    chosen = list(map(_notebook, wanted or notebooks()))
+    chosen = list(map(_notebook, wanted or course.notebooks()))
     for notebook in chosen:
-        path = notebook_path(notebook)
+        path = course.notebook_path(notebook)
         if tidy(path):
             console.print(f"{notebook}: tidied", highlight=False)
         for file in put_beside(path):
@@ -486,7 +477,7 @@ def run() -> None:
     """Run a command. What needs a course and finds none is said in a sentence."""
     try:
         app()
-    except NoCourse as reason:
+    except course.NoCourse as reason:
         _print(str(reason), style="bold red")
         sys.exit(1)
 

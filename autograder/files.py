@@ -27,9 +27,6 @@ class WouldOverwrite(Exception):
     """Raised when a command would overwrite a user's edits. The message names them and says what to do."""
 
 
-# --- detecting edits --------------------------------------------------------------------------------------------------
-
-
 def files(place: Path, left: frozenset[str] = LEFT) -> Iterator[Path]:
     """Yield the files below a folder (or the file itself) in order, without those that `left` names."""
     if place.is_file():
@@ -119,9 +116,6 @@ def refuse_foreign(folder: Path, ours: Iterable[str], what: str) -> None:
     """Raise WouldOverwrite if a folder is not empty and has none of the files `ours`."""
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in ours):
         raise WouldOverwrite(f"{folder} holds files and no {what}, so nothing is written there: name another folder")
-
-
-# --- keeping and writing ----------------------------------------------------------------------------------------------
 
 
 def keep_copies(folder: Path, paths: Iterable[Path], goal: Path) -> Path:

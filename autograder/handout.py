@@ -20,19 +20,7 @@ from pathlib import Path
 import jinja2
 import nbformat
 
-from .files import (
-    MANIFESTS,
-    WouldOverwrite,
-    edited_by_user,
-    files,
-    keep_copies,
-    listed,
-    manifest_of,
-    read_manifest,
-    replace_atomically,
-    write_manifest,
-    write_with_folders,
-)
+from . import files
 from .spec.course import MARKERS, course, home, notebooks, root
 from .workload import minutes_of
 
@@ -100,24 +88,24 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
     text = page.render(title=course().title, chapters=found, minutes=sum(chapter.minutes for chapter in found))
     fresh = {"START.md": text.encode()} | {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = home() / "handout" / SETTINGS
-    fresh |= {f"{SETTINGS}/{path.relative_to(settings).as_posix()}": path.read_bytes() for path in files(settings)}
-
-    about = place / MANIFESTS / "START.json"
-    new = manifest_of(fresh)
-    there = [path for name in ("START.md", "start", SETTINGS) for path in files(place / name)]
-    if lost := edited_by_user(place, there, read_manifest(about) or {}, new):
+    for path in files.files(settings):
+        fresh[f"{SETTINGS}/{path.relative_to(settings).as_posix()}"] = path.read_bytes()
+    about = place / files.MANIFESTS / "START.json"
+    new = files.manifest_of(fresh)
+    there = [path for name in ("START.md", "start", SETTINGS) for path in files.files(place / name)]
+    if lost := files.edited_by_user(place, there, files.read_manifest(about) or {}, new):
         if replaced is None:
-            raise WouldOverwrite(
-                f"Somebody wrote in {listed(lost)} since the last release: move it elsewhere, or say "
+            raise files.WouldOverwrite(
+                f"Somebody wrote in {files.listed(lost)} since the last release: move it elsewhere, or say "
                 "`autograder release --overwrite`, which keeps a copy."
             )
-        keep_copies(place, there, replaced)
+        files.keep_copies(place, there, replaced)
     for name, content in fresh.items():
-        write_with_folders(place / name, content)
+        files.write_with_folders(place / name, content)
     for path in there:
         if path.relative_to(place).as_posix() not in fresh:
             path.unlink()
-    write_manifest(about, new)
+    files.write_manifest(about, new)
 
 
 def contents(root: Path) -> dict[str, Path]:
@@ -126,7 +114,7 @@ def contents(root: Path) -> dict[str, Path]:
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
     for name in wanted:
-        for path in files(place / name):
+        for path in files.files(place / name):
             found[path.relative_to(place).as_posix()] = path
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
@@ -144,7 +132,7 @@ def write_zip(root: Path, goal: Path) -> int:
     if goal.exists() and not _is_ours(goal):
         raise NotReady(f"{goal} is no zip of this course, so it was not overwritten: name another file, or remove it.")
     found = contents(root)
-    replace_atomically(goal, lambda beside: pack(beside, found))
+    files.replace_atomically(goal, lambda beside: pack(beside, found))
     return len(found)
 
 

@@ -6,6 +6,7 @@ alone until it stops changing.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import itertools
 import logging
@@ -42,12 +43,10 @@ def snapshot(folder: Path) -> Snapshot:
     for place, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            try:
+            with contextlib.suppress(OSError):
                 about = os.lstat(os.path.join(place, name))
-            except OSError:
-                continue
-            path = os.path.relpath(os.path.join(place, name), folder)
-            found.append((path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
+                path = os.path.relpath(os.path.join(place, name), folder)
+                found.append((path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
         if len(found) > MAX_FILES:
             break
     return tuple(found)
@@ -131,12 +130,10 @@ class Folders:
                 continue
             for assignment in self.assignments:
                 path = os.path.join(student.path, assignment)
-                try:
+                with contextlib.suppress(OSError):
                     about = os.lstat(path)
-                except OSError:
-                    continue
-                if stat.S_ISDIR(about.st_mode):
-                    found[Path(path)] = about.st_mtime_ns
+                    if stat.S_ISDIR(about.st_mode):
+                        found[Path(path)] = about.st_mtime_ns
         return found
 
     def _some_others(self, first: dict[Path, None]) -> Iterator[Path]:
@@ -252,8 +249,6 @@ class Exchange:
             work.start()
         finally:
             work.log.removeHandler(self._relay)
-
-    # --- feedback -----------------------------------------------------------------------------------------------------
 
     def was_submitted_here(self, student: str, assignment: str) -> bool:
         return (self._folder("submitted", student, assignment) / SECRET).is_file()

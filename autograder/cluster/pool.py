@@ -132,8 +132,7 @@ class TaskQueue(Generic[Task, Result]):
             yield task, self._try_alone(arguments)
 
     def _after_a_death(self, victims: list[tuple[Task, Arguments]]) -> None:
-        self._alone += victims
-        self._alone += self._running.values()  # the pool fails them all
+        self._alone += [*victims, *self._running.values()]  # the pool fails them all
         self._running.clear()
         self.pool.broken()
 

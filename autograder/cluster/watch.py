@@ -37,7 +37,7 @@ from .fair_queue import WINDOW, Queue, Work
 from .inbox import SETTLED_AFTER, Exchange, Folders
 from .ledger import Ledger, Record
 from .marking import NotConverted
-from .pool import WorkerDied, cores
+from .pool import cores
 from .tasks import Marked
 from .workers import Failed, Stopped, Worker, warm_up
 from .writer import Writer
@@ -313,8 +313,7 @@ class Watcher:
         if work.what.deaths < TRIES:
             self.queue.again(work)
         else:
-            self.queue.done(work)
-            self._fail(work.student, work.assignment, str(WorkerDied("the process that marked it ended, twice")))
+            self._end(worker, work, "the process that marked it ended, twice")
 
     # --- results of a submission --------------------------------------------------------------------------------------
 

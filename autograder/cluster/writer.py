@@ -111,11 +111,10 @@ class Writer:
     def when(self, student: str) -> str:
         """Return the text of the submission's `timestamp.txt`, or "" if there is none that can be read."""
         found = self.places[student].found
-        if student_folder.STAMP not in found.taken:
-            return ""
         with contextlib.suppress(student_folder.NotAFile):
-            stamp = student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP)
-            return stamp.decode("utf-8", "replace")
+            if student_folder.STAMP in found.taken:
+                stamp = student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP)
+                return stamp.decode("utf-8", "replace")
         return ""
 
     def score(self, student: str) -> tuple[float | None, float | None]:

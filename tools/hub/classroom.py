@@ -269,8 +269,8 @@ def enter(hub: Path, name: str, folder: Path) -> list[str]:
         if path.is_relative_to(place.resolve())
     }
     hide = {*private, *seen_inside, *shut_folders(keep)}
-    words = [sys.executable, "-I", HERE / "enter.py", name, folder, "--hide", *sorted(hide), "--keep", *sorted(keep)]
-    return [str(word) for word in (*words, "--")]
+    view = {"user": name, "folder": str(folder), "hide": [*map(str, hide)], "keep": [*map(str, keep)]}
+    return [sys.executable, "-I", str(HERE / "enter.py"), json.dumps(view)]
 
 
 def places(hub: Path) -> dict[str, dict]:

@@ -1,6 +1,6 @@
 """Runs a command as one of the classroom's users, in a view of the file system without this checkout.
 
-    enter.py USER FOLDER --hide DIR … --keep DIR … -- COMMAND …
+    enter.py '{"user": …, "folder": …, "hide": […], "keep": […]}' COMMAND …
 
 `make hub` starts servers and the marking with it, as root. The checkout holds the solutions, and the Python environment
 may be inside it, or in a home that nobody else may enter. So each command gets its own mount namespace, in which the
@@ -9,7 +9,7 @@ hidden folders are empty except for the kept ones. Then it drops its rights for 
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
 import pwd
 import sys
@@ -53,15 +53,10 @@ def switch_user(name: str, folder: str) -> None:
 
 
 def main() -> None:
-    cut = sys.argv.index("--")
-    parser = argparse.ArgumentParser()
-    parser.add_argument("user")
-    parser.add_argument("folder")
-    parser.add_argument("--hide", nargs="*", default=[])
-    parser.add_argument("--keep", nargs="*", default=[])
-    asked, command = parser.parse_args(sys.argv[1:cut]), sys.argv[cut + 1 :]
-    hide_folders(asked.hide, asked.keep)
-    switch_user(asked.user, asked.folder)
+    view, *command = sys.argv[1:]
+    asked = json.loads(view)
+    hide_folders(asked["hide"], asked["keep"])
+    switch_user(asked["user"], asked["folder"])
     os.execvp(command[0], command)
 
 
