@@ -22,8 +22,7 @@ from .nbgrader_plugin.converters import release
 from .nbgrader_plugin.report.data import Answer, collect_class
 from .nbgrader_plugin.report.terminal import marks_table
 from .sample_class import Submission, sample_class, submitted_notebook
-from .spec.course import notebooks
-from .spec.course import root as course_root
+from .spec import course
 
 CLASSROOM = "classroom/demo"
 RELEASE = f"{CLASSROOM}/course"
@@ -39,17 +38,17 @@ WORTH_A_LOOK = (
 
 def run(console: Console, no_sandbox: bool = False) -> bool:
     """Run the demo; return True if every mark is deserved. Raise WouldOverwrite if somebody wrote in classroom/demo."""
-    root = course_root()
+    root = course.root()
     classroom = root / CLASSROOM
     bar = progress(console)
     wrong = 0
     with bar:
         task = bar.add_task("releasing the course", total=None, failures="")
-        prepare(classroom, notebooks())
+        prepare(classroom, course.notebooks())
         bar.remove_task(task)
     with bar, pool() as processes:  # started after `prepare`, so that they inherit COURSE_RELEASE
         task = bar.add_task("the sample class hands in", total=None, failures="")
-        classes = {notebook: sample_class(notebook) for notebook in notebooks()}
+        classes = {notebook: sample_class(notebook) for notebook in course.notebooks()}
         for notebook, submissions in classes.items():
             hand_in(classroom, notebook, submissions)
         bar.remove_task(task)

@@ -125,10 +125,7 @@ def contents(root: Path) -> dict[str, Path]:
 
 
 def write_zip(root: Path, goal: Path) -> int:
-    """Write the zip; return the number of files in it.
-
-    Overwrite an earlier zip of this course; raise NotReady if `goal` is any other file.
-    """
+    """Write the zip; return the number of its files. Raise NotReady if `goal` is there and no zip of this course."""
     if goal.exists() and not _is_ours(goal):
         raise NotReady(f"{goal} is no zip of this course, so it was not overwritten: name another file, or remove it.")
     found = contents(root)

@@ -51,8 +51,7 @@ class Unannounced(Exception):
 
 def minutes_of(opening: str) -> int | None:
     """Return the minutes that a notebook's first cell announces, or None."""
-    found = TIME.search(opening)
-    return int(found[1]) if found else None
+    return int(found[1]) if (found := TIME.search(opening)) else None
 
 
 def notebook(name: str, root: Path | None = None) -> Notebook:

@@ -15,8 +15,6 @@ from rich.text import Text
 from ..nbgrader_plugin.converters import settings
 from ..nbgrader_plugin.gradebook.locking import released
 from . import ledger, marking
-from .ledger import Ledger, Record
-from .marking import NotConverted
 from .pool import Cluster, Local, TaskQueue, cores
 from .tasks import Marked
 from .writer import Writer
@@ -92,7 +90,7 @@ class _Run:
     def __init__(self, classroom: Classroom, assignment: str, student: str, bar: bars.Progress | None) -> None:
         self.classroom, self.assignment = classroom, assignment
         self.outcome = Outcome()
-        self.ledger = Ledger(classroom.folder, assignment)
+        self.ledger = ledger.Ledger(classroom.folder, assignment)
         self.ledger.delete_partial_files()
         self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
         self.environment = ledger.environment_of(assignment)
@@ -100,7 +98,7 @@ class _Run:
         self.marking: TaskQueue[str, Marked] = TaskQueue(classroom.workers, marking.mark)
         self.paging: TaskQueue[str, list[str]] = TaskQueue(classroom.pages, marking.write_feedback)
         self._alike: dict[str, list[str]] = {}  # students by the key of their submission
-        self._records: dict[str, Record] = {}  # of students whose feedback is being written
+        self._records: dict[str, ledger.Record] = {}  # of students whose feedback is being written
 
     def go(self, force: bool) -> Outcome:
         for sentence in self.writer.unlisted:
@@ -149,11 +147,11 @@ class _Run:
     def _write(self, student: str, key: str, marked: Marked | BaseException) -> None:
         try:
             if isinstance(marked, BaseException):
-                raise NotConverted(f"{type(marked).__name__}: {marked}")
+                raise marking.NotConverted(f"{type(marked).__name__}: {marked}")
             if marked.problem:
-                raise NotConverted(f"{marked.problem}\n{marked.log}")
+                raise marking.NotConverted(f"{marked.problem}\n{marked.log}")
             self._records[student] = self.writer.enter(self.ledger, student, key, marked)
-        except NotConverted as error:
+        except marking.NotConverted as error:
             self._fail(student, str(error))
         else:
             self._put_page(student)

@@ -148,11 +148,9 @@ class Folders:
 
 
 def _folders(place: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(place) as entries:
-            return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    return []
 
 
 class _Collect(ExchangeCollect):
@@ -180,12 +178,10 @@ _Collect.__name__ = ExchangeCollect.__name__  # traitlets finds the settings of 
 class Exchange:
     """nbgrader's exchange: collects each student's newest submission and releases feedback."""
 
-    def __init__(
-        self, place: str, assignments: Iterable[str], say: Callable[[str], None], without: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, place: str, assignments: Iterable[str], say: Callable[[str], None]) -> None:
         """Open the exchange. `say` gets nbgrader's warnings, such as a submission under another student's name."""
         self._app: NbGraderApp = settings(place)
-        self._without = {*without, ""}
+        self._without = {*self._app.coursedir.student_id_exclude.split(","), ""}
         self._relay = logging.Handler(logging.WARNING)
         self._relay.emit = lambda record: say(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
         self.assignments = set(assignments)

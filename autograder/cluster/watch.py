@@ -35,8 +35,6 @@ from ..nbgrader_plugin.intake import student_folder
 from . import ledger, marking
 from .fair_queue import WINDOW, Queue, Work
 from .inbox import SETTLED_AFTER, Exchange, Folders
-from .ledger import Ledger, Record
-from .marking import NotConverted
 from .pool import cores
 from .tasks import Marked
 from .workers import Failed, Stopped, Worker, warm_up
@@ -57,7 +55,7 @@ class Arrival:
     key: str
     deaths: int = 0
     marked: Marked | None = None  # set while it waits for the assignment's lock
-    record: Record | None = None  # set once it is in the gradebook
+    record: ledger.Record | None = None  # set once it is in the gradebook
 
 
 class Watcher:
@@ -136,12 +134,11 @@ class Watcher:
             self._print(f"the gradebook does not know {', '.join(unknown)} yet: generating")
             register_assignments(self.app, unknown)
         self.known = {name: released(course.db_url, name) for name in self.assignments}
-        self.ledgers = {name: Ledger(self.folder, name) for name in self.assignments}
+        self.ledgers = {name: ledger.Ledger(self.folder, name) for name in self.assignments}
         self.writers = {name: Writer(settings(self.place), name, "") for name in self.assignments}
-        without = course.student_id_exclude.split(",")
         submitted = Path(course.root, course.submitted_directory)
-        self.folders = Folders(submitted, self.assignments, without)
-        self.exchange = Exchange(self.place, self.assignments, self._print, without)
+        self.folders = Folders(submitted, self.assignments, course.student_id_exclude.split(","))
+        self.exchange = Exchange(self.place, self.assignments, self._print)
         for seconds_ago, student, seconds in _history(self.folder / ledger.FOLDER / ledger.HISTORY):
             self.queue.charge(student, seconds, seconds_ago)
 
@@ -352,7 +349,7 @@ class Watcher:
         except Exception as error:  # one bad submission must not stop the others
             if isinstance(error, OSError) and error.errno in DISK_FULL:
                 raise
-            self._end(worker, work, str(error) if isinstance(error, NotConverted) else traceback.format_exc())
+            self._end(worker, work, str(error) if isinstance(error, marking.NotConverted) else traceback.format_exc())
             return
         self._assign(worker, self._paged, marking.write_feedback, self.place, assignment, student)
 
