@@ -121,8 +121,9 @@ class _Run:
         said = self.writer.manual_digests()
         for student in self.writer.places:
             key = ledger.key_of(self.writer.submission(student), self.environment)
-            record = None if force or student not in said else self.ledger.of(student)
-            if record is None or not record.matches(key, self.writer.when(student)):
+            when = self.writer.when(student)
+            record = None if force or student not in said else self.ledger.of(student, key, when)
+            if record is None:
                 self._alike.setdefault(key, []).append(student)
             elif record.said != said[student]:
                 self._records[student] = replace(record, said=said[student])

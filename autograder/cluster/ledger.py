@@ -75,9 +75,6 @@ class Record:
     said: str  # digest of the manual marks and comments when the feedback was written
     files: dict[str, list[int]] = field(default_factory=dict)  # written files: [size, mtime in ns] by classroom path
 
-    def matches(self, key: str, handed_in: str) -> bool:
-        return (self.key, self.handed_in) == (key, handed_in)
-
 
 class Ledger:
     """The records of one assignment."""
@@ -86,10 +83,12 @@ class Ledger:
         self.classroom, self.assignment = classroom, assignment
         self.folder = classroom / FOLDER / assignment
 
-    def of(self, student: str) -> Record | None:
-        """Return the student's record, or None if there is none or a file it names has changed."""
+    def of(self, student: str, key: str, handed_in: str) -> Record | None:
+        """Return the record of this submission, or None if there is none or a file it names has changed."""
         try:
             record = Record(**json.loads(self._path(student).read_text("utf-8")))
+            if (record.key, record.handed_in) != (key, handed_in):
+                return None
             there = all(size_and_mtime(self.classroom / name) == what for name, what in record.files.items())
             return record if there and record.files else None
         except (OSError, ValueError, TypeError, AttributeError):  # missing, truncated, or of another format

@@ -204,8 +204,7 @@ class Watcher:
         self._warn_of_budget(student)
 
     def _is_marked(self, student: str, assignment: str, key: str) -> bool:
-        record = self.ledgers[assignment].of(student)
-        return record is not None and record.matches(key, self.writers[assignment].when(student))
+        return self.ledgers[assignment].of(student, key, self.writers[assignment].when(student)) is not None
 
     def _warn_of_budget(self, student: str) -> None:
         used, budget = self.queue.used(student), self.queue.budget

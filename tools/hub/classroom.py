@@ -315,11 +315,9 @@ def end_processes() -> None:
         psutil.wait_procs(processes(), 3)
 
 
-@contextlib.contextmanager
-def locked(hub: Path):
+def locked(hub: Path) -> contextlib.AbstractContextManager:
     try:
-        with filelock.FileLock(hub / "hub" / "lock", timeout=0):
-            yield
+        return filelock.FileLock(hub / "hub" / "lock", timeout=0).acquire()
     except filelock.Timeout:
         raise CannotRun(f"A hub runs in {hub} already: end it with Ctrl-C where it was started.") from None
 
