@@ -19,23 +19,13 @@ from rich.table import Table
 from tqdm.auto import tqdm
 
 from . import __version__
-from .spec.course import (
-    NoCourse,
-    course,
-    exercise_files,
-    exercises,
-    names_in,
-    notebook_path,
-    notebooks,
-    root,
-    without_markers,
-)
+from .spec import course
 from .spec.exercise import Exercise
 
 if TYPE_CHECKING:
     from .judge.try_mistakes import Trial  # which needs torch
 
-ROOT = root()
+ROOT = course.root()
 app = typer.Typer(help="Marks the exercises of the course.", no_args_is_help=True, add_completion=False)
 console = Console(width=None if sys.stdout.isatty() else 150)
 
@@ -46,9 +36,9 @@ Database = Annotated[str | None, typer.Option(help="The gradebook, if not the on
 Uncaged = Annotated[bool, typer.Option("--no-sandbox", help="Run notebooks uncaged, with your rights")]
 
 
-def _print(text: str) -> None:
+def _print(text: str, **options: Any) -> None:
     """Print a line as it is, however long."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    console.print(text, highlight=False, markup=False, soft_wrap=True, **options)
 
 
 def _table(title: str, *headings: str, text: Container[str] = (), **options: Any) -> Table:
@@ -74,7 +64,7 @@ def _stopping(*kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except kinds as reason:
-        console.print(str(reason), style="bold red", highlight=False, markup=False, soft_wrap=True)
+        _print(str(reason), style="bold red")
         raise typer.Exit(1) from None
 
 
@@ -170,7 +160,7 @@ def grade(
     from .nbgrader_plugin.intake.student_folder import shown
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    handed_in = [name for name in notebooks() if any((ROOT / place / "submitted").glob(f"*/{name}"))]
+    handed_in = [name for name in course.notebooks() if any((ROOT / place / "submitted").glob(f"*/{name}"))]
     if not wanted and not everything:
         there = f"handed in: {', '.join(handed_in)}" if handed_in else f"nothing is handed in below {place}/submitted"
         raise typer.BadParameter(f"name an assignment, or say --all; {there}")
@@ -204,7 +194,7 @@ def watch(
     from .cluster.watch import Watcher
 
     place = os.environ.get("COURSE_CLASSROOM", "classroom")
-    chosen = list(dict.fromkeys(map(_notebook, wanted or notebooks())))
+    chosen = list(dict.fromkeys(map(_notebook, wanted or course.notebooks())))
     with _said_plainly(), contextlib.suppress(KeyboardInterrupt):
         Watcher(place, chosen, console, budget=60 * budget, workers=workers, caged=not no_sandbox).run()
 
@@ -249,18 +239,16 @@ def _answer_in(file: Path, name: str) -> str:
 
     for cell in nbformat.read(file, as_version=4).cells:
         if grade_id(cell) == name:
-            return without_markers(cell.source)
+            return course.without_markers(cell.source)
     raise typer.BadParameter(f"{file} has no cell with the grade_id {name}")
 
 
 @app.command()
-def plan(
-    wanted: Notebooks = None,
-) -> None:
+def plan(wanted: Notebooks = None) -> None:
     """Print the points and expected minutes of each notebook and exercise, as the table in docs/instructors.md."""
     from .workload import markdown, notebook
 
-    _print(markdown([notebook(_notebook(name)) for name in wanted or notebooks()]))
+    _print(markdown([notebook(_notebook(name)) for name in wanted or course.notebooks()]))
 
 
 @app.command()
@@ -277,23 +265,22 @@ def mistakes(
             raise typer.BadParameter("name an exercise, or say --costs for the commonest mistakes of the course")
         from .judge.cost_table import markdown
 
-        _print(markdown(course().commonest))
+        _print(markdown(course.course().commonest))
         return
     declared = _exercise(name)
-    title = f"{name}, notebook {declared.notebook}: "
+    title = f"{name}, notebook {declared.notebook}: what goes wrong"
     if costs:
         from .judge.cost_table import prices, span
 
-        title += f"what goes wrong, and what it earns of {declared.points:g} points"
+        title += f", and what it earns of {declared.points:g} points"
         table = _table(title, "mistake", "grade", "by its lines", "marked", text=("mistake", "grade"))
         for price in prices(name):
             table.add_row(price.mistake, price.grade, span(price.by_lines), span(price.marked))
-        console.print(table)
-        return
-    text = ("mistake", "what the feedback says")
-    table = _table(title + "what goes wrong", "mistake", "versions", "what the feedback says", text=text)
-    for mistake in declared.mistakes:
-        table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
+    else:
+        text = ("mistake", "what the feedback says")
+        table = _table(title, "mistake", "versions", "what the feedback says", text=text)
+        for mistake in declared.mistakes:
+            table.add_row(mistake.name, str(len(mistake.sources)), escape(mistake.sentence))
     console.print(table)
 
 
@@ -312,23 +299,20 @@ def try_mistakes(
 
     chosen = _chosen(names)
     known = {asked.name for asked in chosen}
-    beside = [other for home in {asked.notebook for asked in chosen} for other in exercises(home)]
+    beside = [other for home in {asked.notebook for asked in chosen} for other in course.exercises(home)]
     chosen += [other for other in beside if other.name not in known and unkept(other.name)]
     trials: dict[str, Trial] = {}
     os.environ["PYTHONHASHSEED"] = "0"  # as where notebooks are marked: the order of a set is the same
     with _said_plainly(), pool() as processes:
         compute_missing([asked.name for asked in chosen])
-        line: TaskQueue[str, Trial] = TaskQueue(processes, try_exercise)
-        bar = tqdm(total=len(chosen), desc="trying what is catalogued", unit=" exercises", disable=None, leave=False)
+        queue: TaskQueue[str, Trial] = TaskQueue(processes, try_exercise)
         for asked in chosen:
-            line.put(asked.name, asked.name)
-        while len(line):
-            for name, found in line.done():
-                if isinstance(found, BaseException):
-                    raise RuntimeError(f"{name} could not be tried: {found}") from found
-                trials[name] = found
-                bar.update()
-        bar.close()
+            queue.put(asked.name, asked.name)
+        count, what = len(chosen), "trying what is catalogued"
+        for name, found in tqdm(queue, what, count, leave=False, unit=" exercises", disable=None):
+            if isinstance(found, BaseException):
+                raise RuntimeError(f"{name} could not be tried: {found}") from found
+            trials[name] = found
     for asked in chosen:
         trial, in_full = trials[asked.name], asked.name in (names or [])
         console.print((_trial_table if in_full else _summary)(trial), highlight=False, soft_wrap=not in_full)
@@ -344,7 +328,6 @@ def try_mistakes(
 
 
 def _trial_table(trial: Trial) -> Table:
-    """Return what came of each mistake of an exercise."""
     headings = ("mistake", "versions", "new", "caught", "named", "told apart", "")
     table = _table(_summary(trial), *headings, text=("mistake", ""), title_justify="left")
     for tried in trial.mistakes:
@@ -355,7 +338,6 @@ def _trial_table(trial: Trial) -> Table:
 
 
 def _summary(trial: Trial) -> str:
-    """Return what came of an exercise in one line."""
     versions, new = (sum(getattr(tried, count) for tried in trial.mistakes) for count in ("versions", "new"))
     return (
         f"{trial.exercise}, notebook {trial.notebook}: {versions} versions of {len(trial.mistakes)} mistakes, "
@@ -364,36 +346,32 @@ def _summary(trial: Trial) -> str:
 
 
 def _notebook(name: str) -> str:
-    if name not in notebooks():
-        raise typer.BadParameter(f"there is no notebook {name!r}; there are {', '.join(notebooks())}")
-    return name
+    with _refusing(ValueError):
+        return course.checked_name(name)
 
 
 def _chosen(names: list[str] | None) -> list[Exercise]:
     """Return the named exercises and those of named notebooks, in the course's order; all if nothing is named."""
-    wanted = [
-        asked
-        for name in names or notebooks()
-        for asked in (_exercises(name) if name in notebooks() else [_exercise(name)])
-    ]
-    known, homes = {asked.name for asked in wanted}, {asked.notebook for asked in wanted}
-    return [asked for home in notebooks() if home in homes for asked in exercises(home) if asked.name in known]
+    there = course.notebooks()
+    groups = [_exercises(name) if name in there else [_exercise(name)] for name in names or there]
+    known = {asked.name: asked.notebook for group in groups for asked in group}
+    homes = [home for home in there if home in known.values()]
+    return [asked for home in homes for asked in course.exercises(home) if asked.name in known]
 
 
 def _exercise(name: str) -> Exercise:
-    home = next((home for home in notebooks() if name in names_in(home)), None)
-    found = next((asked for asked in (_exercises(home) if home else []) if asked.name == name), None)
-    if found is None:
-        close = difflib.get_close_matches(name, [known.name for known in exercises()], 3, 0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "a new one needs a module and a solution cell."
-        raise typer.BadParameter(f"there is no exercise {name!r}; {hint}")
-    return found
+    for home in course.notebooks():
+        if name in course.names_in(home):
+            return next(asked for asked in _exercises(home) if asked.name == name)
+    close = difflib.get_close_matches(name, [known.name for known in course.exercises()], 3, 0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else "a new one needs a module and a solution cell."
+    raise typer.BadParameter(f"there is no exercise {name!r}; {hint}")
 
 
 def _exercises(notebook: str) -> list[Exercise]:
     """Return a notebook's exercises; their modules and catalogues can be read."""
     try:
-        found = exercises(notebook)
+        found = course.exercises(notebook)
     except Exception as error:  # whatever stands in a module
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = "" if isinstance(error, SyntaxError) else f" ({place.filename}, line {place.lineno})"
@@ -402,19 +380,17 @@ def _exercises(notebook: str) -> list[Exercise]:
         try:
             _ = asked.mistakes
         except ValueError as error:
-            raise typer.BadParameter(f"{exercise_files(asked.name)[0]} cannot be read: {error}") from error
+            raise typer.BadParameter(f"{course.exercise_files(asked.name)[0]} cannot be read: {error}") from error
     return found
 
 
 @app.command()
-def run_solutions(
-    wanted: Notebooks = None,
-) -> None:
+def run_solutions(wanted: Notebooks = None) -> None:
     """Execute the solution notebooks and save their outputs. Run `make release` afterwards."""
     from .authoring import run
 
-    for notebook in map(_notebook, wanted or notebooks()):
-        seconds = run(notebook_path(notebook))
+    for notebook in map(_notebook, wanted or course.notebooks()):
+        seconds = run(course.notebook_path(notebook))
         console.print(f"{notebook}: {seconds:.1f} s", highlight=False)
 
 
@@ -427,7 +403,7 @@ def check_gpt2(
 
     from .authoring import check_claims, fetch
 
-    [path] = [notebook_path(name) for name in notebooks() if name.endswith("gpt2")]
+    [path] = [course.notebook_path(name) for name in course.notebooks() if name.endswith("gpt2")]
     if not Path(model).is_dir():
         try:
             fetch(model, path)
@@ -440,8 +416,7 @@ def check_gpt2(
     for name, said in (claims.failed | claims.stopped).items():
         what = "does not hold" if name in claims.failed else "stopped"
         console.print(f"[red]{name} {what}:[/] {escape(said)}", highlight=False, soft_wrap=True)
-    count = f"{len(claims.held)} of {len(claims.held) + len(claims.failed)} cells of claims hold with {model}"
-    console.print(count, highlight=False, markup=False)
+    _print(f"{len(claims.held)} of {len(claims.held) + len(claims.failed)} cells of claims hold with {model}")
     if claims.failed or claims.stopped:
         raise typer.Exit(1)
 
@@ -459,9 +434,9 @@ def release(
     from .handout import NotReady, write_start
     from .nbgrader_plugin import converters
 
-    chosen = list(map(_notebook, wanted or notebooks()))
+    chosen = list(map(_notebook, wanted or course.notebooks()))
     for notebook in chosen:
-        path = notebook_path(notebook)
+        path = course.notebook_path(notebook)
         if tidy(path):
             console.print(f"{notebook}: tidied", highlight=False)
         for file in put_beside(path):
@@ -476,17 +451,16 @@ def release(
 @app.command()
 def init(folder: Annotated[Path, typer.Argument(help="A new folder")]) -> None:
     """Create a folder to teach from: source notebooks, released notebooks, and nbgrader's configuration."""
-    from .new_folder import NotEmpty, lay_out
+    from .files import WouldOverwrite
+    from .new_folder import lay_out
 
-    with _refusing(NotEmpty):
+    with _refusing(WouldOverwrite):
         lay_out(folder)
     console.print(f"{folder} is ready: run nbgrader's and autograder's commands there", highlight=False, soft_wrap=True)
 
 
 @app.command()
-def demo(
-    no_sandbox: Uncaged = False,
-) -> None:
+def demo(no_sandbox: Uncaged = False) -> None:
     """Release into classroom/demo, submit for a sample class, mark it through nbgrader, and check the marks."""
     from .demo import run
     from .files import WouldOverwrite
@@ -503,8 +477,8 @@ def run() -> None:
     """Run a command. What needs a course and finds none is said in a sentence."""
     try:
         app()
-    except NoCourse as reason:
-        console.print(str(reason), style="bold red", markup=False, highlight=False, soft_wrap=True)
+    except course.NoCourse as reason:
+        _print(str(reason), style="bold red")
         sys.exit(1)
 
 

@@ -22,29 +22,33 @@ from .nbgrader_plugin.converters import release
 from .nbgrader_plugin.report.data import Answer, collect_class
 from .nbgrader_plugin.report.terminal import marks_table
 from .sample_class import Submission, sample_class, submitted_notebook
-from .spec.course import notebooks
-from .spec.course import root as course_root
+from .spec import course
 
 CLASSROOM = "classroom/demo"
 RELEASE = f"{CLASSROOM}/course"
 MARK = "made-by-demo.json"  # manifest of the released and submitted files
 WRITTEN = ("course", "submitted")  # a person may have edited these; the others hold results
 MADE = (*WRITTEN, "autograded", "feedback", "marked", "exchange", "gradebook.db", "gradebook.db.turn", MARK)
+WORTH_A_LOOK = (
+    ("mistaken-1", "05-attention", "mistakes called by their names"),
+    ("crashing", "06-masking", "a cell that ends Python costs that cell"),
+    ("test-cell-deleted", "08-blocks", "a deleted test cell is put back"),
+)
 
 
 def run(console: Console, no_sandbox: bool = False) -> bool:
     """Run the demo; return True if every mark is deserved. Raise WouldOverwrite if somebody wrote in classroom/demo."""
-    root = course_root()
+    root = course.root()
     classroom = root / CLASSROOM
     bar = progress(console)
     wrong = 0
     with bar:
         task = bar.add_task("releasing the course", total=None, failures="")
-        prepare(classroom, notebooks())
+        prepare(classroom, course.notebooks())
         bar.remove_task(task)
     with bar, pool() as processes:  # started after `prepare`, so that they inherit COURSE_RELEASE
         task = bar.add_task("the sample class hands in", total=None, failures="")
-        classes = {notebook: sample_class(notebook) for notebook in notebooks()}
+        classes = {notebook: sample_class(notebook) for notebook in course.notebooks()}
         for notebook, submissions in classes.items():
             hand_in(classroom, notebook, submissions)
         bar.remove_task(task)
@@ -54,7 +58,12 @@ def run(console: Console, no_sandbox: bool = False) -> bool:
                 [marked] = collect_class(classroom, [notebook]).assignments
                 bar.console.print(marks_table(marked))
                 wrong += compare(submissions, marked.answers, bar.console) + len(outcome.failed)
-    _point_out(classroom, root, console)
+    pages = sorted(classroom.glob("feedback/*/*/*.html"))
+    console.print(f"{len(pages)} feedback pages are in {CLASSROOM}/feedback/. Look at these first:")
+    for student, notebook, why in WORTH_A_LOOK:
+        page = classroom / "feedback" / student / notebook / f"{notebook}.html"
+        if page in pages:
+            console.print(f"  {page.relative_to(root)}  ({why})", highlight=False, soft_wrap=True)
     return not wrong
 
 
@@ -122,17 +131,3 @@ def compare(submissions: list[Submission], answers: list[Answer], console: Conso
                 wrong += 1
                 console.print(f"[red]{submission.student}, {name}: the mistake {expected} was not named[/]")
     return wrong
-
-
-def _point_out(classroom: Path, root: Path, console: Console) -> None:
-    """Print the feedback pages most worth looking at."""
-    pages = sorted(classroom.glob("feedback/*/*/*.html"))
-    console.print(f"{len(pages)} feedback pages are in {classroom.relative_to(root)}/feedback/. Look at these first:")
-    for student, notebook, why in (
-        ("mistaken-1", "05-attention", "mistakes called by their names"),
-        ("crashing", "06-masking", "a cell that ends Python costs that cell"),
-        ("test-cell-deleted", "08-blocks", "a deleted test cell is put back"),
-    ):
-        page = classroom / "feedback" / student / notebook / f"{notebook}.html"
-        if page in pages:
-            console.print(f"  {page.relative_to(root)}  ({why})", highlight=False, soft_wrap=True)

@@ -27,9 +27,6 @@ class WouldOverwrite(Exception):
     """Raised when a command would overwrite a user's edits. The message names them and says what to do."""
 
 
-# --- detecting edits --------------------------------------------------------------------------------------------------
-
-
 def files(place: Path, left: frozenset[str] = LEFT) -> Iterator[Path]:
     """Yield the files below a folder (or the file itself) in order, without those that `left` names."""
     if place.is_file():
@@ -66,8 +63,12 @@ def hashes_of(path: Path) -> list[tuple[str, str]]:
     return hashes(path.read_bytes(), path.suffix == ".ipynb")
 
 
+def manifest_of(contents: Mapping[str, bytes]) -> dict[str, list[str]]:
+    """Return the manifest of files with these contents, by their names. Notebooks' bytes count, too."""
+    return {name: [hashlib.sha256(content).hexdigest()] for name, content in contents.items()}
+
+
 def manifest(folder: Path, paths: Iterable[Path]) -> dict[str, list[str]]:
-    """Return the manifest of these files below a folder."""
     return {path.relative_to(folder).as_posix(): [value for _, value in hashes_of(path)] for path in paths}
 
 
@@ -81,8 +82,7 @@ def read_manifest(path: Path) -> dict[str, list[str]] | None:
 
 
 def write_manifest(path: Path, found: Manifest) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
+    write_with_folders(path, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
 
 
 def edited_by_user(folder: Path, paths: Iterable[Path], *known: Manifest) -> list[str]:
@@ -118,9 +118,6 @@ def refuse_foreign(folder: Path, ours: Iterable[str], what: str) -> None:
         raise WouldOverwrite(f"{folder} holds files and no {what}, so nothing is written there: name another folder")
 
 
-# --- keeping and writing ----------------------------------------------------------------------------------------------
-
-
 def keep_copies(folder: Path, paths: Iterable[Path], goal: Path) -> Path:
     """Copy files to a new folder below `goal`, named by the time. Return that folder."""
     now = f"{datetime.now():%Y-%m-%dT%H-%M-%S}"
@@ -131,6 +128,12 @@ def keep_copies(folder: Path, paths: Iterable[Path], goal: Path) -> Path:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
     return place
+
+
+def write_with_folders(path: Path, content: bytes) -> None:
+    """Write a file atomically, and make the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

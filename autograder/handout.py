@@ -20,19 +20,7 @@ from pathlib import Path
 import jinja2
 import nbformat
 
-from .files import (
-    MANIFESTS,
-    WouldOverwrite,
-    edited_by_user,
-    files,
-    hashes,
-    keep_copies,
-    listed,
-    read_manifest,
-    replace_atomically,
-    write_atomically,
-    write_manifest,
-)
+from . import files
 from .spec.course import MARKERS, course, home, notebooks, root
 from .workload import minutes_of
 
@@ -46,12 +34,10 @@ LEAKS = (*MARKERS, "BEGIN HIDDEN TESTS", "END HIDDEN TESTS", "from autograder")
 
 @dataclass(frozen=True)
 class Chapter:
-    """A notebook on the start page."""
-
     name: str
     title: str
     minutes: int
-    needs: str
+    needs: str  # the first clause of **You need**
     picture: bytes
     alt: str
 
@@ -76,14 +62,9 @@ def _chapter(path: Path, figure: str) -> Chapter:
         if "image/png" in output.get("data", {}):
             alt = output.metadata.get("image/png", {}).get("alt", "")
             data = base64.b64decode(output.data["image/png"])
-            return Chapter(path.stem, title[1], minutes, _short(needs[1]), data, escape(_beginning(alt)))
+            clause = re.split(r"[.;:](?: |$)", " ".join(needs[1].split()))[0]
+            return Chapter(path.stem, title[1], minutes, clause[0].upper() + clause[1:], data, escape(_beginning(alt)))
     raise NotReady(f"{path.name} has no figure in the cell {figure!r}; handout/pictures.json names another.")
-
-
-def _short(needs: str) -> str:
-    """Return the first clause of a notebook's **You need**, capitalized."""
-    clause = re.split(r"[.;:](?: |$)", " ".join(needs.split()))[0]
-    return clause[0].upper() + clause[1:]
 
 
 def _beginning(alt: str) -> str:
@@ -107,25 +88,24 @@ def write_start(root: Path, replaced: Path | None = None) -> None:
     text = page.render(title=course().title, chapters=found, minutes=sum(chapter.minutes for chapter in found))
     fresh = {"START.md": text.encode()} | {f"start/{chapter.name}.png": chapter.picture for chapter in found}
     settings = home() / "handout" / SETTINGS
-    fresh |= {f"{SETTINGS}/{path.relative_to(settings).as_posix()}": path.read_bytes() for path in files(settings)}
-
-    about = place / MANIFESTS / "START.json"
-    new = {name: [value for _, value in hashes(content, notebook=False)] for name, content in fresh.items()}
-    there = [path for name in ("START.md", "start", SETTINGS) for path in files(place / name)]
-    if lost := edited_by_user(place, there, read_manifest(about) or {}, new):
+    for path in files.files(settings):
+        fresh[f"{SETTINGS}/{path.relative_to(settings).as_posix()}"] = path.read_bytes()
+    about = place / files.MANIFESTS / "START.json"
+    new = files.manifest_of(fresh)
+    there = [path for name in ("START.md", "start", SETTINGS) for path in files.files(place / name)]
+    if lost := files.edited_by_user(place, there, files.read_manifest(about) or {}, new):
         if replaced is None:
-            raise WouldOverwrite(
-                f"Somebody wrote in {listed(lost)} since the last release: move it elsewhere, or say "
+            raise files.WouldOverwrite(
+                f"Somebody wrote in {files.listed(lost)} since the last release: move it elsewhere, or say "
                 "`autograder release --overwrite`, which keeps a copy."
             )
-        keep_copies(place, there, replaced)
+        files.keep_copies(place, there, replaced)
     for name, content in fresh.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(place / name, content)
+        files.write_with_folders(place / name, content)
     for path in there:
         if path.relative_to(place).as_posix() not in fresh:
             path.unlink()
-    write_manifest(about, new)
+    files.write_manifest(about, new)
 
 
 def contents(root: Path) -> dict[str, Path]:
@@ -134,7 +114,7 @@ def contents(root: Path) -> dict[str, Path]:
     wanted = ["START.md", "start", SETTINGS, *notebooks()]
     found = {name: root / name for name in ENVIRONMENT}
     for name in wanted:
-        for path in files(place / name):
+        for path in files.files(place / name):
             found[path.relative_to(place).as_posix()] = path
     missing = [name for name in wanted if not any(f"{key}/".startswith(f"{name}/") for key in found)]
     if missing:
@@ -145,19 +125,15 @@ def contents(root: Path) -> dict[str, Path]:
 
 
 def write_zip(root: Path, goal: Path) -> int:
-    """Write the zip; return the number of files in it.
-
-    Overwrite an earlier zip of this course; raise NotReady if `goal` is any other file.
-    """
+    """Write the zip; return the number of its files. Raise NotReady if `goal` is there and no zip of this course."""
     if goal.exists() and not _is_ours(goal):
         raise NotReady(f"{goal} is no zip of this course, so it was not overwritten: name another file, or remove it.")
     found = contents(root)
-    replace_atomically(goal, lambda beside: pack(beside, found))
+    files.replace_atomically(goal, lambda beside: pack(beside, found))
     return len(found)
 
 
 def pack(goal: Path, found: dict[str, Path]) -> None:
-    """Write a zip of these files, by their names in it."""
     with zipfile.ZipFile(goal, "w") as archive:
         for name, path in found.items():
             about = zipfile.ZipInfo(name, WHEN)

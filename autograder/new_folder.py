@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from .files import WouldOverwrite
 from .spec.course import course, home, sources
 
 CONFIGURATION = '''"""nbgrader's configuration: run nbgrader's and autograder's commands in this folder."""
@@ -21,14 +22,10 @@ c.CourseDirectory.course_id = "{package}"
 '''
 
 
-class NotEmpty(Exception):
-    """Raised when the folder is not empty. The message names it."""
-
-
 def lay_out(folder: Path) -> None:
-    """Write `solutions/`, `course/` and nbgrader_config.py into a new or empty folder. Raise NotEmpty otherwise."""
+    """Write `solutions/`, `course/` and nbgrader_config.py into an empty or new folder; else raise WouldOverwrite."""
     if folder.exists() and any(folder.iterdir()):
-        raise NotEmpty(f"{folder} is not empty, so nothing was written: name a new folder.")
+        raise WouldOverwrite(f"{folder} is not empty, so nothing was written: name a new folder.")
     released = next(place for place in (home() / "course", sources().parent / "course") if place.is_dir())
     folder.mkdir(parents=True, exist_ok=True)
     for place, name in ((sources(), "solutions"), (released, "course")):

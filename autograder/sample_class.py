@@ -16,7 +16,6 @@ from .judge.source_rules import uses
 from .judge.student import in_process
 from .nbgrader_plugin.intake.repair import grade_id
 from .spec.course import exercises, in_notebook, questions
-from .spec.exercise import Exercise, Mistake
 
 CRASH = "import os\n\nos._exit(1)"
 
@@ -34,32 +33,26 @@ class Submission:
 
 def sample_class(notebook: str) -> list[Submission]:
     """Return at least eight submissions: right, blank, wrong in catalogued ways, and damaged."""
-    best = {e.name: e.source for e in exercises(notebook)} | {
-        q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)
-    }
+    best = {e.name: e.source for e in exercises(notebook)}
+    best |= {q.name: f'{q.name} = "{q.key}"' for q in questions(notebook)}
     full = {declared.name: declared.points for declared in in_notebook(notebook)}
     first, *_ = exercises(notebook)
-    wrong_letters = {q.name: min(set(q.explanations) - {q.key}) for q in questions(notebook)}
+    guessed = {q.name: f'{q.name} = "{min(set(q.explanations) - {q.key})}"' for q in questions(notebook)}
     return [
         Submission("perfect", best, full),
         Submission("blank", {}, dict.fromkeys(full, 0.0)),
-        _alternatives("alternative", notebook, best, full, 0),
-        _alternatives("other-alternative", notebook, best, full, 1),
+        Submission("alternative", best | _alternatives(notebook, 0), full),
+        Submission("other-alternative", best | _alternatives(notebook, 1), full),
         *(_mistaken(f"mistaken-{n + 1}", notebook, best, full, 5 * n) for n in range(3)),
-        Submission(
-            "guesser",
-            best | {name: f'{name} = "{letter}"' for name, letter in wrong_letters.items()},
-            full | dict.fromkeys(wrong_letters, 0.0),
-        ),
+        Submission("guesser", best | guessed, full | dict.fromkeys(guessed, 0.0)),
         Submission("crashing", best | {first.name: CRASH}, full | {first.name: 0.0}),
         Submission("test-cell-deleted", best, full, damage=partial(_delete, f"test_{first.name}")),
         Submission("cell-copied", best, full, damage=partial(_copy_cell, f"test_{first.name}")),
     ]
 
 
-def _alternatives(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:
-    chosen = {e.name: e.alternatives[number % len(e.alternatives)].source for e in exercises(notebook)}
-    return Submission(student, best | chosen, full)
+def _alternatives(notebook: str, number: int) -> dict[str, str]:
+    return {e.name: e.alternatives[number % len(e.alternatives)].source for e in exercises(notebook)}
 
 
 def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str, float], number: int) -> Submission:
@@ -68,7 +61,8 @@ def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str,
     for exercise in exercises(notebook):
         mistake = exercise.mistakes[number % len(exercise.mistakes)]
         answers[exercise.name] = mistake.source
-        deserved[exercise.name] = points_of(exercise, mistake)
+        row = signatures.sources_of(exercise.name).index(mistake.source)
+        deserved[exercise.name] = points_of_version(exercise, signature_store.of(exercise.name), row)
         named[exercise.name] = mistake.name
     asked_with_others = [e for e in exercises(notebook) if uses(e.name, answers.values()) & set(answers) - {e.name}]
     for exercise in asked_with_others:  # the better mark counts: with the student's other parts, or with working ones
@@ -78,17 +72,6 @@ def _mistaken(student: str, notebook: str, best: dict[str, str], full: dict[str,
             deserved[exercise.name] = own
             del named[exercise.name]
     return Submission(student, answers, deserved, named)
-
-
-def points_of(exercise: Exercise, mistake: Mistake) -> float:
-    """Return the points of the first version of a catalogued mistake."""
-    row = signatures.sources_of(exercise.name).index(mistake.source)
-    return points_of_version(exercise, signature_store.of(exercise.name), row)
-
-
-def points_for(exercise: Exercise, source: str) -> float:
-    """Return the points of an answer, marked in this process."""
-    return mark(exercise.name, in_process(namespace_with(exercise, source)), [source]).earned
 
 
 def _delete(name: str, notebook: NotebookNode) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from .spec.course import exercises, notebook_path, notebooks, questions
+from .spec.course import exercises, notebook_path, questions
 
 TIME = re.compile(r"\*\*Time:?\*\*:? about (\d+) minutes")
 BOX = re.compile(r"^> · (\d+) points? · (\w+) · (\d+) minutes$", re.MULTILINE)
@@ -51,8 +51,7 @@ class Unannounced(Exception):
 
 def minutes_of(opening: str) -> int | None:
     """Return the minutes that a notebook's first cell announces, or None."""
-    found = TIME.search(opening)
-    return int(found[1]) if found else None
+    return int(found[1]) if (found := TIME.search(opening)) else None
 
 
 def notebook(name: str, root: Path | None = None) -> Notebook:
@@ -64,10 +63,6 @@ def notebook(name: str, root: Path | None = None) -> Notebook:
         raise Unannounced(f"The first cell of {path.name} does not say **Time:** about … minutes.")
     points = {cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader.points for cell in cells if _earns(cell)}
     return Notebook(name, minutes, tuple(_tasks(name, cells, points)), len(questions(name)))
-
-
-def syllabus() -> list[Notebook]:
-    return [notebook(name) for name in notebooks()]
 
 
 def _earns(cell: nbformat.NotebookNode) -> bool:

@@ -82,7 +82,6 @@ def sheet(rows: list[tuple[str, str, str]]) -> str:
 
 
 def sheets() -> dict[str, str]:
-    """Return the content of each file, by its name."""
     told = {language: [(language, *pair) for pair in shown(language)] for language in LANGUAGES[1:]}
     agreeing = shown("bangla", bangla.LANGUAGES, bangla.derivations)
     told["bangla-agreement"] = [("bangla", *pair) for pair in agreeing]

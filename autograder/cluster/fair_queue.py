@@ -24,8 +24,6 @@ WINDOW = 3600.0  # seconds: the period of a budget
 
 @dataclass(eq=False)
 class Work(Generic[What]):
-    """A waiting or running submission."""
-
     student: str
     assignment: str
     what: What
@@ -36,8 +34,6 @@ class Work(Generic[What]):
 
 
 class Queue(Generic[What]):
-    """Waiting and running submissions, and the order in which they run."""
-
     def __init__(
         self,
         quick: int,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from rich.text import Text
 from ..nbgrader_plugin.converters import settings
 from ..nbgrader_plugin.gradebook.locking import released
 from . import ledger, marking
-from .ledger import Ledger, Record
-from .marking import NotConverted
 from .pool import Cluster, Local, TaskQueue, cores
 from .tasks import Marked
 from .writer import Writer
@@ -25,8 +22,6 @@ from .writer import Writer
 
 @dataclass
 class Outcome:
-    """The result of a run."""
-
     marked: int = 0
     unchanged: int = 0
     failed: dict[str, str] = field(default_factory=dict)  # reason by student, or by a sentence on an unusable folder
@@ -48,27 +43,18 @@ class Classroom:
     def close(self) -> None:
         self.pages.close()
 
-    @contextlib.contextmanager
-    def turn(self, assignment: str, console: Console | None = None) -> Iterator[None]:
-        """Hold the assignment's lock: one process at a time marks it. The lock is released if the process dies."""
-        folder = self.folder / ledger.FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(folder / f"{assignment}.lock")
+    def turn(self, assignment: str, console: Console | None = None) -> contextlib.AbstractContextManager[object]:
+        """Acquire the assignment's lock: one process at a time marks it. The lock is released if the process dies."""
+        lock = ledger.lock(self.folder, assignment)
         try:
-            lock.acquire(timeout=0)
+            return lock.acquire()
         except filelock.Timeout:
             if console is not None:
                 console.print(f"{assignment} is being marked by another process; waiting for it", highlight=False)
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+            return lock.acquire(timeout=-1)
 
 
-class _Rate(bars.ProgressColumn):
-    """Progress column with the number of students per second."""
-
+class _StudentsPerSecond(bars.ProgressColumn):
     def render(self, task: bars.Task) -> Text:
         return Text(f"{task.speed:.1f}/s" if task.speed else "")
 
@@ -79,7 +65,7 @@ def progress(console: Console) -> bars.Progress:
         bars.TextColumn("{task.description}"),
         bars.BarColumn(),
         bars.MofNCompleteColumn(),
-        _Rate(),
+        _StudentsPerSecond(),
         bars.TimeElapsedColumn(),
         bars.TimeRemainingColumn(),
         bars.TextColumn("[red]{task.fields[failures]}"),
@@ -88,11 +74,7 @@ def progress(console: Console) -> bars.Progress:
 
 
 def grade(
-    classroom: Classroom,
-    assignment: str,
-    student: str = "*",
-    force: bool = False,
-    bar: bars.Progress | None = None,
+    classroom: Classroom, assignment: str, student: str = "*", force: bool = False, bar: bars.Progress | None = None
 ) -> Outcome:
     """Mark the changed submissions of an assignment and write their feedback; return the outcome."""
     started = time.monotonic()
@@ -108,7 +90,7 @@ class _Run:
     def __init__(self, classroom: Classroom, assignment: str, student: str, bar: bars.Progress | None) -> None:
         self.classroom, self.assignment = classroom, assignment
         self.outcome = Outcome()
-        self.ledger = Ledger(classroom.folder, assignment)
+        self.ledger = ledger.Ledger(classroom.folder, assignment)
         self.ledger.delete_partial_files()
         self.writer = Writer(classroom.app, assignment, student)  # releases an assignment that is not in the gradebook
         self.environment = ledger.environment_of(assignment)
@@ -116,7 +98,7 @@ class _Run:
         self.marking: TaskQueue[str, Marked] = TaskQueue(classroom.workers, marking.mark)
         self.paging: TaskQueue[str, list[str]] = TaskQueue(classroom.pages, marking.write_feedback)
         self._alike: dict[str, list[str]] = {}  # students by the key of their submission
-        self._records: dict[str, Record] = {}  # of students whose feedback is being written
+        self._records: dict[str, ledger.Record] = {}  # of students whose feedback is being written
 
     def go(self, force: bool) -> Outcome:
         for sentence in self.writer.unlisted:
@@ -127,7 +109,8 @@ class _Run:
             self.task = self.bar.add_task(self.assignment, total=count, failures="")
             for student in outdated:
                 self._put_page(student)
-            self._mark()
+            if self._alike:
+                self._mark()
             while len(self.paging):
                 self._take_pages()
         return self.outcome
@@ -138,8 +121,9 @@ class _Run:
         said = self.writer.manual_digests()
         for student in self.writer.places:
             key = ledger.key_of(self.writer.submission(student), self.environment)
-            record = None if force or student not in said else self.ledger.of(student)
-            if record is None or not record.matches(key, self.writer.when(student)):
+            when = self.writer.when(student)
+            record = None if force or student not in said else self.ledger.of(student, key, when)
+            if record is None:
                 self._alike.setdefault(key, []).append(student)
             elif record.said != said[student]:
                 self._records[student] = replace(record, said=said[student])
@@ -149,8 +133,6 @@ class _Run:
         return outdated
 
     def _mark(self) -> None:
-        if not self._alike:
-            return
         waiting = list(reversed(self._alike.items()))
         known = released(self.classroom.app.coursedir.db_url, self.assignment)
         while waiting or len(self.marking):
@@ -164,13 +146,13 @@ class _Run:
             self._take_pages(patience=0)
 
     def _write(self, student: str, key: str, marked: Marked | BaseException) -> None:
-        if isinstance(marked, BaseException):
-            marked = Marked(problem=f"{type(marked).__name__}: {marked}")
         try:
+            if isinstance(marked, BaseException):
+                raise marking.NotConverted(f"{type(marked).__name__}: {marked}")
             if marked.problem:
-                raise NotConverted(f"{marked.problem}\n{marked.log}")
+                raise marking.NotConverted(f"{marked.problem}\n{marked.log}")
             self._records[student] = self.writer.enter(self.ledger, student, key, marked)
-        except NotConverted as error:
+        except marking.NotConverted as error:
             self._fail(student, str(error))
         else:
             self._put_page(student)

@@ -6,6 +6,7 @@ alone until it stops changing.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import itertools
 import logging
@@ -42,12 +43,10 @@ def snapshot(folder: Path) -> Snapshot:
     for place, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            try:
+            with contextlib.suppress(OSError):
                 about = os.lstat(os.path.join(place, name))
-            except OSError:
-                continue
-            path = os.path.relpath(os.path.join(place, name), folder)
-            found.append((path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
+                path = os.path.relpath(os.path.join(place, name), folder)
+                found.append((path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
         if len(found) > MAX_FILES:
             break
     return tuple(found)
@@ -109,7 +108,7 @@ class Folders:
     def __init__(self, submitted: Path, assignments: Iterable[str], without: Iterable[str] = ()) -> None:
         self.submitted, self.assignments = submitted, tuple(assignments)
         self._without = set(without)
-        self._settling = Settling(looks_complete)
+        self.settling = Settling(looks_complete)
         self._known: dict[Path, int] = {}  # mtime of each folder, in ns
         self._where = 0
 
@@ -118,14 +117,11 @@ class Folders:
         there = self._listed()
         new = [path for path, changed in there.items() if self._known.get(path) != changed]
         self._known = there
-        first = dict.fromkeys([*new, *self._settling.unsettled()])
+        first = dict.fromkeys([*new, *self.settling.unsettled()])
         for path in itertools.chain(first, self._some_others(first)):
-            look = self._settling.look(path)
+            look = self.settling.look(path)
             if look is not None:
                 yield path.parent.name, path.name, last_change(look)
-
-    def unsettled(self) -> bool:
-        return bool(self._settling.unsettled())
 
     def _listed(self) -> dict[Path, int]:
         found = {}
@@ -134,12 +130,10 @@ class Folders:
                 continue
             for assignment in self.assignments:
                 path = os.path.join(student.path, assignment)
-                try:
+                with contextlib.suppress(OSError):
                     about = os.lstat(path)
-                except OSError:
-                    continue
-                if stat.S_ISDIR(about.st_mode):
-                    found[Path(path)] = about.st_mtime_ns
+                    if stat.S_ISDIR(about.st_mode):
+                        found[Path(path)] = about.st_mtime_ns
         return found
 
     def _some_others(self, first: dict[Path, None]) -> Iterator[Path]:
@@ -154,11 +148,9 @@ class Folders:
 
 
 def _folders(place: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(place) as entries:
-            return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        return [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    return []
 
 
 class _Collect(ExchangeCollect):
@@ -186,28 +178,26 @@ _Collect.__name__ = ExchangeCollect.__name__  # traitlets finds the settings of 
 class Exchange:
     """nbgrader's exchange: collects each student's newest submission and releases feedback."""
 
-    def __init__(
-        self, place: str, assignments: Iterable[str], say: Callable[[str], None], without: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, place: str, assignments: Iterable[str], say: Callable[[str], None]) -> None:
         """Open the exchange. `say` gets nbgrader's warnings, such as a submission under another student's name."""
         self._app: NbGraderApp = settings(place)
-        self._without = {*without, ""}
+        self._without = {*self._app.coursedir.student_id_exclude.split(","), ""}
         self._relay = logging.Handler(logging.WARNING)
         self._relay.emit = lambda record: say(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
         self.assignments = set(assignments)
         course = self._app.coursedir
         self._root = Path(_Collect(coursedir=course, parent=self._app).root, course.course_id)
         self._inbound = self._root / "inbound"
-        self._settling = Settling(_handed_in)
+        self.settling = Settling(_handed_in)
         self._listed = 0  # the inbound folder's mtime when it was last listed
         self._newest: dict[tuple[str, str], tuple[datetime, Path]] = {}
 
     def collect(self) -> Iterator[tuple[str, str, float | str]]:
         """Collect new submissions into `submitted/`. Yield (student, assignment, time or error text)."""
-        paths = dict.fromkeys([*self._news(), *self._settling.unsettled()])
+        paths = dict.fromkeys([*self._news(), *self.settling.unsettled()])
         newest = {path: who for who, (_, path) in self._newest.items()} if paths else {}
         for path in paths:
-            look = self._settling.look(path)
+            look = self.settling.look(path)
             if look is None or path not in newest:  # still being written, or a newer one arrived
                 continue
             student, assignment = newest[path]
@@ -216,9 +206,6 @@ class Exchange:
                 yield student, assignment, last_change(look)
             except (Exception, SystemExit) as error:  # folder and timestamp are the student's: anything may fail
                 yield student, assignment, f"what was handed in could not be collected: {error}"
-
-    def unsettled(self) -> bool:
-        return bool(self._settling.unsettled())
 
     def _news(self) -> list[Path]:
         """Return inbound folders that are new since the last call and newer than the copy in `submitted/`."""
@@ -258,8 +245,6 @@ class Exchange:
             work.start()
         finally:
             work.log.removeHandler(self._relay)
-
-    # --- feedback -----------------------------------------------------------------------------------------------------
 
     def was_submitted_here(self, student: str, assignment: str) -> bool:
         return (self._folder("submitted", student, assignment) / SECRET).is_file()

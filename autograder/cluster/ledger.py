@@ -19,6 +19,8 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
+import filelock
+
 from ..files import files
 from ..judge.diagnosis import mistake_costs
 from ..spec.course import course, home, release, root, sources, topics_of
@@ -28,6 +30,12 @@ FOLDER = "marked"
 HISTORY = "history.jsonl"
 ENGINE = Path(__file__).parents[1]
 LIBRARIES = ("torch", "tokenizers", "transformers", "numpy", "matplotlib", "nbgrader", "nbconvert", "nbformat")
+
+
+def lock(classroom: Path, name: str) -> filelock.FileLock:
+    """Return the lock of this name, such as an assignment's, which its marking process holds."""
+    (classroom / FOLDER).mkdir(parents=True, exist_ok=True)
+    return filelock.FileLock(classroom / FOLDER / f"{name}.lock", timeout=0)
 
 
 def key_of(submission: Submission, environment: str) -> str:
@@ -67,10 +75,6 @@ class Record:
     said: str  # digest of the manual marks and comments when the feedback was written
     files: dict[str, list[int]] = field(default_factory=dict)  # written files: [size, mtime in ns] by classroom path
 
-    def matches(self, key: str, handed_in: str) -> bool:
-        """Return True if the record belongs to this submission."""
-        return (self.key, self.handed_in) == (key, handed_in)
-
 
 class Ledger:
     """The records of one assignment."""
@@ -79,10 +83,12 @@ class Ledger:
         self.classroom, self.assignment = classroom, assignment
         self.folder = classroom / FOLDER / assignment
 
-    def of(self, student: str) -> Record | None:
-        """Return the student's record, or None if there is none or a file it names has changed."""
+    def of(self, student: str, key: str, handed_in: str) -> Record | None:
+        """Return the record of this submission, or None if there is none or a file it names has changed."""
         try:
             record = Record(**json.loads(self._path(student).read_text("utf-8")))
+            if (record.key, record.handed_in) != (key, handed_in):
+                return None
             there = all(size_and_mtime(self.classroom / name) == what for name, what in record.files.items())
             return record if there and record.files else None
         except (OSError, ValueError, TypeError, AttributeError):  # missing, truncated, or of another format
@@ -101,12 +107,10 @@ class Ledger:
         self._path(student).unlink(missing_ok=True)
 
     def delete_partial_files(self) -> None:
-        """Delete the partial files of a killed run."""
         for part in self.folder.glob("*.part"):
             part.unlink(missing_ok=True)
 
     def log_marking(self, student: str, seconds: float, earned: float | None, points: float | None) -> None:
-        """Append a line to the history of all markings."""
         about = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "student": student}
         line = about | {"assignment": self.assignment, "seconds": round(seconds, 3), "earned": earned, "points": points}
         path = self.classroom / FOLDER / HISTORY
@@ -123,7 +127,6 @@ class Ledger:
         return lines[-1] if lines else "no reason was given", path
 
     def add(self, record: Record, paths: Iterable[str | Path]) -> None:
-        """Add written files to a record."""
         for path in paths:
             if (what := size_and_mtime(Path(path))) is not None:
                 record.files[os.path.relpath(path, self.classroom)] = what

@@ -8,6 +8,7 @@ preprocessor that writes into the gradebook; `writer.py` does the rest.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import logging
 import os
@@ -34,22 +35,13 @@ from .tasks import Marked, Submission
 SOMEBODY = "somebody"  # the student's name during marking, which must not depend on it
 
 
-def marking_preprocessors(preprocessors: Sequence[Any]) -> list[Any]:
-    """Return the preprocessors before the first that writes into a gradebook."""
-    return list(preprocessors)[: _first_writing(preprocessors)]
-
-
 def writing_preprocessors(preprocessors: Sequence[Any]) -> list[Any]:
     """Return the first preprocessor that writes into a gradebook, and those after it."""
-    return list(preprocessors)[_first_writing(preprocessors) :]
-
-
-def _first_writing(preprocessors: Sequence[Any]) -> int:
     for number, one in enumerate(preprocessors):
         names = {one.rpartition(".")[2]} if isinstance(one, str) else {base.__name__ for base in one.__mro__}
         if names & {SaveAutoGrades.__name__, AssignLatePenalties.__name__}:
-            return number
-    return len(preprocessors)
+            return list(preprocessors[number:])
+    return []
 
 
 class _Marking(Autograde):
@@ -71,7 +63,6 @@ _Marking.__name__ = Autograde.__name__  # traitlets finds the settings of a clas
 
 def set_up(converter: BaseConverter) -> None:
     """Set up a converter once for all submissions, as its `start` does before it converts."""
-    converter.writer = FilesWriter(parent=converter, config=converter.config)
     converter.exporter = converter.exporter_class(parent=converter, config=converter.config)
     for preprocessor in converter.preprocessors:
         converter.exporter.register_preprocessor(preprocessor)
@@ -97,7 +88,6 @@ def convert(converter: BaseConverter, folder: Path, names: Sequence[str]) -> lis
 
 @contextlib.contextmanager
 def logged(converter: BaseConverter) -> Iterator[io.StringIO]:
-    """Collect the converter's log during the block."""
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     converter.log.addHandler(handler)
@@ -120,7 +110,9 @@ class Marker:
         if not caged:
             self._app.config.Judge.sandbox = False
         self._converter = _Marking(coursedir=self._app.coursedir, parent=self._app, force=True, create_student=False)
-        self._converter.autograde_preprocessors = marking_preprocessors(self._converter.autograde_preprocessors)
+        preprocessors = self._converter.autograde_preprocessors
+        writing = len(writing_preprocessors(preprocessors))
+        self._converter.autograde_preprocessors = preprocessors[: len(preprocessors) - writing]
         set_up(self._converter)
 
     def mark(self, submission: Submission) -> Marked:
@@ -131,7 +123,10 @@ class Marker:
         notebooks, problem = {}, ""
         with logged(self._converter) as log:
             try:
-                _lay_out(place, submission.files)
+                place.mkdir(parents=True, exist_ok=True)
+                for name, content in submission.files.items():
+                    (place / name).parent.mkdir(parents=True, exist_ok=True)
+                    (place / name).write_bytes(content)
                 names = self._converter.exporter.expect(submission.found_in(place), str(place))
                 for path in convert(self._converter, place, names):
                     notebooks[path.name] = path.read_text("utf-8")
@@ -146,19 +141,8 @@ class Marker:
             problem = f"{submission.assignment} has no released notebook: nbgrader generate_assignment makes it"
         return Marked(notebooks, log.getvalue(), time.monotonic() - started, problem)
 
-    def close(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
 
-
-def _lay_out(place: Path, files: dict[str, bytes]) -> None:
-    for name, content in files.items():
-        path = place / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    place.mkdir(parents=True, exist_ok=True)
-
-
-_markers: dict[tuple[bytes, bool], Marker] = {}
+_marker = functools.cache(Marker)
 _lock = threading.Lock()  # one at a time: marking changes the working directory and the judge's seeds
 
 
@@ -167,13 +151,7 @@ def mark(released: bytes, submission: Submission, environment: str, caged: bool 
     with _lock:
         if environment_of(submission.assignment) != environment:
             return Marked(problem="this worker has another version of the course, of the autograder or of a library")
-        marker = _markers.get((released, caged))
-        if marker is None:
-            marker = _markers[released, caged] = Marker(released, caged)
-        return marker.mark(submission)
-
-
-_writers: dict[tuple[str, str], GenerateFeedback] = {}  # of this process
+        return _marker(released, caged).mark(submission)
 
 
 def write_feedback(place: str, assignment: str, student: str) -> list[str]:
@@ -184,12 +162,11 @@ def write_feedback(place: str, assignment: str, student: str) -> list[str]:
     return [str(page) for page in pages]
 
 
+@functools.cache
 def feedback_writer(place: str, assignment: str) -> GenerateFeedback:
     """Return this process's nbgrader converter, cached because it keeps what pages have in common."""
-    found = _writers.get((place, assignment))
-    if found is None:
-        app = settings(place)
-        app.coursedir.assignment_id = assignment
-        found = _writers[place, assignment] = GenerateFeedback(coursedir=app.coursedir, parent=app, force=True)
-        set_up(found)
-    return found
+    app = settings(place)
+    app.coursedir.assignment_id = assignment
+    writer = GenerateFeedback(coursedir=app.coursedir, parent=app, force=True)
+    set_up(writer)
+    return writer

@@ -23,7 +23,6 @@ class WorkerDied(Exception):
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -104,6 +103,11 @@ class TaskQueue(Generic[Task, Result]):
     def full(self) -> bool:
         return len(self) >= AHEAD * self.pool.workers or bool(self._alone)
 
+    def __iter__(self) -> Iterator[tuple[Task, Result | BaseException]]:
+        """Yield all tasks as they finish."""
+        while len(self):
+            yield from self.done()
+
     def put(self, task: Task, *arguments: Any) -> None:
         try:
             self._running[self.pool.executor().submit(self.work, *arguments)] = task, arguments
@@ -128,8 +132,7 @@ class TaskQueue(Generic[Task, Result]):
             yield task, self._try_alone(arguments)
 
     def _after_a_death(self, victims: list[tuple[Task, Arguments]]) -> None:
-        self._alone += victims
-        self._alone += self._running.values()  # the pool fails them all
+        self._alone += [*victims, *self._running.values()]  # the pool fails them all
         self._running.clear()
         self.pool.broken()
 

@@ -31,7 +31,6 @@ class Submission:
         return cls(found.folder.name, files, tuple(found.troubles), refused, found.whole)
 
     def found_in(self, folder: Path) -> student_folder.Submission:
-        """Return this submission as if it had been found in `folder`."""
         return student_folder.Submission(
             folder.parent.name, folder, list(self.troubles), self.refused, list(self.files), self.whole
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import itertools
 import json
 import shutil
 import signal
@@ -29,14 +30,12 @@ from nbgrader.exchange import ExchangeError
 from rich.console import Console
 
 from ..nbgrader_plugin.converters import register_assignments, settings
-from ..nbgrader_plugin.gradebook.locking import is_released, released
+from ..nbgrader_plugin.gradebook.locking import is_released, make_ready, released
 from ..nbgrader_plugin.intake import student_folder
 from . import ledger, marking
 from .fair_queue import WINDOW, Queue, Work
 from .inbox import SETTLED_AFTER, Exchange, Folders
-from .ledger import Ledger, Record
-from .marking import NotConverted
-from .pool import WorkerDied, cores
+from .pool import cores
 from .tasks import Marked
 from .workers import Failed, Stopped, Worker, warm_up
 from .writer import Writer
@@ -52,13 +51,11 @@ MAX_FAILED_STARTS = 5  # processes in a row that may end before they are ready
 
 @dataclass
 class Arrival:
-    """A submission to be marked."""
-
     came: float  # seconds since the epoch
     key: str
     deaths: int = 0
     marked: Marked | None = None  # set while it waits for the assignment's lock
-    record: Record | None = None  # set once it is in the gradebook
+    record: ledger.Record | None = None  # set once it is in the gradebook
 
 
 class Watcher:
@@ -96,7 +93,10 @@ class Watcher:
             warnings.filterwarnings("ignore", module="nbgrader")
             self._prepare()
             try:
-                self._warm_up()
+                for _ in range(self.queue.quick + self.queue.spare):
+                    self._add_worker()
+                while not all(worker.ready for worker in self._workers):
+                    self._receive(None)
                 self._print(f"ready: {', '.join(self.assignments)}; {len(self._workers)} processes; Ctrl-C ends it")
                 with contextlib.suppress(KeyboardInterrupt), self._graceful_stop():
                     while not self.stopping:
@@ -105,13 +105,9 @@ class Watcher:
                 for worker in self._workers:
                     worker.end()
 
-    @contextlib.contextmanager
-    def _only_one(self) -> Iterator[None]:
-        folder = self.folder / ledger.FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
+    def _only_one(self) -> contextlib.AbstractContextManager[object]:
         try:
-            with filelock.FileLock(folder / "watch.lock", timeout=0):
-                yield
+            return ledger.lock(self.folder, "watch").acquire()
         except filelock.Timeout:
             raise RuntimeError(f"another autograder watch is at work on {self.folder}") from None
 
@@ -138,20 +134,13 @@ class Watcher:
             self._print(f"the gradebook does not know {', '.join(unknown)} yet: generating")
             register_assignments(self.app, unknown)
         self.known = {name: released(course.db_url, name) for name in self.assignments}
-        self.ledgers = {name: Ledger(self.folder, name) for name in self.assignments}
+        self.ledgers = {name: ledger.Ledger(self.folder, name) for name in self.assignments}
         self.writers = {name: Writer(settings(self.place), name, "") for name in self.assignments}
-        without = course.student_id_exclude.split(",")
         submitted = Path(course.root, course.submitted_directory)
-        self.folders = Folders(submitted, self.assignments, without)
-        self.exchange = Exchange(self.place, self.assignments, self._print, without)
+        self.folders = Folders(submitted, self.assignments, course.student_id_exclude.split(","))
+        self.exchange = Exchange(self.place, self.assignments, self._print)
         for seconds_ago, student, seconds in _history(self.folder / ledger.FOLDER / ledger.HISTORY):
             self.queue.charge(student, seconds, seconds_ago)
-
-    def _warm_up(self) -> None:
-        for _ in range(self.queue.quick + self.queue.spare):
-            self._add_worker()
-        while not all(worker.ready for worker in self._workers):
-            self._receive(None)
 
     def _add_worker(self) -> None:
         self._workers.append(Worker(self.scratch, warm_up, self.place, self.known, self.caged))
@@ -176,7 +165,7 @@ class Watcher:
 
     def _step(self) -> None:
         self._poll()
-        soon = self.exchange.unsettled() or self.folders.unsettled()
+        soon = self.exchange.settling.unsettled() or self.folders.settling.unsettled()
         until = time.monotonic() + (SETTLED_AFTER if soon else POLL_INTERVAL)
         self._set_aside()
         while True:
@@ -187,19 +176,16 @@ class Watcher:
             self._receive(patience)
 
     def _poll(self) -> None:
-        for student, assignment, when in self.exchange.collect():
+        for student, assignment, when in itertools.chain(self.exchange.collect(), self.folders.arrivals()):
             if isinstance(when, str):
                 self._fail(student, assignment, when)
             else:
                 self._arrived(student, assignment, when)
-        for student, assignment, when in self.folders.arrivals():
-            self._arrived(student, assignment, when)
 
     def _arrived(self, student: str, assignment: str, when: float) -> None:
         """Queue a submission unless it is already marked or queued."""
         writer = self.writers[assignment]
-        problem = student_folder.invalid_name(student)
-        if problem is not None:
+        if problem := student_folder.invalid_name(student):
             self._fail(student_folder.shown(student), assignment, f"{problem}; rename the folder")
             return
         try:
@@ -218,8 +204,7 @@ class Watcher:
         self._warn_of_budget(student)
 
     def _is_marked(self, student: str, assignment: str, key: str) -> bool:
-        record = self.ledgers[assignment].of(student)
-        return record is not None and record.matches(key, self.writers[assignment].when(student))
+        return self.ledgers[assignment].of(student, key, self.writers[assignment].when(student)) is not None
 
     def _warn_of_budget(self, student: str) -> None:
         used, budget = self.queue.used(student), self.queue.budget
@@ -252,12 +237,10 @@ class Watcher:
         self._add_worker()
 
     def _start(self) -> None:
-        """Give the next submissions to free processes."""
         free = [one for one in self._workers if one.ready and one.work is None and one.stopped is None]
         may_start = functools.cache(self._is_free)
         while free:
-            work = self.queue.take(may_start)
-            if work is None:
+            if (work := self.queue.take(may_start)) is None:
                 return
             try:
                 submission = self.writers[work.assignment].reread(work.student)
@@ -298,7 +281,7 @@ class Watcher:
         for line in answered:
             worker = lines[line]  # type: ignore[index]
             try:
-                answer = worker.receive()
+                answer = worker.line.recv()
             except (EOFError, OSError):
                 self._died(worker)
                 continue
@@ -326,8 +309,7 @@ class Watcher:
         if work.what.deaths < TRIES:
             self.queue.again(work)
         else:
-            self.queue.done(work)
-            self._fail(work.student, work.assignment, str(WorkerDied("the process that marked it ended, twice")))
+            self._end(worker, work, "the process that marked it ended, twice")
 
     # --- results of a submission --------------------------------------------------------------------------------------
 
@@ -335,25 +317,20 @@ class Watcher:
         if isinstance(marked, Failed):
             marked = Marked(problem=str(marked))
         if marked.problem:
-            self._end(worker, work)
-            self._fail(work.student, work.assignment, f"{marked.log}\n{marked.problem}")
+            self._end(worker, work, f"{marked.log}\n{marked.problem}")
             return
         try:
-            with self._lock(work.assignment):
+            with ledger.lock(self.folder, work.assignment):  # `autograder grade` holds it as long as it runs
                 self._write(worker, work, marked)
         except filelock.Timeout:
             work.what.marked = marked
             worker.work = None
             self.queue.again(work)
 
-    def _lock(self, assignment: str) -> filelock.BaseFileLock:
-        """Return the lock for writing an assignment's marks. `autograder grade` holds it as long as it runs."""
-        return filelock.FileLock(self.folder / ledger.FOLDER / f"{assignment}.lock", timeout=0)
-
     def _is_free(self, assignment: str) -> bool:
         """Return True if no other process marks the assignment. While one does, its submissions wait."""
         try:
-            with self._lock(assignment):
+            with ledger.lock(self.folder, assignment):
                 return True
         except filelock.Timeout:
             return False
@@ -366,23 +343,22 @@ class Watcher:
             self._release(student, assignment)
             return
         try:
-            writer.add_student(student)
+            make_ready(writer.course.db_url, writer.course.course_id, [student])
             arrival.record = writer.enter(records, student, arrival.key, marked)
         except Exception as error:  # one bad submission must not stop the others
             if isinstance(error, OSError) and error.errno in DISK_FULL:
                 raise
-            self._end(worker, work)
-            self._fail(student, assignment, str(error) if isinstance(error, NotConverted) else traceback.format_exc())
+            self._end(worker, work, str(error) if isinstance(error, marking.NotConverted) else traceback.format_exc())
             return
         self._assign(worker, self._paged, marking.write_feedback, self.place, assignment, student)
 
     def _paged(self, worker: Worker, work: Work[Arrival], pages: list[str] | Failed) -> None:
-        self._end(worker, work)
         student, assignment, record = work.student, work.assignment, work.what.record
         assert record is not None
         if isinstance(pages, Failed):
-            self._fail(student, assignment, f"the feedback could not be written: {pages}")
+            self._end(worker, work, f"the feedback could not be written: {pages}")
             return
+        self._end(worker, work)
         self._release(student, assignment)
         self.ledgers[assignment].add(record, pages)
         self.ledgers[assignment].write(student, record)
@@ -390,9 +366,12 @@ class Watcher:
         mark = f"{earned:g}/{points:g}" if earned is not None and points is not None else "no mark"
         self._print(f"{student}  {assignment}  {mark}  {time.time() - work.what.came:.1f} s")
 
-    def _end(self, worker: Worker, work: Work[Arrival]) -> None:
+    def _end(self, worker: Worker, work: Work[Arrival], why: str = "") -> None:
+        """Free the process. Report why the submission failed, if it did."""
         worker.work = None
         self.queue.done(work)
+        if why:
+            self._fail(work.student, work.assignment, why)
 
     def _release(self, student: str, assignment: str) -> None:
         """Release feedback through the exchange to a student who submitted through it, unless it is released."""

@@ -23,6 +23,7 @@ from typing import Any
 
 import nbformat
 
+from ..files import write_with_folders
 from ..nbgrader_plugin.converters import settings
 from ..nbgrader_plugin.intake.repair import grade_id
 from ..nbgrader_plugin.preprocessors import Judge
@@ -47,10 +48,11 @@ class Stopped(BaseException):
 
 
 class Worker:
-    """A worker process and the pipe to it."""
-
     def __init__(self, scratch: Path, first: Callable[..., None], *arguments: Any) -> None:
-        """Start the process. It first calls `first(*arguments)`; its first answer means that it is ready."""
+        """Start the process. It first calls `first(*arguments)`; its first answer means that it is ready.
+
+        `line` gives the result of each work, or Failed, or Stopped.
+        """
         context = multiprocessing.get_context("spawn")
         self.line, theirs = context.Pipe()
         self.process = context.Process(
@@ -60,6 +62,8 @@ class Worker:
             name="autograder watch: marking",
         )
         self.process.start()
+        assert self.process.pid is not None
+        self.pid = self.process.pid
         theirs.close()
         self.ready = False
         self.work: Any = None  # what it works on; set by the watcher, as the next two
@@ -70,21 +74,15 @@ class Worker:
     def send(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Send work to the process. Raise OSError if it is gone."""
         if self._low_priority:
-            assert self.process.pid is not None
-            for template in _children(self.process.pid):
+            for template in _children(self.pid):
                 _set_session_priority(template, 0)
             self._low_priority = False
         self.line.send((work, arguments))
 
-    def receive(self) -> Any:
-        """Return the result of the work, or Failed, or Stopped. Raise EOFError or OSError if the process is gone."""
-        return self.line.recv()
-
     def lower_priority(self) -> None:
         """Lower the priority of the notebook that runs here; the judge keeps its own."""
-        assert self.process.pid is not None
         self._low_priority = True
-        for template in _children(self.process.pid):
+        for template in _children(self.pid):
             for each in monitor.tree(template)[1:]:
                 _set_session_priority(each, LOW_PRIORITY)
                 with contextlib.suppress(OSError):
@@ -94,9 +92,8 @@ class Worker:
 
     def stop(self) -> None:
         """Interrupt the current work. The process answers in any case, and is soon ready for other work."""
-        assert self.process.pid is not None
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.process.pid, signal.SIGUSR1)
+            os.kill(self.pid, signal.SIGUSR1)
 
     def end(self) -> None:
         """Kill the process. Its template process and notebook end when their pipes to it close."""
@@ -198,9 +195,8 @@ def _write_page(
     app = settings(str(folder))
     app.coursedir.db_url = f"sqlite:///{folder}/gradebook.db"
     there = Path(app.coursedir.format_path(app.coursedir.submitted_directory, SOMEBODY, assignment))
-    there.mkdir(parents=True)
     for name, content in submission.files.items():
-        (there / name).write_bytes(content)
+        write_with_folders(there / name, content)
     Writer(app, assignment).write(SOMEBODY, marked)
     converter = feedback_writer(place, assignment)
     classroom = converter.coursedir

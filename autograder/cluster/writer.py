@@ -20,7 +20,6 @@ from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
-from ..nbgrader_plugin.gradebook import locking as students
 from ..nbgrader_plugin.intake import student_folder
 from .ledger import Ledger, Record
 from .marking import convert, set_up, writing_preprocessors
@@ -90,10 +89,6 @@ class Writer:
         self.places[student] = Place(self._autograde.coursedir, shown, found)
         return Submission.of(found)
 
-    def add_student(self, student: str) -> None:
-        """Add a student to the gradebook who was not there when this writer was created."""
-        students.make_ready(self.course.db_url, self.course.course_id, [student])
-
     def enter(self, ledger: Ledger, student: str, key: str, marked: Marked) -> Record:
         """Write marks and history; return the record, which is valid once the caller writes it into the ledger."""
         ledger.forget(student)  # until all is written, the submission counts as not marked
@@ -111,22 +106,20 @@ class Writer:
         return convert(self._autograde, place.folder, list(marked.notebooks))
 
     def submission(self, student: str) -> Submission:
-        """Return a student's submission as it was last read."""
         return Submission.of(self.places[student].found)
 
     def when(self, student: str) -> str:
         """Return the text of the submission's `timestamp.txt`, or "" if there is none that can be read."""
         found = self.places[student].found
-        if student_folder.STAMP not in found.taken:
-            return ""
         with contextlib.suppress(student_folder.NotAFile):
-            stamp = student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP)
-            return stamp.decode("utf-8", "replace")
+            if student_folder.STAMP in found.taken:
+                stamp = student_folder.read(found.folder / student_folder.STAMP, student_folder.MAX_STAMP)
+                return stamp.decode("utf-8", "replace")
         return ""
 
     def score(self, student: str) -> tuple[float | None, float | None]:
         """Return the points earned after late penalties and the maximum; (None, None) if the gradebook has none."""
-        with self._gradebook() as gradebook:
+        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
             try:
                 found = gradebook.find_submission(self.assignment, student)
             except MissingEntry:
@@ -136,7 +129,7 @@ class Writer:
 
     def manual_digests(self, student: str | None = None) -> dict[str, str]:
         """Return a digest of the manual marks and comments, by student with marks in the gradebook."""
-        with self._gradebook() as gradebook:
+        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
             wanted = [SubmittedAssignment.assignment_id == gradebook.find_assignment(self.assignment).id]
             if student is not None:
                 wanted.append(SubmittedAssignment.student_id == student)
@@ -156,6 +149,3 @@ class Writer:
         return {
             someone: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest() for someone, found in rows.items()
         }
-
-    def _gradebook(self) -> Gradebook:
-        return Gradebook(self.course.db_url, self.course.course_id)

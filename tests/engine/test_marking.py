@@ -9,11 +9,14 @@ import pytest
 from conftest import ROOT, with_hidden_tests
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
 
+from autograder.judge import mark as judge
+from autograder.judge.run_check import namespace_with
+from autograder.judge.student import in_process
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
 from autograder.nbgrader_plugin.intake.repair import grade_id, repair
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import STALLED, verdict_in
-from autograder.sample_class import filled_in, points_for
+from autograder.sample_class import filled_in
 from autograder.sandbox.session import Limits, Session
 from autograder.spec.course import exercises, questions
 
@@ -47,7 +50,8 @@ def test_marks_and_names_are_the_same_as_in_process(template, short, number):
     for exercise in exercises(NAME):
         mistake = exercise.mistakes[number % len(exercise.mistakes)]
         answers[exercise.name] = mistake.source
-        expected[exercise.name] = points_for(exercise, mistake.source)
+        own = in_process(namespace_with(exercise, mistake.source))
+        expected[exercise.name] = judge.mark(exercise.name, own, [mistake.source]).earned
         chosen[exercise.name] = mistake.name
     _, verdicts = mark(template, short, answers)
     assert earned(verdicts) == expected

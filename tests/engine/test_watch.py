@@ -46,7 +46,7 @@ def clocked(monkeypatch, tmp_path):
     """The folders of a class, and a clock."""
     now = [0.0]
     folders = Folders(tmp_path / "submitted", [NAME], without=["left-out"])
-    folders._settling.clock = lambda: now[0]
+    folders.settling.clock = lambda: now[0]
     return folders, tmp_path, now
 
 

@@ -241,6 +241,23 @@ def test_a_hub_is_not_removed_without_a_word_of_consent(monkeypatch, tmp_path):
     assert work.read_text() == "years of work"
 
 
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root makes views of the file system")
+def test_a_course_is_hidden_wherever_it_is_installed_and_a_copy_of_it_is_not(monkeypatch, tmp_path):
+    environment, hub = tmp_path / "environment", tmp_path / "hub"
+    installed, copy = environment / "packages" / "other_course", hub / "course"
+    for folder in (installed, copy, environment / "packages" / "torch"):
+        folder.mkdir(parents=True)
+        (folder / "answers.py").touch()
+    (tmp_path / "link").symlink_to(environment)
+    monkeypatch.setattr(classroom, "private_folders", lambda: (str(installed),))
+    monkeypatch.setattr(classroom.sys, "prefix", str(tmp_path / "link"))
+    enter = classroom.enter(hub, "nobody", copy)
+    asked = [ROOT / "solutions", copy, *environment.glob("packages/*"), *(tmp_path / "link").glob("packages/*")]
+    listed = subprocess.run([*enter, "/bin/ls", *asked], capture_output=True, text=True).stdout
+    shown = {part.splitlines()[0].rstrip(":") for part in listed.split("\n\n") if "answers.py" in part}
+    assert shown == {str(place) for place in asked if place.name in ("course", "torch")}, listed
+
+
 @pytest.fixture
 def checkout(monkeypatch, tmp_path):
     """A small course to hand out, as whoever runs the tests; and what a start of the hub says of it."""

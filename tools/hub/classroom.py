@@ -25,15 +25,15 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import filelock
 import psutil
 
 from autograder import files
+from autograder.sandbox.private import private_folders
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -42,6 +42,7 @@ PROXY = Path(sys.prefix) / "hub"
 MARK = "made-by-make-hub"
 COURSE = "transformers"  # nbgrader's course_id, as in nbgrader_config.py
 START_TIMEOUT = 300  # seconds
+COPIED = ["autograder", "transformer_exercises", "solutions", "course", "nbgrader_config.py", "costs.toml", "late.py"]
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters that look alike
 
 
@@ -182,50 +183,31 @@ def update_files(folder: Path, fresh: dict[str, bytes], given: Path) -> list[str
     """Write these files into a user's folder. Return a sentence on files that the user changed, which are kept.
 
     `given` is the manifest of the last distribution. A new version of a changed file goes into `updates/`: beside a
-    notebook in solutions/, nbgrader would release it with its answers.
+    notebook in solutions/, nbgrader would release it with its answers. Bytes are compared: a notebook's points are in
+    its metadata.
     """
     before = files.read_manifest(given) or {}
-    now = {name: [value for _, value in files.hashes(content, notebook=False)] for name, content in fresh.items()}
+    there = files.manifest_of({name: path.read_bytes() for name in fresh | before if (path := folder / name).is_file()})
+    now = files.manifest_of(fresh)
     updates = folder / "updates" / time.strftime("%Y-%m-%dT%H-%M-%S")
     kept = []
     for name, content in fresh.items():
-        there = _hash(folder / name)
-        if there in (None, before.get(name)) and there != now[name]:
-            _write(folder / name, content)
-        elif there != now[name] != before.get(name):
-            _write(updates / name, content)
-            kept.append(name)
+        changed = there.get(name) not in (None, before.get(name))
+        if now[name] != there.get(name) and not (changed and now[name] == before.get(name)):
+            files.write_with_folders((updates if changed else folder) / name, content)
+            kept += [name] if changed else []
     for name in set(before) - set(fresh):
-        if _hash(folder / name) == before[name]:
+        if there.get(name) == before[name]:
             (folder / name).unlink()
     files.write_manifest(given, now)
     return [f"Changed on the hub, and kept: {files.listed(kept)}. The new versions are in {updates}."] if kept else []
-
-
-def _hash(path: Path) -> list[str] | None:
-    """Return the hash of a file's bytes. Cell texts would miss changed points, which are metadata."""
-    return [value for _, value in files.hashes(path.read_bytes(), notebook=False)] if path.is_file() else None
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_atomically(path, content)
 
 
 def hand_out(hub: Path) -> list[str]:
     """Update the teacher's copy of the course and the students' start page. Return sentences on kept files."""
     course = hub / "homes" / TEACHER.account / "course"
     course.mkdir(exist_ok=True)
-    names = [
-        "autograder",
-        "transformer_exercises",
-        "solutions",
-        "course",
-        "nbgrader_config.py",
-        "costs.toml",
-        "late.py",
-    ]
-    wanted = [path for name in names for path in files.files(ROOT / name)]
+    wanted = [path for name in COPIED for path in files.files(ROOT / name)]
     fresh = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in wanted}
     said = update_files(course, fresh, hub / "hub" / "given" / f"{TEACHER.account}.json")
     classroom = course / "classroom"
@@ -240,10 +222,7 @@ def hand_out(hub: Path) -> list[str]:
     settings = hub / "settings"
     shutil.copytree(ROOT / "course" / ".jupyter", settings, dirs_exist_ok=True)
     left_out = dict.fromkeys(("nbgrader.server_extensions.formgrader", "nbgrader.server_extensions.course_list"), False)
-    server = {
-        "ServerApp": {"jpserver_extensions": left_out},
-        "KernelSpecManager": {"allowed_kernelspecs": ["python3"]},
-    }
+    server = {"ServerApp": {"jpserver_extensions": left_out}, "KernelSpecManager": {"allowed_kernelspecs": ["python3"]}}
     (settings / "jupyter_server_config.json").write_text(json.dumps(server, indent=2))
     (settings / "nbgrader_config.py").write_text(
         f"c = get_config()\nc.CourseDirectory.course_id = {COURSE!r}\nc.Exchange.root = {str(hub / 'exchange')!r}\n"
@@ -266,7 +245,7 @@ def hand_out(hub: Path) -> list[str]:
 # --- views of the file system -----------------------------------------------------------------------------------------
 
 
-def shut_folders(paths: list[Path]) -> list[Path]:
+def shut_folders(paths: Iterable[Path]) -> list[Path]:
     """Return, for each path, the outermost folder above it that not everybody may enter."""
     found = []
     for path in paths:
@@ -275,26 +254,23 @@ def shut_folders(paths: list[Path]) -> list[Path]:
     return found
 
 
-def checkouts() -> list[Path]:
-    """Return this checkout, and the one from which the package was installed, if that is another."""
-    found = [ROOT]
-    with contextlib.suppress(metadata.PackageNotFoundError):
-        about = json.loads(metadata.distribution("autograder").read_text("direct_url.json") or "{}")
-        if about.get("url", "").startswith("file:"):
-            found.append(Path(unquote(urlparse(about["url"]).path)))
-    return [path.resolve() for path in found if path.exists()]
-
-
 def enter(hub: Path, name: str, folder: Path) -> list[str]:
-    """Return the start of a command that runs as this user, in this folder, with all checkouts hidden."""
+    """Return the start of a command that runs as this user, in this folder, with this checkout and all courses hidden.
+
+    The teacher marks with the copy of the course in `folder`.
+    """
     python = {Path(one).resolve() for one in (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)}
-    keep = [one for one in (*python, hub) if one != Path("/usr")]
-    link = Path(sys.prefix)  # may be a symbolic link, in a second checkout
-    if link.is_symlink() or link.resolve() != link:
-        keep.append(link)
-    hide = {*checkouts(), *shut_folders(keep)}
-    words = [sys.executable, "-I", HERE / "enter.py", name, folder, "--hide", *sorted(hide), "--keep", *sorted(keep)]
-    return [str(word) for word in (*words, "--")]
+    keep = {*python, hub, Path(sys.prefix)} - {Path("/usr")}  # in a second checkout, sys.prefix may be a symbolic link
+    private = [ROOT, *map(Path, private_folders())]
+    seen_inside = {
+        place / path.relative_to(place.resolve())
+        for place in keep
+        for path in private
+        if path.is_relative_to(place.resolve())
+    }
+    hide = {*private, *seen_inside, *shut_folders(keep)}
+    view = {"user": name, "folder": str(folder), "hide": [*map(str, hide)], "keep": [*map(str, keep)]}
+    return [sys.executable, "-I", str(HERE / "enter.py"), json.dumps(view)]
 
 
 def places(hub: Path) -> dict[str, dict]:
@@ -316,7 +292,7 @@ def as_teacher(hub: Path, *command: str) -> list[str]:
     return [*enter(hub, TEACHER.account, hub / "homes" / TEACHER.account / "course"), sys.executable, *command]
 
 
-def environment(hub: Path) -> dict[str, str]:
+def environment() -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     kept = {key: os.environ[key] for key in ("LANG", "LC_ALL", "TERM", "TZ") if key in os.environ}
     return kept | {"PATH": path}
@@ -326,7 +302,6 @@ def environment(hub: Path) -> dict[str, str]:
 
 
 def processes() -> list[psutil.Process]:
-    """Return all processes that run as one of the hub's users."""
     ours = {found.pw_uid for one in EVERYBODY if (found := account(one.account)) is not None}
     return [one for one in psutil.process_iter(["uids"]) if ours & {*(one.info["uids"] or ())}]
 
@@ -340,11 +315,9 @@ def end_processes() -> None:
         psutil.wait_procs(processes(), 3)
 
 
-@contextlib.contextmanager
-def locked(hub: Path):
+def locked(hub: Path) -> contextlib.AbstractContextManager:
     try:
-        with filelock.FileLock(hub / "hub" / "lock", timeout=0):
-            yield
+        return filelock.FileLock(hub / "hub" / "lock", timeout=0).acquire()
     except filelock.Timeout:
         raise CannotRun(f"A hub runs in {hub} already: end it with Ctrl-C where it was started.") from None
 
@@ -399,7 +372,7 @@ def run(hub: Path, port: int, names: list[str]) -> None:
         for sentence in hand_out(hub):
             print(sentence, flush=True)
         course = hub / "homes" / TEACHER.account / "course"
-        surroundings = environment(hub) | marking(course) | {"PYTHONUNBUFFERED": "1"}
+        surroundings = environment() | marking(course) | {"PYTHONUNBUFFERED": "1"}
         print(f"Releasing {len(names)} notebooks to the exchange …", flush=True)
         command = as_teacher(hub, "-c", (HERE / "release.py").read_text(), *names)
         done = subprocess.run(command, env=surroundings, capture_output=True, text=True)
@@ -407,7 +380,7 @@ def run(hub: Path, port: int, names: list[str]) -> None:
             raise CannotRun(f"The notebooks could not be released:\n{done.stdout}{done.stderr}")
         passwords = {person.account: new_password() for person in EVERYBODY}
         said = {"hub": str(hub), "ports": addresses, "passwords": passwords, "places": places(hub), "proxy": proxy()}
-        told = environment(hub) | {"COURSE_HUB": json.dumps(said)}
+        told = environment() | {"COURSE_HUB": json.dumps(said)}
         log = hub / "hub" / "log"
         serve = [sys.executable, "-m", "jupyterhub", "-f", str(HERE / "jupyterhub_config.py")]
         watch = as_teacher(hub, "-m", "autograder.cli", "watch", *names)

@@ -134,10 +134,10 @@ def for_colab(folder: Path, source: str, versions: dict[str, str]) -> NotebookNo
     code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     imported = [name for name in versions if re.search(rf"^\s*(?:from|import) {name}\b", code, re.MULTILINE)]
     needed = {name: (versions[name], name not in COLABS) for name in imported}
-    beside = {path.relative_to(folder).as_posix(): path.read_bytes() for path in files(folder)}
-    digests = {
-        name: hashlib.sha256(content).hexdigest() for name, content in beside.items() if not name.endswith(".ipynb")
+    beside = {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in files(folder) if path.suffix != ".ipynb"
     }
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in beside.items()}
     filled = FETCH
     for place, value in (("{source!r}", repr(source)), ("{files}", _table(digests)), ("{packages}", _table(needed))):
         filled = filled.replace(place, value)

@@ -102,7 +102,6 @@ def described(page: NotebookNode) -> Iterator[tuple[str, str]]:
 
 
 def _ways_in(name: str, address: colab_binder.Address | None) -> str:
-    """Return the line of links under a page's title: download, Colab and Binder."""
     links = [("Download", f"download/{name}.zip", "the notebook with all that it needs beside it")]
     if address:
         links.append(("Open in Colab", address.colab(name), "needs an account there"))
@@ -115,11 +114,12 @@ def _start(root: Path, address: colab_binder.Address | None) -> str:
     """Return the start page: an introduction to the course, and a card for each notebook."""
     chapters = handout.chapters(root)
     hours = round(sum(chapter.minutes for chapter in chapters) / 60)
+    needs = [re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(chapter.needs, quote=False)) for chapter in chapters]
     cards = "\n".join(
         f'<li><a href="{chapter.name}.html"><img src="_static/start/{chapter.name}.png" alt="{chapter.alt}" '
         f'loading="lazy"><strong>{escape(chapter.title)}</strong></a>'
-        f"<span>{chapter.minutes} minutes. Builds on: {_inline(chapter.needs)}.</span></li>"
-        for chapter in chapters
+        f"<span>{chapter.minutes} minutes. Builds on: {built_on}.</span></li>"
+        for chapter, built_on in zip(chapters, needs, strict=True)
     )
     online = " Or open it in Colab or Binder, where nothing has to be installed." if address else ""
     return f"""# {course().title}
@@ -144,10 +144,6 @@ Each notebook needs its own folder and nothing else: none needs your answers to 
 {chr(10).join(chapter.name for chapter in chapters)}
 ```
 """
-
-
-def _inline(markdown: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(markdown, quote=False))
 
 
 def write_downloads(root: Path, goal: Path) -> None:
