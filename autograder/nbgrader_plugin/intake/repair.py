@@ -23,7 +23,6 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.utils import is_solution
 
 from ...judge.parsing import MAX_SOURCE, parse_cell
 from ..release.released_notebook import without_space
@@ -181,6 +180,11 @@ def _cell(kind: str, source: str, grade_id: str | None) -> NotebookNode:
 def grade_id(cell: NotebookNode) -> str | None:
     name: str | None = cell.metadata.get("nbgrader", {}).get("grade_id")
     return name
+
+
+def is_solution(cell: NotebookNode) -> bool:
+    """Return True for an answer's cell, as nbgrader's function does, whose import every solution's kernel would pay."""
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def repair(submitted: NotebookNode, release: NotebookNode, notes: list[Note]) -> NotebookNode:
