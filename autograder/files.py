@@ -143,7 +143,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Call `write` on a temporary file beside `path`, then move it to `path`: a kill leaves the old one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")  # other processes may write it, too
+    beside = path.with_name(f".{path.name}.new")  # what a killed process left is written over
     try:
         write(beside)
         os.replace(beside, path)

@@ -42,6 +42,7 @@ from .release.generate import changed_settings, register_assignment
 if TYPE_CHECKING:
     from ..sandbox.session import Template  # the judge needs torch: only marking imports it, not every command
 
+MOST_RELEASES = 256  # releases of notebooks whose metadata are remembered as valid
 UNPREPARED = "This notebook could not be prepared for marking. Your instructor has been told; nothing is lost."
 STUB = "Not answered yet: replace this line with your code, then run the cell again."
 
@@ -247,7 +248,8 @@ class CheckMetadata(CheckCellMetadata):
         about = [(cell.cell_type, cell.metadata["nbgrader"]) for cell in nb.cells if "nbgrader" in cell.metadata]
         if (said := json.dumps(about)) not in self._right:
             nb, resources = super().preprocess(nb, resources)
-            self._right.add(said)
+            if len(self._right) < MOST_RELEASES:  # the order of the cells is the student's
+                self._right.add(said)
         return nb, resources
 
 

@@ -91,6 +91,8 @@ def _filled(template: str, name: str, value: ast.expr) -> str:
 
 
 def _wrapped(template: str, value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.Starred):
+        return ast.Starred(_wrapped(template, value.value))
     return ast.parse(_filled(template, "RESULT", value), mode="eval").body
 
 

@@ -149,7 +149,7 @@ class Shell(InteractiveShell):
         sys.stdout.write(done.stdout)
         self.user_ns["_exit_code"] = done.returncode
 
-    def _skip(self, _gui: Any = None) -> None:
+    def _skip(self, gui: Any = None) -> None:
         """There is no event loop to start, and no terminal to leave."""
 
     enable_gui = ask_exit = _skip

@@ -24,6 +24,6 @@ def end_profilers() -> None:
                 if isinstance(event, int) and event.bit_count() == 1:
                     sys.monitoring.register_callback(tool, event, None)
     if "torch" in sys.modules:
-        for stop in (torch_internals.disable_kineto_profiler, torch_internals.disable_profiler):
-            with contextlib.suppress(RuntimeError):
-                stop()
+        for stop in ("disable_kineto_profiler", "disable_profiler"):
+            with contextlib.suppress(RuntimeError):  # none is on, or a cell imported a torch that marking does without
+                getattr(torch_internals, stop)()

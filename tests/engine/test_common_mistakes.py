@@ -80,6 +80,11 @@ def test_gradient_cut_off_leaves_values_and_no_gradient(source):
         assert not result.requires_grad
 
 
+def test_a_starred_part_of_what_is_returned_stays_starred():
+    for f in runs("gradient_cut_off", "def f(x):\n    return *torch.stack([2 * x, 3 * x]), 4 * x\n"):
+        assert not any(part.requires_grad for part in f(x(3, requires_grad=True)))
+
+
 @both
 def test_input_changed_gives_the_right_result_and_changes_the_input(source):
     for f in runs("input_changed", source):

@@ -326,6 +326,14 @@ def test_marks_that_moodle_would_pass_over_are_reported(moodle, heard):
     assert "maximum" not in heard.text
 
 
+def test_a_moodle_student_called_like_canvass_row_of_maxima_sets_none(moodle, heard):
+    row = worksheet_row("51", "Amina Bello", "amina@example.edu", grade="2.00")
+    header = ["First name", *WORKSHEET_HEADER]
+    options = {"student": ["amina", "late"], "scale": True}
+    assert moodle(header, ["Points Possible", *row], options=options)[0][5] == "10"
+    assert "maximum" not in heard.text
+
+
 def test_a_worksheet_is_of_one_assignment(moodle):
     with pytest.raises(Unusable, match="worksheet of one assignment, and the gradebook has 2"):
         moodle(WORKSHEET_HEADER, worksheet_row("51", "Lena", "late@example.edu"), options={"assignment": []})

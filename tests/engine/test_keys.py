@@ -146,10 +146,10 @@ def f(x, right=1):
 
 
 def test_only_what_does_nothing_is_cut_from_a_program():
-    assert keys.plain(PROGRAM, ("further", "wrong")) == BARE
+    assert keys.plain(PROGRAM, ("further", "wrong", "right")) == BARE
     assert keys.plain(BARE) == BARE
     assert 'wrong=r"""\né: # no program\n"""' in keys.plain(PROGRAM)
-    assert ast.dump(ast.parse(keys.plain(PROGRAM, ("further", "wrong")))) == ast.dump(ast.parse(BARE))
+    assert ast.dump(ast.parse(keys.plain(PROGRAM, ("further", "wrong", "right")))) == ast.dump(ast.parse(BARE))
 
 
 def test_a_run_key_is_of_the_interpreter_and_the_libraries(monkeypatch):

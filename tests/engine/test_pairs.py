@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from collections import Counter
 
 import psutil
@@ -129,6 +130,12 @@ def test_a_program_that_never_ends_or_fails_harms_nobody(monkeypatch):
     assert pairs._in_fork(lambda: bytearray(2**40) and 1) is None
     assert pairs._in_fork(lambda: os._exit(3)) is None
     assert pairs._in_fork(lambda: [print("noise"), 7]) == [None, 7]
+    assert pairs._in_fork(lambda: {1, 2}) is None, "what is not JSON"
+    monkeypatch.setattr(
+        pairs.multiprocessing.connection.Connection, "poll", lambda *_: signal.raise_signal(signal.SIGINT)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        pairs._in_fork(for_ever)
     assert psutil.Process().children() == children
 
 

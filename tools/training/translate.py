@@ -535,7 +535,8 @@ def run(corpus: Corpus, recipe: Recipe, out: Path) -> None:
     training = Run(corpus, recipe, out)
     training.resume()
     training.train("training")
-    training.model.load_state_dict(training.now.weights)
+    if training.now.weights:  # none where the loss never was a number
+        training.model.load_state_dict(training.now.weights)
     training.keep_model()
     training.finish()
     written = training.translate([source for source, _ in training.test])

@@ -105,7 +105,7 @@ def _imported(path: Path, source: str) -> list[Path]:
 
 @functools.lru_cache(maxsize=1024)
 def plain(source: str, without: tuple[str, ...] = ()) -> str:
-    """Return a program's text without comments, docstrings and keyword arguments of these names.
+    """Return a program's text without comments, docstrings and, in calls, keyword arguments of these names.
 
     The text to cut is found by its position, because each version of Python unparses trees and tokens differently.
     """
@@ -124,6 +124,9 @@ def plain(source: str, without: tuple[str, ...] = ()) -> str:
         if token.type == tokenize.STRING and before.type in STATEMENT_ENDS and after.type == tokenize.NEWLINE:
             cuts.append(_with_line(source, *span(token, token)))
         elif depth and token.type == tokenize.NAME and token.string in without and after.string == "=":
+            opening = next(n for n in range(place, 0, -1) if depths[n - 1] < depth)
+            if code[opening - 2].string == "def":  # a parameter's default
+                continue
             inside = (n for n in range(place, len(code)) if depths[n] == depth and code[n].string == ",")
             end = next((n for n in range(place, len(code)) if depths[n] < depth), len(code))
             cuts.append(span(before if before.string == "," else token, code[min(next(inside, end), end) - 1]))

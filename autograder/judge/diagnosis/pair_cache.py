@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +18,6 @@ from typing import Any
 
 import platformdirs
 
-from ...files import write_atomically
 from ...spec.exercise import Exercise
 from . import keys, pairs
 from .behaviour import alike, packed
@@ -72,8 +72,12 @@ def _read(path: Path, versions: int) -> dict[str, Any] | None:
 
 def _write(path: Path, entry: dict[str, Any]) -> None:
     """Write an entry in one step. If it cannot be stored, the answer is just as valid."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")  # other processes may write it, too
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(entry).encode())
+        part.write_text(json.dumps(entry), "utf-8")
+        os.replace(part, path)
     except OSError as error:
         log.warning("what was found out about two mistakes at once cannot be kept: %s", error)
+    finally:
+        part.unlink(missing_ok=True)

@@ -277,20 +277,22 @@ def _in_fork(work: Callable[[], Any]) -> Any:
         try:
             receiver.close()
             _set_limits()
-            answer = {"result": work()}
+            message = json.dumps({"result": work()})
         except BaseException as error:
-            answer = {"trouble": repr(error)}
+            message = json.dumps({"trouble": repr(error)})
         try:
-            sender.send_bytes(json.dumps(answer).encode())
+            sender.send_bytes(message.encode())
         finally:
             os._exit(0)
     sender.close()
-    answer = {}
-    with receiver, contextlib.suppress(EOFError, ValueError):
-        answer = json.loads(receiver.recv_bytes()) if receiver.poll(PATIENCE) else {}
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)  # it has sent everything, or it is too late
-    _, status = os.waitpid(child, 0)
+    answer: dict[str, Any] = {}
+    try:
+        with receiver, contextlib.suppress(EOFError, OSError, ValueError):  # the fork has ended, in the middle perhaps
+            answer = json.loads(receiver.recv_bytes()) if receiver.poll(PATIENCE) else {}
+    finally:  # a signal may end the waiting, too
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)  # it has sent everything, or it is too late
+        _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
         return []  # one of its programs never ends, and never will
     if "trouble" in answer:

@@ -263,10 +263,8 @@ class LmsExport(MarksExport):
         return 1.0
 
     def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
-        """Return the system's maximum for an assignment: Canvas has it in a row, Moodle's worksheet in a column."""
-        cells = [row[column] for row in table.rows if "Points Possible" in row[0]][:1]
-        cells = cells or [table.cell(table.rows[place], "Maximum grade") for place in places]
-        found = {value for cell in cells if (value := _number(cell)) is not None}
+        """Return the system's maximum for an assignment, which Moodle's worksheet has in a column."""
+        found = {_number(table.cell(table.rows[place], "Maximum grade")) for place in places} - {None}
         return found.pop() if len(found) == 1 else None
 
     def _fill(self, table: Table, column: int, found: dict[int, Person], marks: dict[Person, float], name: str) -> None:
@@ -318,6 +316,9 @@ class CanvasExport(LmsExport):
         table = super()._new(students, marks, maxima)
         table.rows.insert(0, ["    Points Possible", "", "", "", *(number(maxima[name]) for name in marks)])
         return table
+
+    def _maximum(self, table: Table, places: list[int], column: int) -> float | None:
+        return next((_number(row[column]) for row in table.rows if "Points Possible" in row[0]), None)
 
     def _identified(self, person: Person) -> list[str]:
         name = ", ".join(part for part in (person.last, person.first) if part) or person.id

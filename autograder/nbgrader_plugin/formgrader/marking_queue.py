@@ -17,11 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nbgrader.apps.api import NbGraderAPI
-from nbgrader.apps.nbgraderapp import NbGraderApp
-
-from ..preprocessors import Judge
-
 IDLE = 600.0  # seconds without work after which the process ends
 LONGEST = 2**26  # bytes of a line from the process; it holds nbgrader's log
 
@@ -101,7 +96,11 @@ class MarkingQueue:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # all other output goes to the server's log
+    os.dup2(2, 1)  # all other output goes to the server's log, that of imports too
+    from nbgrader.apps.api import NbGraderAPI
+    from nbgrader.apps.nbgraderapp import NbGraderApp
+
+    from ..preprocessors import Judge
 
     def send(**message: Any) -> None:
         print(json.dumps(message), file=answers, flush=True)

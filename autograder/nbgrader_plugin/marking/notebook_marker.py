@@ -114,12 +114,12 @@ class NotebookMarker:
         return self._within_work_limit() and self._remaining() > -self.limits.notebook
 
     def _end(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
+        if (session := self._session) is not None:
             if not session.end():
                 log.warning("A notebook's processes do not end; nothing is asked with working versions any more")
                 self._all_ended = False
             self._spent += session.busy
+            self._session = None  # not before: whoever interrupts the end closes it
 
     def _run(self, index: int, cell: NotebookNode) -> CellResult:
         cell.outputs, cell.execution_count = [], None

@@ -45,7 +45,9 @@ def marks_table(assignment: Assignment) -> Table:
         own = {answer.exercise: answer.earned for answer in answers if answer.student == student}
         marks = [number(own[name]) if name in own else "–" for name in best]
         rows.append([student, *marks, number(sum(own.values()))])
-    return _table(f"{assignment.name}: marks", ["student"], _out_of(best | {"sum": sum(best.values())}), rows)
+    return _table(
+        f"{assignment.name}: marks", ["student"], [*_out_of(best), *_out_of({"sum": sum(best.values())})], rows
+    )
 
 
 def _out_of(points: dict[str, float]) -> list[str]:
