@@ -24,9 +24,9 @@ def _ways(name: str, ban: dict[str, Any]) -> dict[str, Way]:
     start, calls = ban["start"], f"\n\nSTART\n{ban['calls']}"
     plain = f"from torch.nn.functional import {ban['function']} as _g\n\n"
     texts = {way: (ban["word"], plain + text + calls) for way, text in _KEPT["run"].items()}
+    texts |= {way: (word, plain + text + calls) for way, (word, text) in _KEPT["run_unseen"].items()}
     if name == "softmax":
         texts |= {way: (word, text + calls) for way, (word, text) in _KEPT["found"].items()}
-        texts |= {way: (word, plain + text + calls) for way, (word, text) in _KEPT["run_softmax"].items()}
     texts |= {
         way: (word, f"START\n{text}" if text.startswith("return ") else text)
         for way, (word, text) in ban["ways"].items()
