@@ -25,8 +25,8 @@ IN_THE_CAGE = {
         *("a pickle", "in a thread", "while noting is off"),
         *("a transform of distributions", "a library's function of numbers"),
     ),
-    "cross_entropy": ("written anew in torch",),
-    "LayerNorm": ("compiled", "a library's layer as a base", "its middle, written anew in torch"),
+    "cross_entropy": ("while noting is off", "written anew in torch"),
+    "LayerNorm": ("compiled", "in a thread", "a library's layer as a base", "its middle, written anew in torch"),
 }
 
 
@@ -43,7 +43,10 @@ def caged(template, name: str, source: str) -> Verdict:
 
 
 def test_every_ban_has_ways_around_it_and_right_answers_that_only_look_like_one():
-    assert {one.name for one in exercises() if one.ban} == WAYS.keys() == HARMLESS.keys()
+    least = {"softmax": (51, 10), "cross_entropy": (27, 8), "LayerNorm": (29, 6), "RMSNorm": (19, 5)}
+    least["grouped_query_attention"] = (17, 5)
+    assert {one.name for one in exercises() if one.ban} == WAYS.keys() == HARMLESS.keys() == least.keys()
+    assert all(len(WAYS[name]) >= ways and len(HARMLESS[name]) >= right for name, (ways, right) in least.items())
 
 
 @pytest.mark.parametrize("name", WAYS)
