@@ -35,7 +35,7 @@ def test_what_a_cell_changes(cell):
     ids=["an optimiser's model", "a number that a function may set"],
 )
 def test_what_a_cell_changes_by_what_other_cells_made(before, cell, changed):
-    assert changed <= Effects([NOTEBOOK, *before, cell]).changed_by(cell)
+    assert changed == Effects([NOTEBOOK, *before, cell]).changed_by(cell)
 
 
 def test_functions_that_call_each_other_without_end_are_read_to_an_end():
