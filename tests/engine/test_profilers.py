@@ -127,10 +127,10 @@ def test_two_mistakes_are_named_though_a_tracer_would_end_their_search(tmp_path,
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     own, seen = os.getpid(), 0
 
-    def trace(*_):
+    def trace(frame, *_):
         nonlocal seen
-        seen += os.getpid() != own
-        if seen > 100_000:  # what runs after a fork in a process with many loggers stays below
+        seen += os.getpid() != own and frame.f_globals.get("__name__") != "logging"  # it visits every logger there is
+        if seen > 2_000:
             os._exit(1)
         return trace
 
