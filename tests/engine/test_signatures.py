@@ -139,7 +139,9 @@ def test_what_the_course_ships_is_used_and_of_an_older_course_is_not(nothing_kep
     assert len(asked) == 3
 
 
-@pytest.mark.parametrize("broken", [lambda whole: whole[: len(whole) // 2], lambda whole: b"not an archive"])
+@pytest.mark.parametrize(
+    "broken", [lambda w: w[: len(w) // 2], lambda w: w[:-9], lambda w: b"", lambda w: b"no archive"]
+)
 def test_a_broken_file_is_ignored_and_replaced(nothing_kept, five_versions, asked, broken: Callable[[bytes], bytes]):
     first = signature_store.of(NAME)
     place = signatures.cached(NAME)
