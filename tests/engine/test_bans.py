@@ -67,6 +67,7 @@ def assert_caught(verdict: Verdict, word: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # of a way
 @pytest.mark.parametrize(("name", "way"), [(name, way) for name, ways in WAYS.items() for way in ways])
 def test_a_way_around_a_ban_earns_nothing_and_is_named(name, way):
     if way == "scipy":
