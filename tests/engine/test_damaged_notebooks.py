@@ -30,7 +30,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from submissions import ANSWERS, LIMITS, POINTS, earned
-from test_feedback_pages import everywhere, page, whole
+from test_feedback_pages import everywhere, in_formgrader, page, whole
 from test_wire import BLOBS, TREES
 
 from autograder.judge.cell_effects import Effects
@@ -337,6 +337,15 @@ def test_whatever_a_notebook_shows_a_feedback_page_holds_nothing_off_the_list(te
     assert shown[-2].select_one("pre.code").get_text() == "y = 2 < 3"
     assert shown[-1].b.get_text() == "it"
     assert shown[0].em.get_text() == "it"
+
+
+@SOME
+@given(damage.markup())
+def test_whatever_a_text_cell_holds_formgrader_shows_nothing_off_the_list(text):
+    with bounded(len(text)):
+        made = in_formgrader([new_markdown_cell(sanitize.markdown(text))])
+    body = made[made.index('<div class="jp-RenderedHTMLCommon') :]
+    assert [found for found in forbidden(body) if "data-mime-type" not in found] == []
 
 
 @MANY
