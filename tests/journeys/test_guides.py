@@ -149,6 +149,22 @@ def test_every_command_of_a_guide_exists_as_it_is_written(page, classroom, monke
             assert shlex.join([first, *rest]).replace(f"activate {name}", "activate NAME") in OTHERS
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "autograder try softmax classroom/submitted/nobody/05-attention/05-attention.ipynb",
+        "nbgrader db assignment add 05-attention --due=tomorrow",
+        "nbgrader export --CanvasExport.rooster=classroom/canvas.csv",
+        "make student",
+    ],
+)
+def test_a_command_with_a_slip_of_the_pen_would_be_found(command, classroom, monkeypatch):
+    monkeypatch.chdir(classroom)
+    first, *rest = shlex.split(command)
+    with pytest.raises(AssertionError):
+        CHECKS[first](rest)
+
+
 def test_what_the_other_commands_need_is_in_the_zip():
     assert all(name.startswith("course/") for name in contents(ROOT))
     assert {"course/environment.yml", "course/requirements.txt"} <= set(contents(ROOT))
