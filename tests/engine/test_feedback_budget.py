@@ -6,16 +6,19 @@ import threading
 
 import pytest
 from conftest import ends, read
+from markupsafe import escape
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from pygments import lex
 from pygments.lexers import get_lexer_by_name
-from test_feedback_pages import HANDED_OUT, MISTAKEN, Exporter, HideTests, marked, text_of, whole
+from test_feedback_pages import COSTLY, HANDED_OUT, MISTAKEN, Exporter, HideTests, marked, text_of, whole
 from test_feedback_pages import SETTINGS as PAGES
 from traitlets.config import Config
 
 from autograder.judge.parsing import MAX_SOURCE
 from autograder.nbgrader_plugin.feedback import lexer, rendering
 from autograder.nbgrader_plugin.feedback.budget import LEFT_OUT, Budget
+from autograder.nbgrader_plugin.intake import sanitize
+from autograder.nbgrader_plugin.intake.repair import MAX_TEXT, MAX_TEXTS
 
 
 def page(notebook, seconds, size=2**25):
@@ -38,6 +41,21 @@ def test_what_there_is_no_time_for_is_shown_as_plain_text_and_the_page_says_so()
     assert "<pre>a &lt; b</pre>" in made
     assert "58 % are NaN" in made
     assert "Left out" not in made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["nested divisions", "tables"])
+def test_a_full_notebook_made_to_cost_is_plain_text_once_the_budget_is_spent(kind):
+    """As many texts as repair leaves in a notebook: without a budget, a quarter or half of a minute."""
+    text = sanitize.markdown(COSTLY[kind] * (MAX_TEXT // len(COSTLY[kind])))
+    texts = ["*first*", *[text] * (MAX_TEXTS // MAX_TEXT), "*last*"]
+    with ends():
+        made = page(whole([*map(new_markdown_cell, texts), *marked(MISTAKEN).cells]), seconds=2)
+    assert "took longer than the 2 seconds" in made
+    assert "<em>first</em>" in made
+    assert made.count(str(escape(text))) >= 2, "what was stopped in the middle, and what came later"
+    assert "<pre>*last*</pre>" in made
+    assert "58 % are NaN" in made, "the rubric is there"
 
 
 def test_what_there_is_no_room_for_is_left_out_and_the_page_says_so():
