@@ -3,8 +3,6 @@
 `circumventions.toml` holds them, and describes its own format.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple

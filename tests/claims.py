@@ -6,8 +6,6 @@ A number is checked if an assertion of the notebook contains it, or has bounds a
 boxes of exercises, questions, titles, years and references to sections are not statements about a result.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Copies of the course with classrooms in them, for tests that mark whole classes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ An example starts as something real, such as a released notebook with right answ
 have occurred or that a parser must expect.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

@@ -1,7 +1,5 @@
 """Submissions of notebook 05 for the tests: fills answers into the release and marks it as nbgrader does."""
 
-from __future__ import annotations
-
 import nbformat
 from conftest import read, with_hidden_tests
 

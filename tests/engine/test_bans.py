@@ -1,7 +1,5 @@
 """Tests of bans: circumventions earn nothing and are named, and mentioning a banned name costs nothing."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the sandbox: every known way out is tried, and the resources of a bomb are released."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """Tests of the notation for wrong and right answers: it is read as documented, and errors in it are reported."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests that a given cell is run again if the student's work depends on its effects, and only then."""
 
-from __future__ import annotations
-
 import tomllib
 
 import nbformat

@@ -5,8 +5,6 @@ and caches), system-wide counters and futexes on shared pages are left out: the 
 sandbox never holds a secret while another notebook could listen (see `marking/isolated_rerun.py` and SECURITY.md).
 """
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest

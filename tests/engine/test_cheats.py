@@ -1,7 +1,5 @@
 """Tests that no cheat, each a real notebook, gains a mark over the same answers without it or learns a secret."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from functools import cache

@@ -1,7 +1,5 @@
 """Tests that a judged answer is not judged again, and that no other answer gets its result."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests that the class report is correct, as a page, in the terminal and as an export."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import functools

@@ -1,7 +1,5 @@
 """Tests that each common mistake does what its name says, in functions and classes, and has no duplicate versions."""
 
-from __future__ import annotations
-
 import ast
 import math
 

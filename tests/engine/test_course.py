@@ -1,7 +1,5 @@
 """Tests of how the engine finds the course that it marks, and of what it does without any."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

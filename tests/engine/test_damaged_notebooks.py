@@ -3,8 +3,6 @@
 The tests use a few fixed examples; `make fuzz` draws new ones for as long as you like.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

@@ -1,7 +1,5 @@
 """Tests that of two mistakes that fail at the same checks, the one with the student's own error message is named."""
 
-from __future__ import annotations
-
 import pytest
 
 from autograder.judge.diagnosis import diagnose, signature_store

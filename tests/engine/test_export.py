@@ -1,7 +1,5 @@
 """Tests that marks are exported in the formats of nbgrader, Canvas and Moodle, without losing a student."""
 
-from __future__ import annotations
-
 import csv
 import io
 import logging

@@ -1,7 +1,5 @@
 """Tests of the queue of `autograder watch` alone, with a simulated clock."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

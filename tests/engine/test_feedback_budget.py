@@ -1,7 +1,5 @@
 """Tests that a feedback page stays within the instructor's limits for any notebook, and always has mark and rubric."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

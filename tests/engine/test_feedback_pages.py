@@ -1,7 +1,5 @@
 """Tests of feedback pages: their summary, their view of the notebook, and that no student content runs or loads."""
 
-from __future__ import annotations
-
 import functools
 import re
 import tomllib

@@ -3,8 +3,6 @@
 They start a server as an instructor does, on a gradebook with a hostile student, and open it in a real browser.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os
@@ -35,10 +33,7 @@ from autograder.nbgrader_plugin.intake.sanitize import html
 from autograder.sample_class import filled_in
 from autograder.spec.course import exercises
 
-pytestmark = [
-    *where_there_is_a_browser,
-    pytest.mark.long,
-]
+pytestmark = [*where_there_is_a_browser, pytest.mark.long]
 NAME = "05-attention"
 DOES = "window.hacked = 1; fetch('/hacked')"
 RUNNING = [

@@ -99,9 +99,7 @@ def test_a_right_answer_that_loses_marks_is_said_with_the_line_that_it_loses(tri
 def copy(tmp_path) -> Path:
     """A checkout of the course with one notebook, in which exercises may be changed."""
     shutil.copytree(
-        ROOT / "transformer_exercises",
-        tmp_path / "transformer_exercises",
-        ignore=shutil.ignore_patterns("__pycache__"),
+        ROOT / "transformer_exercises", tmp_path / "transformer_exercises", ignore=shutil.ignore_patterns("__pycache__")
     )
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / "06-masking").symlink_to(ROOT / "solutions" / "06-masking")
