@@ -37,11 +37,22 @@ SETTINGS.FeedbackExporter.template_name = "feedback_page"
 SETTINGS.FeedbackExporter.extra_template_basedirs = [str(ROOT / "autograder" / "nbgrader_plugin" / "feedback")]
 SETTINGS.Exporter.default_preprocessors = []
 ABOUT = {"notebook": "n", "assignment": "05-attention", "student": "ada", "score": 1, "max_score": 2, "late_penalty": 0}
-NOTHING = released_notebook.Released()
+NOTHING, HANDED_OUT = released_notebook.Released(), released_notebook.read(ROOT / "course" / NAME / f"{NAME}.ipynb")
+SLIP = "The largest score is not subtracted first: `exp` overflows."
+SOFTMAX = [Line("values", 2.0, True), Line("stable", 1.0, False, "58 % are NaN")]
+MISTAKEN = {
+    "softmax": Verdict("softmax", 4.0, 2.25, SOFTMAX, [Diagnosis("no_shift", SLIP, ["stable"])]),
+    "simple_attention": Verdict("simple_attention", 3.0, 0.0, [Line("values", 3.0, False, "24 of 24 differ, `x`.")]),
+    "SelfAttention": zero("SelfAttention", UNANSWERED),
+    "q5_2": mark_choice(question_or_exercise("q5_2"), min(set("ABCD") - {question_or_exercise("q5_2").key})),
+}
+# nbconvert's exporter with our filter for text cells
+FILTERS = {"markdown2html": "autograder.nbgrader_plugin.formgrader.server.markdown2html"}
+FORMGRADER = HTMLExporter(config=Config(HTMLExporter={"filters": FILTERS}))
 
 
 class Exporter(FeedbackExporter):
-    """One that knows what was handed out without a course's folder."""
+    """Exports pages, and knows without a course's folder what was handed out."""
 
     handed_out = NOTHING
 
@@ -51,7 +62,7 @@ class Exporter(FeedbackExporter):
 
 @functools.cache
 def exporter():
-    """One for all pages, as nbgrader has: it compiles its template once."""
+    """Return one exporter for all pages, as nbgrader has: it compiles its template once."""
     made = Exporter(config=SETTINGS)
     made.register_preprocessor(HideTests, enabled=True)
     return made
@@ -75,7 +86,7 @@ def soup_of(notebook, **about):
 
 
 def everywhere(text):
-    """Cells that show a text in every way there is, and cells of others behind them."""
+    """Return cells that show a text in every way there is, and cells of others behind them."""
     kinds = ("text/html", "text/markdown", "text/latex", "image/svg+xml")
     outputs = [new_output("display_data", data={kind: text, "text/plain": text}) for kind in kinds]
     outputs += [
@@ -93,11 +104,8 @@ def everywhere(text):
     ]
 
 
-SLIP = "The largest score is not subtracted first: `exp` overflows."
-
-
 def marked(verdicts, written="", comment=None):
-    """A notebook of 05, as marking leaves it: all right but for these verdicts."""
+    """Return notebook 05 as marking leaves it: all right but for these verdicts."""
     notebook = read("course", NAME)
     for cell in notebook.cells:
         graded = cell.metadata.get("nbgrader", {})
@@ -106,36 +114,19 @@ def marked(verdicts, written="", comment=None):
             if cell.cell_type == "markdown":
                 cell.source, graded["waits"] = written or cell.source, bool(written)
                 graded["score"], graded["points"] = 0.0, 3.0
-            elif name in verdicts and verdicts[name].remark == UNANSWERED:
-                pass
-            else:
+            elif name not in verdicts or verdicts[name].remark != UNANSWERED:
                 cell.source = ANSWERS[name]
             graded["comment"] = comment
         elif graded.get("grade"):
             name = name.removeprefix("test_")
-            declared = question_or_exercise(name)
-            verdict = verdicts.get(name) or Verdict(name, declared.points, declared.points)
+            points = question_or_exercise(name).points
+            verdict = verdicts.get(name) or Verdict(name, points, points)
             write_verdict(cell, verdict)
             graded["score"], graded["points"] = verdict.earned, verdict.points
         elif cell.cell_type == "code":
             cell.metadata.tags = [GIVEN]
             cell.outputs = [new_output("stream", text=f"[{SKIPPED}]\n")]
     return notebook
-
-
-HANDED_OUT = released_notebook.read(ROOT / "course" / NAME / f"{NAME}.ipynb")
-MISTAKEN = {
-    "softmax": Verdict(
-        "softmax",
-        4.0,
-        2.25,
-        [Line("values", 2.0, True), Line("stable", 1.0, False, "58 % are NaN")],
-        [Diagnosis("no_shift", SLIP, ["stable"])],
-    ),
-    "simple_attention": Verdict("simple_attention", 3.0, 0.0, [Line("values", 3.0, False, "24 of 24 differ, `x`.")]),
-    "SelfAttention": zero("SelfAttention", UNANSWERED),
-    "q5_2": mark_choice(question_or_exercise("q5_2"), min(set("ABCD") - {question_or_exercise("q5_2").key})),
-}
 
 
 @pytest.fixture(scope="module")
@@ -197,8 +188,7 @@ def test_whoever_has_all_right_learns_what_comes_next():
 
 
 def test_lines_that_were_not_judged_and_fields_that_come_later_are_tolerated():
-    verdict = Verdict("softmax", 4.0, 2.0, [Line("values", 2.0, False, "They differ.")])
-    notebook = marked({"softmax": verdict})
+    notebook = marked({"softmax": Verdict("softmax", 4.0, 2.0, [Line("values", 2.0, False, "They differ.")])})
     [cell] = [cell for cell in notebook.cells if grade_id(cell) == "test_softmax"]
     [data] = [o.data for o in cell.outputs if "data" in o and len(o.data) > 1]
     [kind] = [kind for kind in data if "autograder" in kind]
@@ -323,7 +313,7 @@ def test_a_page_says_its_language_and_has_its_landmarks_once(mistaken):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_stand_out_from_their_ground(scheme):
-    """4.5 to 1 (WCAG AA), for all colours that words have, on both grounds."""
+    """The contrast is 4.5 to 1 (WCAG AA) for all colours that words have, on both grounds."""
     style = (ROOT / "autograder/nbgrader_plugin/feedback/feedback_page/style.css").read_text()
     block = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[scheme == "dark"]
     bright = {name: 0.05 + _luminance(colour) for name, colour in re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block)}
@@ -375,9 +365,7 @@ def test_a_formula_runs_nothing_and_costs_nothing():
         soup = BeautifulSoup("".join(map(mathml, [*texts, "_{" * 200 + "}" * 200])), "html.parser")
     for element in soup.find_all(True):
         assert element.name in TAGS | {"code"}
-        assert not [
-            name for name in element.attrs if name.startswith("on") or name in ("href", "class", "style", "src")
-        ]
+        assert not [one for one in element.attrs if one[:2] == "on" or one in ("href", "class", "style", "src")]
 
 
 def test_a_formula_in_an_attribute_stays_text():
@@ -388,19 +376,15 @@ def test_a_formula_in_an_attribute_stays_text():
     assert "onerror" in picture["alt"]
 
 
-empty_page = functools.cache(lambda: page(whole([])))
-
-
 def shown(cells):
-    """What a page shows of cells, without the page around them."""
-    empty, full = empty_page(), page(whole(cells))
-    start = empty.index("<main")
-    assert full[: full.index("<main")] == empty[:start]
+    """Return what a page shows of cells, without the page around them."""
+    empty, full = page(whole([])), page(whole(cells))
+    assert full[: full.index("<main")] == empty[: empty.index("<main")]
     return full[full.index("<main") :]
 
 
 def dangers(markup):
-    """Elements and attributes, of what a browser would make of this, that are not on a list of our own."""
+    """Return the elements and attributes, as a browser would read them, that are not on a list of our own."""
     soup = BeautifulSoup(markup, "html.parser")
     found = soup.select("script, style, iframe, object, embed, form, svg, base, link, meta")
     for name, value in (pair for element in soup.find_all(True) for pair in element.attrs.items()):
@@ -421,15 +405,13 @@ def test_nothing_of_a_students_runs_or_loads_anything():
 
 
 def test_no_kind_of_output_runs():
+    about = {"image/png": {"width": "1 onerror=alert(1)"}, "isolated": True, "text/html": {"isolated": True}}
     for data in _TEXTS["outputs"]:
-        about = {"image/png": {"width": "1 onerror=alert(1)"}, "isolated": True, "text/html": {"isolated": True}}
-        output = new_output("display_data", metadata=about)
-        output.data = data
+        output = new_output("display_data", metadata=about) | {"data": data}
         assert dangers(shown([new_code_cell("1", outputs=[output])])) == [], data
 
 
 def test_what_a_student_opens_or_closes_stays_in_its_cell():
-    """The page around it is the same, element by element."""
     made = BeautifulSoup(page(whole([cell for text in ODD for cell in everywhere(text)])), "html.parser")
     assert [element.name for element in made.body.find_all(True, recursive=False)] == ["header", "main", "footer"]
     cells = made.select_one(".notebook").find_all(class_="cell", recursive=False)
@@ -471,11 +453,6 @@ def test_a_page_has_no_script_and_loads_nothing():
     soup = BeautifulSoup(made, "html.parser")
     assert not soup.select("script, link, iframe, object, embed, img:not([src^='data:'])")
     assert not [word for word in ("url(", "@import") if word in soup.style.get_text()]
-
-
-# nbconvert's exporter with our filter for text cells
-FILTERS = {"markdown2html": "autograder.nbgrader_plugin.formgrader.server.markdown2html"}
-FORMGRADER = HTMLExporter(config=Config(HTMLExporter={"filters": FILTERS}))
 
 
 def in_formgrader(cells):
@@ -521,7 +498,7 @@ def test_the_students_page_leaves_out_what_nobody_reads():
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", COSTLY.values(), ids=COSTLY)
 def test_a_page_of_a_text_made_to_cost_ends(unit):
-    """As it comes out of repair: 200,000 characters in one cell at most."""
+    """It is as repair leaves it: 200,000 characters in one cell at most."""
     cell = new_markdown_cell(sanitize.markdown(unit * (200_000 // len(unit))))
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
     with ends():
