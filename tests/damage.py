@@ -30,11 +30,8 @@ if settings.get_current_profile_name() != "fuzz":
 NAMES = ("05-attention", "06-masking", "02-tokenisation", "11-translation")
 
 
-PEAK = re.compile(r"VmHWM:\s*(\d+) kB")
-
-
 def _peak() -> int:
-    found = PEAK.search(Path("/proc/self/status").read_text())
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) * 1024 if found else 0
 
 
@@ -145,12 +142,10 @@ WORDS = st.sampled_from(
         "é",
     ]
 )
+LEAVES = st.none() | st.booleans() | st.integers(-3, 6) | WORDS
+LEAVES |= st.sampled_from([2**63, -(2**70), 10**40, 1e308, float("inf"), float("nan"), -0.0])
 ODD = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 6)
-    | st.sampled_from([2**63, -(2**70), 10**40, 1e308, float("inf"), float("nan"), -0.0])
-    | WORDS,
+    LEAVES,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
     max_leaves=6,
 )

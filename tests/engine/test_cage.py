@@ -22,6 +22,12 @@ from autograder.sandbox.session import Limits, SandboxError, Session, Template
 
 LIMITS = Limits(cell=10, question=2, grace=1, notebook=60, memory=2 * 2**30, disk=32 * 2**20, processes=40)
 TOKEN = f"token-{os.getpid()}-that-no-notebook-may-see"
+SMALL = replace(LIMITS, memory=2**28)
+PROGRAMS = tomllib.loads((ROOT / "tests" / "cage.toml").read_text("utf-8"))
+WORKS, READS, REACHES, CHANGES, BOMBS, FLOODS, LINGERS = (
+    PROGRAMS[kind] for kind in ("works", "reads", "reaches", "changes", "bombs", "floods", "lingers")
+)
+REFUSALS = ("OSError", "PermissionError", "ProcessLookupError", "CalledProcessError", "ValueError")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +42,7 @@ def template():
 
 @pytest.fixture(scope="module")
 def vast(template, tmp_path_factory):
-    """A template with more address space than a notebook may add, and more memory than SMALL: as torch for GPUs."""
+    """Yield a template with more address space than a notebook may add, and more memory than SMALL: as for GPUs."""
     folder = tmp_path_factory.mktemp("vast")
     (folder / "maps_much.py").write_text(PROGRAMS["maps_much"])
     with contextlib.chdir(folder):
@@ -46,13 +52,6 @@ def vast(template, tmp_path_factory):
     assert int(pages) * os.sysconf("SC_PAGE_SIZE") > 6 * 2**30
     yield running
     running.close()
-
-
-SMALL = replace(LIMITS, memory=2**28)
-PROGRAMS = tomllib.loads((ROOT / "tests" / "cage.toml").read_text("utf-8"))
-WORKS, READS, REACHES, CHANGES, BOMBS, FLOODS, LINGERS = (
-    PROGRAMS[kind] for kind in ("works", "reads", "reaches", "changes", "bombs", "floods", "lingers")
-)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +64,7 @@ def uncaged():
 
 @pytest.fixture(scope="module")
 def session(template, tmp_path_factory):
-    """One notebook for all quiet attempts; what it was handed in with is one small file."""
+    """Yield one notebook for all quiet attempts; what it was handed in with is one small file."""
     files = tmp_path_factory.mktemp("submission 1 'ä'")
     (files / "data").mkdir()
     (files / "data" / "own.txt").write_text("mine")
@@ -76,7 +75,7 @@ def session(template, tmp_path_factory):
 
 
 def text(result):
-    """All that a cell printed, showed or complained about."""
+    """Return all that a cell printed, showed or complained about."""
     return "".join(
         output.get("text", "") + output.get("evalue", "") + str(output.get("data", {}).get("text/plain", ""))
         for output in result.outputs
@@ -84,7 +83,7 @@ def text(result):
 
 
 def processes(template):
-    """How many processes the template and its notebooks are."""
+    """Count the processes that the template and its notebooks are."""
     return len(monitor.tree(template._process.pid))
 
 
@@ -121,12 +120,9 @@ def test_an_endless_cell_is_interrupted_and_the_next_one_runs(session):
     assert text(session.run("kept")) == "1"
 
 
-ALLOWED = ("all environments", "open descriptors", "everything below the root")  # they find nothing but their own
-
-
 @pytest.fixture(scope="module")
 def secret(tmp_path_factory):
-    """A file next door that anybody may read, as far as its permissions go."""
+    """Return a file next door that anybody may read, as far as its permissions go."""
     folder = tmp_path_factory.mktemp("gradebook")
     path = folder / "secret-of-the-class"
     path.write_text(TOKEN)
@@ -142,7 +138,8 @@ def test_nobody_elses_data_can_be_read(session, secret, source):
     result = session.run(f"import os, subprocess\nprint([{filled}])")
     shown = text(result)
     assert TOKEN not in shown
-    assert result.ending == "error" or source in map(READS.get, ALLOWED), shown
+    alone = ("all environments", "open descriptors", "everything below the root")  # they find nothing but their own
+    assert result.ending == "error" or source in map(READS.get, alone), shown
 
 
 def test_only_its_own_processes_are_seen(session):
@@ -151,7 +148,7 @@ def test_only_its_own_processes_are_seen(session):
 
 @pytest.fixture(scope="module")
 def listeners(tmp_path_factory):
-    """A port, an abstract socket and a socket file that anybody may visit."""
+    """Yield a port, an abstract socket and a socket file that anybody may visit."""
     folder = tmp_path_factory.mktemp("sockets")
     folder.chmod(0o777)
     places = {"abstract": "\0" + TOKEN, "path": str(folder / "s")}
@@ -180,8 +177,7 @@ def test_nothing_can_be_reached(session, listeners, source):
 def test_nothing_outside_can_be_changed(session, source):
     result = session.run(PROGRAMS["changing"] + source.format(pid=os.getpid()))
     assert result.ending == "error", source
-    errors = ("OSError", "PermissionError", "ProcessLookupError", "CalledProcessError", "ValueError")
-    assert result.outputs[-1]["ename"] in errors
+    assert result.outputs[-1]["ename"] in REFUSALS
 
 
 def test_killing_everybody_kills_nobody_else(template, session):
@@ -263,11 +259,8 @@ def test_seeded_results_are_those_of_a_cold_process(template):
 
 def test_unseeded_results_differ_from_child_to_child(template):
     source = "import random, numpy as np, torch\nprint(torch.rand(1).item(), np.random.rand(), random.random())"
-    seen = []
-    for _ in range(2):
-        with Session(template, limits=LIMITS) as warm:
-            seen.append(text(warm.run(source)).split())
-    assert not set(seen[0]) & set(seen[1])
+    with Session(template, limits=LIMITS) as one, Session(template, limits=LIMITS) as other:
+        assert not {*text(one.run(source)).split()} & {*text(other.run(source)).split()}
 
 
 def test_the_test_of_the_cage_finds_every_way_out_closed(template):
@@ -275,7 +268,7 @@ def test_the_test_of_the_cage_finds_every_way_out_closed(template):
 
 
 def test_without_a_cage_the_test_fails_and_says_what_to_do(uncaged):
-    """The control: the attempts do succeed where nothing stops them."""
+    """This is the control: the attempts do succeed where nothing stops them."""
     with pytest.raises(SandboxError, match=r"c\.Judge\.sandbox = False") as caught:
         uncaged.try_out()
     attempts = ("read a file of yours", "see other processes", "reach a port", "write outside", "make a namespace")
@@ -324,7 +317,7 @@ def test_without_root_there_is_the_same_cage():
 
 
 def named(word):
-    """The processes on whose command line a word stands."""
+    """Return the processes on whose command line a word stands."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -340,9 +333,8 @@ def named(word):
 )
 def test_nothing_outlives_a_grader_that_is_killed(template, moment, count, within):
     """Killed without a chance to tidy up: the leash closes, and the monitor does the rest."""
-    seed = time.time_ns()
+    seed, word = time.time_ns(), f"no_module_{os.getpid()}_{moment}"
     print(f"{seed=}")
-    word = f"no_module_{os.getpid()}_{moment}"
     code = [sys.executable, "-c", PROGRAMS["grader"], word, moment]
     grader = subprocess.Popen(code, stdout=subprocess.PIPE, cwd=ROOT, env=environment())
     try:

@@ -53,7 +53,7 @@ pytestmark = pytest.mark.slow
 
 
 def loaded(name: str, content: bytes) -> nbformat.NotebookNode:
-    """A submission as the grader reads it."""
+    """Return a submission as the grader reads it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{name}.ipynb")
         path.write_bytes(content)
@@ -68,9 +68,10 @@ def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged:
         mended = loaded(damaged.name, damaged.content)
     nbformat.validate(mended)
     assert json.dumps(mended, ensure_ascii=False).encode()  # it can be written
-    found = {grade_id(cell): cell for cell in mended.cells if grade_id(cell)}
+    graded = [cell for cell in mended.cells if grade_id(cell)]
+    found = {grade_id(cell): cell for cell in graded}
     wanted = {grade_id(cell): cell for cell in damage.released(damaged.name).cells if grade_id(cell)}
-    assert sorted(grade_id(cell) for cell in mended.cells if grade_id(cell)) == sorted(wanted)
+    assert sorted(map(grade_id, graded)) == sorted(wanted)
     for name, released in wanted.items():
         cell = found[name]
         assert (cell.metadata.nbgrader, cell.cell_type) == (released.metadata.nbgrader, released.cell_type)
@@ -173,10 +174,9 @@ def packed(kind: str, members: list, depth: int = 0) -> bytes:
         with tarfile.open(fileobj=out, mode="w:gz") as archive:
             for name, what, content in members:
                 info = tarfile.TarInfo(name.encode("utf-8", "replace").decode().replace("\0", "") or "x")
-                info.type = {"link": tarfile.SYMTYPE, "hard link": tarfile.LNKTYPE, "device": tarfile.CHRTYPE}.get(
-                    what, tarfile.REGTYPE
-                )
-                info.linkname, info.size = "/etc/passwd", len(content) if info.type == tarfile.REGTYPE else 0
+                kinds = {"link": tarfile.SYMTYPE, "hard link": tarfile.LNKTYPE, "device": tarfile.CHRTYPE}
+                info.type, info.linkname = kinds.get(what, tarfile.REGTYPE), "/etc/passwd"
+                info.size = len(content) if info.type == tarfile.REGTYPE else 0
                 archive.addfile(info, io.BytesIO(content))
     return out.getvalue()
 
@@ -215,7 +215,6 @@ def test_whatever_was_packed_is_unpacked_below_its_folder_or_passed_over(kind, m
 @MANY
 @given(damage.sources())
 def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
-    """What one cell holds changes nothing of what is found in the others."""
     right = ANSWERS["softmax"]
     alone = defined_in(right), needed_by(right), uses("softmax", [right])
     source = source.encode("utf-8", "replace").decode()  # as it comes out of mending
@@ -236,14 +235,14 @@ def test_a_source_is_read_or_not_and_never_at_a_price(source: str):
 
 @functools.cache
 def asked() -> list[str]:
-    """Exercises that are asked quickly: their notebooks have no trainings."""
+    """Return exercises that are asked quickly: their notebooks have no trainings."""
     return [one.name for name in ("05-attention", "06-masking", "07-multi-head") for one in exercises(name)]
 
 
 @SOME
 @given(st.data())
 def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
-    """A process that lies in some of its answers, among right ones."""
+    """The process lies in some of its answers, among right ones."""
     declared = question_or_exercise(data.draw(st.sampled_from(asked())))
     honest = in_process(namespace_with(declared, declared.source)).send
     lies = data.draw(
@@ -269,7 +268,7 @@ def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
 
 
 def _forged(right: Any, tree: Any, data: st.DataObject) -> Any:
-    """A right reply with something else in the place of one of its parts."""
+    """Return a right reply with something else in the place of one of its parts."""
     parts = right.get("dict") if isinstance(right, dict) else None
     if not parts:
         return tree
@@ -287,7 +286,7 @@ LOADED = re.compile(rf"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9
 
 
 def forbidden(markup: str) -> list[str]:
-    """Everything in markup, as two readers of HTML see it, that is not on the lists."""
+    """Return everything in markup, as two readers of HTML see it, that is not on the lists."""
     found = []
     for reader in ("html.parser", "lxml"):
         for element in BeautifulSoup(markup, reader).find_all(True):
@@ -308,7 +307,7 @@ def forbidden(markup: str) -> list[str]:
 
 
 def cells_with(text: str, output: Any) -> list[nbformat.NotebookNode]:
-    """A text everywhere in a notebook, as it comes out of mending and marking, between honest cells."""
+    """Return cells that hold a text everywhere, as it comes out of mending and marking, between honest cells."""
     cells = [new_markdown_cell("before *it*"), *everywhere(text)]
     data = output.get("data") if isinstance(output, dict) else None
     if isinstance(data, dict):
@@ -393,7 +392,6 @@ def test_any_output_is_one_of_a_notebook_or_none(output):
 
 @functools.cache
 def short() -> nbformat.NotebookNode:
-    """Notebook 05 without its experiments."""
     notebook = damage.read("course", "05-attention")
     notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
     return notebook
@@ -443,9 +441,8 @@ def test_a_cell_among_right_answers_costs_nothing(source, before):
 def test_an_answer_that_is_damaged_costs_its_exercise(data):
     """The others are marked with working versions of it."""
     name = data.draw(st.sampled_from(sorted(name for name in ANSWERS if not name.startswith("q"))))
-    source = (
-        damage.mutated(data.draw, ANSWERS[name], st.sampled_from(damage.HARMLESS)).encode("utf-8", "replace").decode()
-    )
+    source = damage.mutated(data.draw, ANSWERS[name], st.sampled_from(damage.HARMLESS))
+    source = source.encode("utf-8", "replace").decode()
     assume(defined_in(source) <= {name})
     notebook = answered()
     [cell] = [cell for cell in notebook.cells if grade_id(cell) == name]
