@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -129,10 +130,21 @@ def skip_without_cage(template: Template) -> None:
 
 @pytest.fixture(scope="module")
 def short() -> nbformat.NotebookNode:
-    """Return notebook 05 without its experiments: only the setup and the graded cells. Marking it takes a second."""
-    notebook = read("course", "05-attention")
-    notebook.cells = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id")]
+    return graded_only("05-attention")
+
+
+def graded_only(name: str) -> nbformat.NotebookNode:
+    """Return a release without its experiments: only the setup and the graded cells. Marking 05 takes a second."""
+    notebook = read("course", name)
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
     return notebook
+
+
+def python(*arguments: str, cwd: Path = ROOT, path: object = ROOT, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with the packages below `path`, and with more variables of the environment."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_CLASS")}
+    environment = kept | {"PYTHONPATH": str(path)} | more
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
 
 
 def read(folder: str, name: str) -> nbformat.NotebookNode:

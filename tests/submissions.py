@@ -2,6 +2,7 @@
 
 import nbformat
 from conftest import read, with_hidden_tests
+from nbformat import NotebookNode
 
 from autograder.nbgrader_plugin.intake.repair import grade_id, repair
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker
@@ -22,6 +23,27 @@ POINTS = {declared.name: declared.points for declared in in_notebook(NAME)}
 LIMITS = Limits(cell=4, question=2, grace=1, notebook=120, memory=6 * 2**30)
 
 
+def insert_before(notebook: NotebookNode, name: str, *sources: str) -> NotebookNode:
+    """Insert code cells before the cell with this grade_id; return the same notebook."""
+    [index] = [i for i, cell in enumerate(notebook.cells) if grade_id(cell) == name]
+    notebook.cells[index:index] = map(nbformat.v4.new_code_cell, sources)
+    return notebook
+
+
+def mended(submitted: NotebookNode, release: NotebookNode) -> NotebookNode:
+    """Return a submission as it is marked: repaired, with the hidden tests."""
+    for cell in submitted.cells:
+        cell.grade_id = grade_id(cell)
+    return with_hidden_tests(repair(submitted, release, []))
+
+
+def verdicts_on(notebook, template, limits=LIMITS):
+    """Mark a mended notebook; return the verdicts by exercise."""
+    verdicts = NotebookMarker(notebook, template, limits=limits).run()
+    nbformat.validate(notebook)
+    return {verdict.exercise: verdict for verdict in verdicts.values()}
+
+
 def mark(template, short, answers, extra=None, limits=LIMITS):
     """Mark answers; return the notebook and the verdicts by exercise.
 
@@ -29,14 +51,9 @@ def mark(template, short, answers, extra=None, limits=LIMITS):
     """
     submitted = filled_in(short, answers)
     for name, source in (extra or {}).items():
-        [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == name]
-        submitted.cells.insert(index, nbformat.v4.new_code_cell(source))
-    for cell in submitted.cells:
-        cell.grade_id = grade_id(cell)
-    notebook = with_hidden_tests(repair(submitted, short, []))
-    verdicts = NotebookMarker(notebook, template, limits=limits).run()
-    nbformat.validate(notebook)
-    return notebook, {verdict.exercise: verdict for verdict in verdicts.values()}
+        insert_before(submitted, name, source)
+    notebook = mended(submitted, short)
+    return notebook, verdicts_on(notebook, template, limits)
 
 
 def earned(verdicts):

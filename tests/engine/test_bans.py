@@ -41,7 +41,7 @@ def caged(template, name: str, source: str) -> Verdict:
 
 
 def test_every_ban_has_ways_around_it_and_right_answers_that_only_look_like_one():
-    least = {"softmax": (51, 10), "cross_entropy": (27, 8), "LayerNorm": (29, 6), "RMSNorm": (19, 5)}
+    least = {"softmax": (54, 10), "cross_entropy": (27, 8), "LayerNorm": (29, 6), "RMSNorm": (19, 5)}
     least["grouped_query_attention"] = (17, 5)
     assert {one.name for one in exercises() if one.ban} == WAYS.keys() == HARMLESS.keys() == least.keys()
     assert all(len(WAYS[name]) >= ways and len(HARMLESS[name]) >= right for name, (ways, right) in least.items())
@@ -110,7 +110,7 @@ def softmax(scores, dim=-1):
 
 @pytest.fixture
 def library(tmp_path, monkeypatch):
-    """Installed as a library is, with names that give nothing away; it works out everything in NumPy or by hand."""
+    """Install a library whose names give nothing away; it works out everything in NumPy or by hand."""
     folder = tmp_path / "site-packages" / "smoothly"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(
@@ -126,20 +126,14 @@ def library(tmp_path, monkeypatch):
     sys.modules.pop("smoothly", None)
 
 
-@pytest.mark.parametrize(
-    ("name", "gave"),
-    [
-        (
-            "softmax",
-            "def softmax(scores, dim=-1):\n    return torch.as_tensor(smoothly.spread(scores.numpy(), dim)[0])",
-        ),
-        (
-            "LayerNorm",
-            HARMLESS["LayerNorm"]["in words"].partition("    def forward")[0]
-            + "    def forward(self, x):\n        return self.weight * smoothly.even(x, self.eps) + self.bias",
-        ),
-    ],
-)
+GAVE = {
+    "softmax": "def softmax(scores, dim=-1):\n    return torch.as_tensor(smoothly.spread(scores.numpy(), dim)[0])",
+    "LayerNorm": HARMLESS["LayerNorm"]["in words"].partition("    def forward")[0]
+    + "    def forward(self, x):\n        return self.weight * smoothly.even(x, self.eps) + self.bias",
+}
+
+
+@pytest.mark.parametrize(("name", "gave"), GAVE.items(), ids=GAVE)
 def test_what_a_library_works_out_is_none_of_the_students_by_whatever_name(library, name, gave):
     verdict = judged(name, "import smoothly\n" + gave)
     assert verdict.earned == 0

@@ -22,12 +22,20 @@ from autograder.sandbox.session import Limits, SandboxError, Session, Template
 
 LIMITS = Limits(cell=10, question=2, grace=1, notebook=60, memory=2 * 2**30, disk=32 * 2**20, processes=40)
 TOKEN = f"token-{os.getpid()}-that-no-notebook-may-see"
-SMALL = replace(LIMITS, memory=2**28)
+SMALL, LONGER = replace(LIMITS, memory=2**28), replace(LIMITS, cell=20, notebook=120)
 PROGRAMS = tomllib.loads((ROOT / "tests" / "cage.toml").read_text("utf-8"))
 WORKS, READS, REACHES, CHANGES, BOMBS, FLOODS, LINGERS = (
     PROGRAMS[kind] for kind in ("works", "reads", "reaches", "changes", "bombs", "floods", "lingers")
 )
 REFUSALS = ("OSError", "PermissionError", "ProcessLookupError", "CalledProcessError", "ValueError")
+CHANNELS = (  # what the listener does first, what the speaker does, and whether the listener notices
+    {name: ("None", *pair) for name, pair in PROGRAMS["channels"].items()}
+    | PROGRAMS["watched"]
+    | {
+        name: (f"kept.append({value})", does, f"kept[-1] != {value}")
+        for name, (does, value) in PROGRAMS["changed"].items()
+    }
+)
 
 
 @pytest.fixture(scope="module")
@@ -345,3 +353,42 @@ def test_nothing_outlives_a_grader_that_is_killed(template, moment, count, withi
         grader.kill()
         grader.communicate()
     assert settles(lambda: not named(word)), named(word)
+
+
+@pytest.fixture(scope="module")
+def pair(template):
+    """Yield two notebooks that run at the same time.
+
+    Timing (of CPUs, disks and caches), system-wide counters and futexes on shared pages are left out below: the only
+    protection from those is that a sandbox never holds a secret while another notebook could listen (see
+    `marking/isolated_rerun.py` and SECURITY.md).
+    """
+    with Session(template, limits=LONGER) as one, Session(template, limits=LONGER) as other:
+        for session in (one, other):
+            assert session.run(PROGRAMS["prelude"]).ending == "ok"
+        yield one, other
+
+
+def said(session, source):
+    """Return what an expression comes to: its value, or the error that kept it from one."""
+    result = session.run(
+        f"try:\n    print(repr({source}))\nexcept Exception as error:\n    print(type(error).__name__)"
+    )
+    assert result.ending == "ok"
+    return text(result).strip()
+
+
+@pytest.mark.parametrize(("before", "speak", "hear"), CHANNELS.values(), ids=CHANNELS)
+def test_one_notebook_cannot_tell_another_anything(pair, before, speak, hear):
+    speaker, listener = pair
+    said(listener, before)
+    said(speaker, speak)
+    assert said(listener, hear) != "True"
+
+
+def test_programs_that_lock_their_own_files_go_on(pair):
+    session, _ = pair
+    assert said(session, "__import__('sqlite3').connect('own.db').execute('create table t (x)').fetchall()") == "[]"
+    assert said(session, "fcntl.flock(open('own', 'w'), fcntl.LOCK_EX)") == "None"
+    assert said(session, "fcntl.lockf(open('own', 'w'), fcntl.LOCK_EX)") == "None"
+    assert said(session, "open('/dev/null', 'w').write('x')") == "1"

@@ -4,13 +4,13 @@ import tomllib
 
 import nbformat
 import pytest
-from conftest import ROOT, read, with_hidden_tests
-from submissions import answers
+from conftest import ROOT, read
+from submissions import answers, mended
 from test_marking import with_given_cells
 
 from autograder.judge.cell_effects import Effects
 from autograder.judge.source_rules import uses
-from autograder.nbgrader_plugin.intake.repair import GIVEN, grade_id, repair
+from autograder.nbgrader_plugin.intake.repair import GIVEN
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _answer_sources
 from autograder.sample_class import filled_in
 from autograder.spec.course import given_names, question_or_exercise
@@ -56,12 +56,6 @@ def test_a_given_cell_that_trains_a_model_is_run_for_a_student_who_uses_it(templ
     ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
     assert {MODEL, FIT, "fit(probe)"} <= ran
     assert "look(probe)" not in ran
-
-
-def mended(submitted, release):
-    for cell in submitted.cells:
-        cell.grade_id = grade_id(cell)
-    return with_hidden_tests(repair(submitted, release, []))
 
 
 class Dry(NotebookMarker):

@@ -30,7 +30,7 @@ class Counted(Student):
 
 @pytest.fixture
 def counting(monkeypatch):
-    """How often a check ran in earnest."""
+    """Return the titles of the checks that ran in earnest."""
     runs = []
     monkeypatch.setattr(check_cache, "run_check", lambda *args: runs.append(args[1].title) or run_check(*args))
     return runs

@@ -30,6 +30,8 @@ EARLY = "def early(x):\n    if x.numel() == 0:\n        return x.clone()\n    re
 PAIR = "def pair(x):\n    return x + 1, x / 3\n"
 NO_RETURN = "def silent(x):\n    x = x + 1\n"
 INNER = "def outer(x):\n    def inner(y):\n        return y / 3\n    return inner(x) + 1\n"
+THIRDS = "def thirds(x):\n    return x / 3\n"
+TOTAL = "def total(x):\n    return x.sum()\n"
 
 
 def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> tuple[str, ...]:
@@ -39,7 +41,7 @@ def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -
 
 
 def runs(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> list:
-    """Each version, ready to be called."""
+    """Return each version, ready to be called."""
     found = []
     for version in made(slip, source, takes, gives):
         namespace = {"torch": torch, "nn": nn, "math": math}
@@ -111,10 +113,6 @@ def test_input_changed_changes_it_on_every_way_out():
             mine = x(size)
             assert f(mine) == (size > 2)
             assert not torch.equal(mine, x(size))
-
-
-THIRDS = "def thirds(x):\n    return x / 3\n"
-TOTAL = "def total(x):\n    return x.sum()\n"
 
 
 def test_precisions_come_out_as_the_slips_say():

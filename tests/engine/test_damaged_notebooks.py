@@ -22,12 +22,12 @@ import damage
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from conftest import with_hidden_tests
+from conftest import graded_only, with_hidden_tests
 from damage import Damaged, bounded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from submissions import ANSWERS, LIMITS, POINTS, earned
+from submissions import ANSWERS, POINTS, earned, insert_before, verdicts_on
 from test_feedback_pages import everywhere, in_formgrader, page, whole
 from test_wire import BLOBS, TREES
 
@@ -42,7 +42,7 @@ from autograder.nbgrader_plugin.intake import repair, sanitize, student_folder, 
 from autograder.nbgrader_plugin.intake.lms_collect import is_copy, parse
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import tampering
-from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, _cleaned, write_verdict
+from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned, write_verdict
 from autograder.sandbox.session import Template
 from autograder.spec.course import course, exercises, question_or_exercise
 from autograder.untrusted.wire import Packet
@@ -392,9 +392,7 @@ def test_any_output_is_one_of_a_notebook_or_none(output):
 
 @functools.cache
 def short() -> nbformat.NotebookNode:
-    notebook = damage.read("course", "05-attention")
-    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
-    return notebook
+    return graded_only("05-attention")
 
 
 @functools.cache
@@ -417,10 +415,9 @@ def marks(submitted: nbformat.NotebookNode) -> dict[str, float]:
         notebook = with_hidden_tests(repair.load(path, short()))
     assert "problem" not in notebook.metadata[repair.KEY]
     tampering.write_signs(notebook, tampering.find_signs(notebook))
-    verdicts = NotebookMarker(notebook, template(), limits=LIMITS).run()
-    nbformat.validate(notebook)
+    verdicts = verdicts_on(notebook, template())
     assert page(notebook).encode()
-    return earned({verdict.exercise: verdict for verdict in verdicts.values()})
+    return earned(verdicts)
 
 
 def answered() -> nbformat.NotebookNode:
@@ -430,10 +427,7 @@ def answered() -> nbformat.NotebookNode:
 @FEW
 @given(damage.harmless_sources(), st.sampled_from(sorted(ANSWERS)))
 def test_a_cell_among_right_answers_costs_nothing(source, before):
-    notebook = answered()
-    [index] = [i for i, cell in enumerate(notebook.cells) if grade_id(cell) == before]
-    notebook.cells.insert(index, new_code_cell(source))
-    assert marks(notebook) == POINTS
+    assert marks(insert_before(answered(), before, source)) == POINTS
 
 
 @FEW
@@ -457,7 +451,7 @@ def test_an_answer_that_is_damaged_costs_its_exercise(data):
 def test_whatever_is_handed_in_every_exercise_has_a_mark_and_the_next_student_theirs(damaged: Damaged):
     mended = with_hidden_tests(loaded("05-attention", damaged.content))
     mended.cells = [cell for cell in mended.cells if grade_id(cell)]
-    verdicts = NotebookMarker(mended, template(), limits=LIMITS).run()
-    assert {verdict.exercise for verdict in verdicts.values()} == set(POINTS)
+    verdicts = verdicts_on(mended, template())
+    assert set(verdicts) == set(POINTS)
     assert all(0 <= verdict.earned <= verdict.points for verdict in verdicts.values())
     assert marks(answered()) == POINTS, "the next student's"

@@ -407,7 +407,8 @@ def test_nothing_of_a_students_runs_or_loads_anything():
 def test_no_kind_of_output_runs():
     about = {"image/png": {"width": "1 onerror=alert(1)"}, "isolated": True, "text/html": {"isolated": True}}
     for data in _TEXTS["outputs"]:
-        output = new_output("display_data", metadata=about) | {"data": data}
+        output = new_output("display_data", metadata=about)
+        output.data = data
         assert dangers(shown([new_code_cell("1", outputs=[output])])) == [], data
 
 

@@ -18,10 +18,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import NOTEBOOKS, ROOT, read
+from conftest import NOTEBOOKS, ROOT, graded_only, read
 from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader.handlers import template_path
 from playwright.sync_api import expect
+from submissions import ANSWERS
 from test_browser import BROWSER, browser, kept, page  # noqa: F401 (fixtures)
 from test_browser import pytestmark as where_there_is_a_browser
 from test_feedback_pages import EVIL, PIXEL
@@ -31,7 +32,6 @@ from autograder.nbgrader_plugin.formgrader.written_answers import TABLE, rubrics
 from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.intake.sanitize import html
 from autograder.sample_class import filled_in
-from autograder.spec.course import exercises
 
 pytestmark = [*where_there_is_a_browser, pytest.mark.long]
 NAME = "05-attention"
@@ -91,8 +91,7 @@ def environment(place):
 
 
 def submission():
-    notebook = filled_in(read("course", NAME), {one.name: one.source for one in exercises(NAME)})
-    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
+    notebook = filled_in(graded_only(NAME), ANSWERS)
     notebook.metadata.pop("name")
     middle = [cell for cell in notebook.cells if cell.cell_type == "code" and not grade_id(cell).startswith("test_")][3]
     middle.source += "\nimport time; time.sleep(2)"  # how far marking is stands still here: a page asks each 0.3 s

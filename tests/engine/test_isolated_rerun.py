@@ -3,11 +3,10 @@
 import functools
 
 import nbformat
-from conftest import read
+from conftest import graded_only
 from submissions import earned, mark
 
 from autograder.judge.mark import Verdict
-from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking import isolated_rerun, notebook_marker
 from autograder.nbgrader_plugin.marking.isolated_rerun import LEFT_OUT, Postponed, next_to_rerun
 from autograder.sandbox import monitor
@@ -19,11 +18,7 @@ POINTS = {declared.name: declared.points for declared in in_notebook(NAME)}
 OTHERS = ("split_heads", "merge_heads", "copy_from_torch", "attention_parameters")
 
 
-@functools.cache
-def release():
-    notebook = read("course", NAME)
-    notebook.cells = [cell for cell in notebook.cells if grade_id(cell)]
-    return notebook
+release = functools.cache(lambda: graded_only(NAME))
 
 
 # What a process that is asked finds of the others, by its own words: an error's text comes back to the judge.

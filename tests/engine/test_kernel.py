@@ -34,15 +34,12 @@ CELLS = {
 
 @pytest.fixture(scope="module")
 def kernelspec(tmp_path_factory):
-    """As installed: the kernelspec on Jupyter's path, and the entry point known."""
+    """Install the kernelspec on Jupyter's path, and make the entry point known."""
     folder = tmp_path_factory.mktemp("jupyter")
     shutil.copytree(ROOT / "autograder/sandbox/kernelspec", folder / "kernels" / "caged-python3")
     factory = KernelProvisionerFactory.instance()
-    factory.provisioners["caged-fork"] = EntryPoint(
-        "caged-fork",
-        "autograder.nbgrader_plugin.marking.kernels:CourseProvisioner",
-        KernelProvisionerFactory.GROUP_NAME,
-    )
+    provisioner = "autograder.nbgrader_plugin.marking.kernels:CourseProvisioner"
+    factory.provisioners["caged-fork"] = EntryPoint("caged-fork", provisioner, KernelProvisionerFactory.GROUP_NAME)
     CagedProvisioner.template = Template(preload=("autograder.untrusted.kernel", *course().preload))
     skip_without_cage(CagedProvisioner.template)
     with pytest.MonkeyPatch.context() as patch:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import nbformat
 import pytest
 from conftest import ROOT, with_hidden_tests
-from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, mark, mark_in
+from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, insert_before, mark, mark_in, mended, verdicts_on
 
 from autograder.judge import mark as judge
 from autograder.judge.run_check import namespace_with
 from autograder.judge.student import in_process
 from autograder.nbgrader_plugin.hidden_tests import exercise_of
-from autograder.nbgrader_plugin.intake.repair import grade_id, repair
+from autograder.nbgrader_plugin.intake.repair import grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import NotebookMarker, zero_everywhere
 from autograder.nbgrader_plugin.marking.notices import STALLED, verdict_in
 from autograder.sample_class import filled_in
@@ -65,8 +65,7 @@ def test_an_answer_built_on_a_broken_one_loses_nothing(template, short):
     submitted = filled_in(short, ANSWERS | {"softmax": broken, "scaled_dot_product_attention": built})
     [index] = [i for i, cell in enumerate(submitted.cells) if grade_id(cell) == "SelfAttention"]
     submitted.cells.append(submitted.cells.pop(index))
-    verdicts = NotebookMarker(with_hidden_tests(submitted), template, limits=LIMITS).run()
-    marks = {verdict.exercise: verdict.earned for verdict in verdicts.values()}
+    marks = earned(verdicts_on(with_hidden_tests(submitted), template))
     assert marks == POINTS | {"softmax": marks["softmax"]}
     assert marks["softmax"] < 1
 
@@ -243,9 +242,7 @@ def test_marking_right_answers_gives_full_marks_and_imports_nothing_more(templat
         submitted = filled_in(release, answers)
         submitted.cells.insert(0, nbformat.v4.new_code_cell("import sys as _sys\n_before = set(_sys.modules)"))
         submitted.cells.append(nbformat.v4.new_code_cell("print(sorted(set(_sys.modules) - _before))"))
-        for cell in submitted.cells:
-            cell.grade_id = grade_id(cell)
-        notebook = with_hidden_tests(repair(submitted, release, []))
+        notebook = mended(submitted, release)
         verdicts = NotebookMarker(notebook, template, ROOT / "course" / name).run()
         assert not [verdict for verdict in verdicts.values() if not verdict.full], number
         assert len(verdicts) == len(answers)
@@ -257,23 +254,17 @@ EXPERIMENT = "import time\nhelper = 1\nmeasured = [helper, 2]"
 
 
 def with_given_cells(notebook, *sources):
-    """The notebook with more given cells before its first answer, as a release would have them."""
-    release = copy.deepcopy(notebook)
-    [index] = [i for i, cell in enumerate(release.cells) if grade_id(cell) == "softmax"]
-    release.cells[index:index] = [nbformat.v4.new_code_cell(source) for source in sources]
-    return release
+    """Return the notebook with more given cells before its first answer, as a release would have them."""
+    return insert_before(copy.deepcopy(notebook), "softmax", *sources)
 
 
 def marked_against(release, template, change=lambda notebook: None):
-    """Return the marks, and which cells were run when the release comes back with all answers and this change."""
+    """Mark the release, come back with all answers and this change; return verdicts and the cells that were run."""
     submitted = filled_in(release, ANSWERS)
     change(submitted)
-    for cell in submitted.cells:
-        cell.grade_id = grade_id(cell)
-    notebook = with_hidden_tests(repair(submitted, release, []))
-    verdicts = NotebookMarker(notebook, template, limits=LIMITS).run()
-    ran = {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
-    return {verdict.exercise: verdict for verdict in verdicts.values()}, ran
+    notebook = mended(submitted, release)
+    verdicts = verdicts_on(notebook, template)
+    return verdicts, {cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.execution_count}
 
 
 def test_a_given_cell_is_run_when_a_cell_or_an_answer_builds_on_it(template, short):
@@ -305,8 +296,7 @@ def test_an_answers_own_helper_is_not_replaced_by_a_given_one_of_its_name(templa
     def with_a_helper(notebook):
         [answer] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
         answer.source = own + body
-        [test] = [cell for cell in notebook.cells if grade_id(cell) == "test_softmax"]
-        notebook.cells.insert(notebook.cells.index(test), nbformat.v4.new_code_cell("print(help_too)"))
+        insert_before(notebook, "test_softmax", "print(help_too)")
 
     verdicts, ran = marked_against(with_given_cells(short, given), template, with_a_helper)
     assert given in ran

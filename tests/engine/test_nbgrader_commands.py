@@ -7,6 +7,7 @@ import shutil
 import nbformat
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, gradebook, notebook, put, run
+from submissions import insert_before
 from test_student_folder import KINDS
 
 from autograder.nbgrader_plugin.intake.repair import grade_id
@@ -18,10 +19,7 @@ BLANK = notebook({})
 
 
 def with_cell(source):
-    result = notebook()
-    [index] = [i for i, cell in enumerate(result.cells) if grade_id(cell) == "softmax"]
-    result.cells.insert(index, nbformat.v4.new_code_cell(source))
-    return result
+    return insert_before(notebook(), "softmax", source)
 
 
 def with_tags():
@@ -94,7 +92,7 @@ UNLISTED = ["new\nline", "\x1b[31mred", os.fsdecode(b"\xff\xfe")]
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A copy of the repository with everything handed in, marked once, with feedback."""
+    """Make a copy of the repository with everything handed in, marked once, with feedback."""
     root = copy_of_the_course(tmp_path_factory.mktemp("elsewhere") / "a course")
     classroom, solutions = root / "classroom", root / "solutions"
     solution = solutions / NAME / f"{NAME}.ipynb"
@@ -132,7 +130,7 @@ def course(tmp_path_factory):
 
 
 def marks(classroom):
-    """Automatic marks by student."""
+    """Return automatic marks by student."""
     found = {}
     for student, about in gradebook(classroom).items():
         if student != "students":

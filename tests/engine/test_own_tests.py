@@ -37,7 +37,7 @@ def notebook(*cells):
 
 
 def marked(template, source, answers, change=lambda submitted: None):
-    """A notebook marked as nbgrader has it: by grade_id the number it reads, and by grade_id the verdicts.
+    """Return a notebook marked as nbgrader has it: by grade_id the number it reads, and by grade_id the verdicts.
 
     Students get `source` without its hidden tests; `change` is what else they do to it.
     """

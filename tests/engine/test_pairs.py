@@ -19,18 +19,20 @@ from autograder.spec.course import exercise, exercises, notebooks
 SOFTMAX = exercise("softmax")
 NO_SHIFT = replaced(SOFTMAX.source, "scores - scores.amax(dim=dim, keepdim=True)", "scores")
 TWO = replaced(NO_SHIFT, "return exps / exps.sum(dim=dim, keepdim=True)", "return exps")
+NO_KEEPDIM = replaced(NO_SHIFT, "keepdim=True", "keepdim=False")
+ODD = replaced(SOFTMAX.source, "return exps", "return 1.0625 * exps.sin()")
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(tmp_path, monkeypatch):
-    """A machine on which nobody has searched before."""
+    """Keep signatures where nobody has searched before."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture
 def searches(monkeypatch) -> list[str]:
-    """The exercises about whose answers pairs are tried, as it happens."""
+    """Return the exercises about whose answers pairs are tried, as it happens."""
     names: list[str] = []
     search = pairs.search
     monkeypatch.setattr(pairs, "search", lambda *args: names.append(args[0].name) or search(*args))
@@ -80,13 +82,11 @@ def test_a_slip_is_made_from_the_program_with_the_other_mistake():
 
 
 def test_both_sentences_are_given_and_both_are_paid_for():
-    source = replaced(NO_SHIFT, "keepdim=True", "keepdim=False")
-    both, alone = verdict_on(source), verdict_on(NO_SHIFT)
+    both, alone = verdict_on(NO_KEEPDIM), verdict_on(NO_SHIFT)
     assert named(both) == {"no_shift", "no_keepdim"}
     assert {one.sentence for one in both.diagnoses} == {SOFTMAX.sentences[name] for name in named(both)}
-    assert {title for one in both.diagnoses for title in one.checks} == {
-        line.title for line in both.lines if not line.passed
-    }
+    failed = {line.title for line in both.lines if not line.passed}
+    assert {title for one in both.diagnoses for title in one.checks} == failed
     assert 0 <= both.earned < alone.earned
     assert both.earned <= max(0, SOFTMAX.points * (1 - sum(one.share for one in both.diagnoses))) or not both.reckoning
 
@@ -97,24 +97,19 @@ def test_a_single_mistake_asks_for_no_search(searches):
     assert not searches
 
 
-ODD = replaced(SOFTMAX.source, "return exps", "return 1.0625 * exps.sin()")
-
-
 def test_a_class_pays_once_whether_something_is_found_or_not(searches, nothing_kept, monkeypatch):
-    two = replaced(NO_SHIFT, "keepdim=True", "keepdim=False")
-    first = [named(verdict_on(source)) for source in (ODD, two)]
+    first = [named(verdict_on(source)) for source in (ODD, NO_KEEPDIM)]
     assert not first[0], "no two mistakes explain it"
     assert searches == ["softmax"] * 2
-    again = [named(verdict_on(f"{source}\n# by somebody else\n")) for source in (ODD, two)]
-    assert first == again
+    assert [named(verdict_on(f"{source}\n# by somebody else\n")) for source in (ODD, NO_KEEPDIM)] == first
     assert len(searches) == 2
     for path in pair_cache.home("softmax").glob("*.json"):  # cut off, or written by somebody else
         path.write_text(path.read_text()[: len(path.read_text()) // 2])
-    assert [named(verdict_on(source)) for source in (ODD, two)] == first
+    assert [named(verdict_on(source)) for source in (ODD, NO_KEEPDIM)] == first
     assert len(searches) == 4
     assert all(json.loads(path.read_text()) for path in pair_cache.home("softmax").glob("*.json"))
     monkeypatch.setattr(pair_cache.keys, "letter_key", lambda name: "other letters")  # of another state of the files
-    verdict_on(two)
+    verdict_on(NO_KEEPDIM)
     assert len(searches) == 5
 
 
@@ -131,9 +126,8 @@ def test_a_program_that_never_ends_or_fails_harms_nobody(monkeypatch):
     assert pairs._in_fork(lambda: os._exit(3)) is None
     assert pairs._in_fork(lambda: [print("noise"), 7]) == [None, 7]
     assert pairs._in_fork(lambda: {1, 2}) is None, "what is not JSON"
-    monkeypatch.setattr(
-        pairs.multiprocessing.connection.Connection, "poll", lambda *_: signal.raise_signal(signal.SIGINT)
-    )
+    connection = pairs.multiprocessing.connection.Connection
+    monkeypatch.setattr(connection, "poll", lambda *_: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         pairs._in_fork(for_ever)
     assert psutil.Process().children() == children

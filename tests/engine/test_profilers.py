@@ -52,7 +52,7 @@ def a_profile_function():
 
 
 def a_debugger():
-    """One that stops in every frame, and has nothing to do there."""
+    """Stop in every frame, and have nothing to do there."""
 
     def trace(*_):
         return trace
@@ -62,7 +62,7 @@ def a_debugger():
 
 @contextlib.contextmanager
 def monitoring():
-    """As cProfile does it since Python 3.12, and coverage if it is told to."""
+    """Look on as cProfile does since Python 3.12, and coverage if it is told to."""
     seen, events = set(), sys.monitoring.events
     tools = (sys.monitoring.PROFILER_ID, sys.monitoring.COVERAGE_ID)
     for tool in tools:

@@ -22,7 +22,7 @@ NAME = "causal_mask"  # the quickest to ask
 
 @pytest.fixture
 def nothing_kept(tmp_path, monkeypatch) -> Path:
-    """A machine that keeps no signatures yet, of a course that ships none."""
+    """Keep no signatures yet, of a course that ships none."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(signatures, "shipped", lambda name: tmp_path / "shipped" / f"{name}.npz")
     signature_store.of.cache_clear()
@@ -32,7 +32,7 @@ def nothing_kept(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def five_versions(monkeypatch) -> list[str]:
-    """A catalogue of five versions: few enough to be asked here and now. Tests may add to it."""
+    """Return a catalogue of five versions: few enough to be asked here and now. Tests may add to it."""
     sources = signatures.sources_of(NAME)[:5]
     monkeypatch.setattr(signatures, "sources_of", lambda name: list(sources))
     monkeypatch.setattr(signatures, "names_of", lambda name: ("a_mistake",) * len(sources))
@@ -42,7 +42,7 @@ def five_versions(monkeypatch) -> list[str]:
 
 @pytest.fixture
 def asked(monkeypatch) -> list[list[int]]:
-    """The rows that are computed, as they are."""
+    """Return the rows that are computed, as they are."""
     rows: list[list[int]] = []
     compute = signatures.compute
     monkeypatch.setattr(signatures, "compute", lambda name, wanted: rows.append(list(wanted)) or compute(name, wanted))

@@ -21,7 +21,7 @@ FEW, MANY = settings(max_examples=100), settings(max_examples=300)
 
 @st.composite
 def tensors(draw):
-    """Every dtype; no dimension to four, empty ones too; transposed, strided, expanded, flipped by indexing."""
+    """Draw every dtype; no dimension to four, empty ones too; transposed, strided, expanded, flipped by indexing."""
     dtype = getattr(torch, draw(st.sampled_from(sorted(DTYPES))))
     shape = draw(st.lists(st.integers(0, 4), max_size=4))
     count = math.prod(shape)
@@ -72,7 +72,7 @@ VALUES = st.recursive(
 
 
 def same(mine, theirs):
-    """Equal to the last bit: NaN is NaN, 0.0 is not -0.0, True is not 1. A frozenset comes back as a set."""
+    """Compare to the last bit: NaN is NaN, 0.0 is not -0.0, True is not 1. A frozenset comes back as a set."""
     if isinstance(mine, torch.Tensor):
         return (
             type(theirs) is torch.Tensor
@@ -188,8 +188,7 @@ def test_a_negated_view_arrives_with_its_values():
 
 def test_truth_values_are_true_or_false_whatever_their_bytes():
     forged = Packet({"tensor": "bool", "shape": [3], "order": [0], "blob": 0}, [bytes([0, 1, 2])])
-    result = decode(forged)
-    assert bits(result) == bytes([0, 1, 1])
+    assert bits(decode(forged)) == bytes([0, 1, 1])
 
 
 NUMBERS = st.integers(-3, 6) | st.integers() | st.sampled_from([2**31, 2**40, 2**63, -(2**63), 2**70]) | st.floats()
@@ -211,10 +210,9 @@ TENSOR_TREES = st.fixed_dictionaries(
     },
 )
 NUMBER_WORDS = st.text(" _+-0123456789abx.e٣", max_size=8)
+INTEGERS = NUMBER_WORDS | st.text("9", min_size=1990, max_size=2010)
 TREES = st.recursive(
-    JSON
-    | TENSOR_TREES
-    | st.builds(lambda word: {"int": word}, NUMBER_WORDS | st.text("9", min_size=1990, max_size=2010)),
+    JSON | TENSOR_TREES | INTEGERS.map(lambda word: {"int": word}),
     lambda inner: (
         st.dictionaries(KINDS, inner | st.lists(inner, max_size=3), min_size=1, max_size=2)
         | st.builds(lambda pairs: {"dict": pairs}, st.lists(st.lists(inner, min_size=2, max_size=2), max_size=3))
@@ -264,11 +262,11 @@ def test_a_malformed_reply_is_refused(tree):
 @pytest.mark.parametrize("depth", [20, 900, 10_000])
 @pytest.mark.parametrize("kind", ["list", "tuple", "set", "dict", "opaque", "tensor"])
 def test_nesting_without_end_is_refused(depth, kind):
-    tree = []
+    listed, tree = kind in ("list", "tuple", "set"), []
     for _ in range(depth):
-        tree = {kind: [tree]} if kind in ("list", "tuple", "set") else [[tree]]
+        tree = {kind: [tree]} if listed else [[tree]]
     with pytest.raises(WireError):
-        decode(Packet(tree if kind in ("list", "tuple", "set") else {kind: tree}, []))
+        decode(Packet(tree if listed else {kind: tree}, []))
 
 
 def received(data, limit=2**16, close=True):
