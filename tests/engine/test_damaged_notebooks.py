@@ -137,21 +137,8 @@ def put(folder: Path, names: list[str], kind: str, content: bytes, secret: Path)
             make[kind]()
 
 
-PLACES = st.sampled_from(
-    [
-        "",
-        "a",
-        "a/",
-        "./a",
-        "a/b",
-        "a/../../out",
-        "../../out",
-        "/tmp/zq-out",
-        "C:\\out",
-        "..\\..\\out",
-        "05-attention.ipynb",
-    ]
-)
+PLACES = st.sampled_from(["", "a", "a/", "./a", "a/b", "05-attention.ipynb"])
+PLACES |= st.sampled_from(["a/../../out", "../../out", "/tmp/zq-out", "C:\\out", "..\\..\\out"])
 PACKED = ["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]
 MEMBER = st.tuples(PLACES | NAMES, st.sampled_from(PACKED), st.binary(max_size=50))
 MEMBERS = st.lists(MEMBER, max_size=6)

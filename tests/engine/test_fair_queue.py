@@ -175,13 +175,8 @@ class Room:
             assert len(running) - len(slow) >= self.queue.quick
 
 
-ROOMS = st.builds(
-    Room,
-    st.integers(1, 3),
-    st.integers(1, 2),
-    st.sampled_from((20.0, 600.0)),
-    st.lists(st.sampled_from(LENGTHS), min_size=len(STUDENTS), max_size=len(STUDENTS)),
-)
+SLOWNESS = st.lists(st.sampled_from(LENGTHS), min_size=len(STUDENTS), max_size=len(STUDENTS))
+ROOMS = st.builds(Room, st.integers(1, 3), st.integers(1, 2), st.sampled_from((20.0, 600.0)), SLOWNESS)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Tests that the judge reads only plain data, follows the rules about the source, and compiles it as a notebook does."""
+"""Tests that the judge reads only plain data, follows the rules about the source, and compiles as a notebook does."""
 
 import dataclasses
 

@@ -48,17 +48,9 @@ HASHABLE = st.recursive(
     lambda inner: st.tuples(inner, inner) | st.frozensets(inner, max_size=3),
     max_leaves=4,
 )
-LEAVES = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.integers(-(2**4096) + 1, 2**4096 - 1)
-    | st.floats()
-    | st.text(st.characters(), max_size=8)  # lone surrogates too
-    | st.builds(Ref, st.integers(0, 99))
-    | st.builds(Seed, st.integers(0, 2**63 - 1))
-    | tensors()
-)
+LEAVES = st.none() | st.booleans() | st.integers() | st.integers(-(2**4096) + 1, 2**4096 - 1) | st.floats() | tensors()
+LEAVES |= st.text(st.characters(), max_size=8)  # lone surrogates too
+LEAVES |= st.builds(Ref, st.integers(0, 99)) | st.builds(Seed, st.integers(0, 2**63 - 1))
 VALUES = st.recursive(
     LEAVES,
     lambda inner: (
