@@ -54,9 +54,8 @@ def start(root: Path, classroom: Path, *command: str, **options: Any) -> subproc
     module = {"nbgrader": "nbgrader", "autograder": "autograder.cli"}[command[0]]
     environment = os.environ | {"COURSE_CLASSROOM": str(classroom), "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | options
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *command[1:]], cwd=root, env=environment, text=True, **streams
-    )
+    module = [sys.executable, "-m", module, *command[1:]]
+    return subprocess.Popen(module, cwd=root, env=environment, text=True, **streams)
 
 
 def run(root: Path, classroom: Path, *command: str, status: int | None = 0) -> str:

@@ -6,7 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Container
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import nbgrader.api
@@ -147,10 +150,30 @@ def python(*arguments: str, cwd: Path = ROOT, path: object = ROOT, **more: str) 
     return subprocess.run([sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True)
 
 
+def missing(text: Container[str], *words: str) -> list[str]:
+    """Return which of the words a text does not contain, or a list does not."""
+    return [word for word in words if word not in text]
+
+
 def read(folder: str, name: str) -> nbformat.NotebookNode:
     notebook = nbformat.read(ROOT / folder / name / f"{name}.ipynb", as_version=4)
     notebook.metadata["name"] = name
     return notebook
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
+    """Return what a condition comes to, as soon as that is true."""
+    end = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert found, condition
+    return found
+
+
+def cell_of(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:
+    """Return the one cell with this grade_id."""
+    [cell] = [cell for cell in notebook.cells if grade_id(cell) == name]
+    return cell
 
 
 def with_hidden_tests(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

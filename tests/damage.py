@@ -129,9 +129,7 @@ ODD_WORDS = ["x y", "", "\ud800", "\x00", "a" * 70]
 WORDS = st.sampled_from("code markdown raw softmax test_softmax nbgrader ../x é".split() + ODD_WORDS)
 LEAVES = st.none() | st.booleans() | st.integers(-3, 6) | WORDS
 LEAVES |= st.sampled_from([2**63, -(2**70), 10**40, 1e308, float("inf"), float("nan"), -0.0])
-ODD = st.recursive(
-    LEAVES, lambda one: st.lists(one, max_size=4) | st.dictionaries(WORDS, one, max_size=4), max_leaves=6
-)
+ODD = st.recursive(LEAVES, lambda i: st.lists(i, max_size=4) | st.dictionaries(WORDS, i, max_size=4), max_leaves=6)
 FIELDS = ["cell_type", "source", "metadata", "id", "outputs", "execution_count", "attachments", "zq"]
 GRADED = ["grade_id", "grade", "points", "solution", "locked", "task", "schema_version", "cell_type", "checksum", "zq"]
 WHOLE = ["cells", "metadata", "nbformat", "nbformat_minor", "worksheets", "zq"]

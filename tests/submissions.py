@@ -1,7 +1,7 @@
 """Submissions of notebook 05 for the tests: fills answers into the release and marks it as nbgrader does."""
 
 import nbformat
-from conftest import read, with_hidden_tests
+from conftest import cell_of, read, with_hidden_tests
 from nbformat import NotebookNode
 
 from autograder.nbgrader_plugin.intake.repair import grade_id, repair
@@ -62,7 +62,7 @@ def earned(verdicts):
 
 def mark_in(notebook, name):
     """Return the number that nbgrader reads from an exercise's test cell."""
-    [cell] = [cell for cell in notebook.cells if grade_id(cell) == f"test_{name}"]
+    cell = cell_of(notebook, f"test_{name}")
     results = [output for output in cell.outputs if output.output_type == "execute_result"]
     assert len(results) == 1
     assert all(output.get("name") != "stderr" and output.output_type != "error" for output in cell.outputs)

@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 from circumventions import HARMLESS, HIDING, WAYS
-from conftest import read
+from conftest import missing, read
 from submissions import LIMITS
 
 from autograder.judge.bans import banned_uses, recording_uses
@@ -54,8 +54,7 @@ def test_the_box_in_the_notebook_says_what_is_banned_in_the_words_of_the_remark(
     boxes = [cell.source for cell in read(kind, asked.notebook).cells if f"> **`{name}(" in cell.source]
     assert len(boxes) == 1
     box = " ".join(line.removeprefix("> ") for line in boxes[0].split("\n"))
-    assert asked.ban.without in box
-    assert asked.ban.fine in box
+    assert not missing(box, asked.ban.without, asked.ban.fine)
 
 
 def assert_caught(verdict: Verdict, word: str) -> None:

@@ -142,9 +142,8 @@ def test_a_version_may_change_a_right_answer_or_an_entry_above():
 
 def test_what_is_no_base_is_refused_by_name():
     refused("one: One.\n- in loop", "a version is the reference itself", bases={"loop": LOOP})
-    refused(
-        "once: One.\n- in lop\n  x => y", "once: there is no answer 'lop' above, and no right one", bases={"loop": LOOP}
-    )
+    above = "once: there is no answer 'lop' above, and no right one"
+    refused("once: One.\n- in lop\n  x => y", above, bases={"loop": LOOP})
     refused("one: One.\n- in two\n  x => y\ntwo: Two.\n- x * by => x", "there is no answer 'two' above")
 
 

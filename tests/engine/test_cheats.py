@@ -48,9 +48,7 @@ def on_tests(change):
 
 def claims(**settings):
     """Return a change by which each graded cell claims these metadata for itself."""
-    return lambda notebook: [
-        cell.metadata.nbgrader.update(settings) for cell in notebook.cells if "nbgrader" in cell.metadata
-    ]
+    return lambda notebook: [one.metadata.nbgrader.update(settings) for one in notebook.cells if grade_id(one)]
 
 
 def copy_test(cell, notebook):

@@ -18,7 +18,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, read
+from conftest import ROOT, cell_of, missing, read
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
@@ -36,13 +36,7 @@ from autograder.nbgrader_plugin.report.data import collect_class, sections
 from autograder.nbgrader_plugin.report.html_page import page
 from autograder.nbgrader_plugin.report.marks import NoClass, gradebook_url, read_marks
 from autograder.nbgrader_plugin.report.similar_answers import similar_pairs
-from autograder.nbgrader_plugin.report.summary import (
-    duration,
-    misconceptions,
-    progress,
-    rates,
-    time_spent,
-)
+from autograder.nbgrader_plugin.report.summary import duration, misconceptions, progress, rates, time_spent
 from autograder.spec.course import exercise, question_or_exercise
 from autograder.spec.exercise import UNANSWERED
 
@@ -315,12 +309,10 @@ BROKEN = ONE.replace("any(", "any((")  # no Python: compared all the same
 def honest(count):
     """Return answers to the long exercise that have little in common."""
     parts = (
-        *(
-            "x = max(a, key=len)",
-            "with torch.no_grad():\n        a = x / {n}",
-            "a = {{x: b | {n}}}",
-            "print(a, x, {n})",
-        ),
+        *("x = attend(x)", "a @= x.mT", "for b in x:\n        a -= b", "x = x[:, {n}:]", "assert a is not x", "del b"),
+        *("while len(a) < {n}:\n        a = a * x", "a = [b ** {n} for b in a]", "if a.sum() > {n}:\n        x = -x"),
+        *("x = max(a, key=len)", "with torch.no_grad():\n        a = x / {n}", "a = {{x: b | {n}}}"),
+        "print(a, x, {n})",
     )
     draws = [random.Random(n) for n in range(count)]
     bodies = [["pass", *(draw.choice(parts).format(n=draw.randrange(99)) for _ in range(12))] for draw in draws]
@@ -405,8 +397,7 @@ def test_hostile_text_stays_text_on_the_page(hostile, small):
     text = page(collected(hostile))
     assert text.encode("utf-8")
     assert elements(text)[0].keys() <= elements(page(collected(small)))[0].keys()
-    assert "&lt;script&gt;alert(" in text
-    assert "{{ 7 * 7 }}" in text
+    assert not missing(text, "&lt;script&gt;alert(", "{{ 7 * 7 }}")
     assert not set("\x1b\u202e") & set(text)
 
 
@@ -456,11 +447,11 @@ def test_the_page_can_be_read_by_ear_and_its_picture_counts_everybody_once(term)
 
 def test_the_page_says_what_the_numbers_are(small):
     text = page(collected(small), made=datetime(2026, 1, 2, 3, 4))
-    for expected in (
+    assert not missing(
+        text,
         *("02 January 2026", "Ada Lovelace (ada)", "+ up to 3", "− 1", "diagonal blocked: 2 students"),
         *("Revisit: 4. The triangle › Exercise: causal mask", "No history of markings was kept"),
-    ):
-        assert expected in text
+    )
 
 
 def marking(student, earned, at="2026-01-02T10:00:00+00:00", seconds=1.5, assignment=NAME):
@@ -491,8 +482,7 @@ def test_progress_and_time_are_read_from_the_history_and_broken_lines_are_passed
     spent = time_spent(data, data.assignments[0])
     assert (spent.markings, spent.seconds, spent.median, spent.longest) == (3, 7.0, 1.5, 4.0)
     text = page(data)
-    assert "+60" in text
-    assert "7.0 s" in text
+    assert not missing(text, "+60", "7.0 s")
     write_history(term)
     assert "The history holds no marking of these assignments." in page(collected(term))
 
@@ -564,8 +554,7 @@ def test_a_database_that_is_no_gradebook_is_refused(tmp_path):
 
 def test_a_marked_notebook_that_was_edited_spoils_no_report(tmp_path):
     def edit(notebook, change):
-        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "test_causal_mask"]
-        data = cell.outputs[0]["data"]
+        data = cell_of(notebook, "test_causal_mask").outputs[0]["data"]
         data[MIME] = change(data[MIME])
 
     parts = ({"exercise": "causal_mask"}, {"lines": [1]}, {"diagnoses": [{}]}, {"lines": [{"weight": "a"}]})
@@ -610,11 +599,11 @@ def test_the_command_prints_and_writes(term, tmp_path):
     write_history(term, marking("ben", 3), marking("ben", 9))
     status, words = report(term, "--html", tmp_path / "report.html", "--csv", tmp_path / "all.csv")
     assert status == 0, words
-    for expected in (
+    assert not missing(
+        words,
         *("Ada Lovelace (ada)", "not handed in: eve", "who passed which check", "diagonal blocked: 2 students"),
         *("return ones(T).triu()", "30 % → 90 %", "2 markings took 3.0 s together", "median 86 %"),
-    ):
-        assert expected in words, expected
+    )
     assert "<h1>Class report</h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert (tmp_path / "all.csv").is_file()
 

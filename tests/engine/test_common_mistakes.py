@@ -116,9 +116,8 @@ def test_input_changed_changes_it_on_every_way_out():
 
 
 def test_precisions_come_out_as_the_slips_say():
-    [single], [double], [inside] = (
-        runs(slip, THIRDS) for slip in ("single_precision", "double_precision", "single_precision_inside")
-    )
+    slips = ("single_precision", "double_precision", "single_precision_inside")
+    [single], [double], [inside] = (runs(slip, THIRDS) for slip in slips)
     mine = x(3, dtype=torch.float64)
     assert single(mine).dtype == torch.float32
     assert double(x(3)).dtype == torch.float64

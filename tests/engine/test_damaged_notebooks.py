@@ -22,7 +22,7 @@ import damage
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from conftest import graded_only, with_hidden_tests
+from conftest import cell_of, graded_only, with_hidden_tests
 from damage import Damaged, bounded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -232,9 +232,8 @@ def test_whatever_a_process_replies_the_mark_is_a_number_that_it_may_earn(data):
     """The process lies in some of its answers, among right ones."""
     declared = question_or_exercise(data.draw(st.sampled_from(asked())))
     honest = in_process(namespace_with(declared, declared.source)).send
-    lies = data.draw(
-        st.dictionaries(st.integers(0, 12), st.tuples(TREES, BLOBS, st.booleans()), min_size=1, max_size=6)
-    )
+    lie = st.tuples(TREES, BLOBS, st.booleans())
+    lies = data.draw(st.dictionaries(st.integers(0, 12), lie, min_size=1, max_size=6))
     count = iter(range(10**6))
 
     def reply(question: Packet) -> Packet:
@@ -426,8 +425,7 @@ def test_an_answer_that_is_damaged_costs_its_exercise(data):
     source = source.encode("utf-8", "replace").decode()
     assume(defined_in(source) <= {name})
     notebook = answered()
-    [cell] = [cell for cell in notebook.cells if grade_id(cell) == name]
-    cell.source = source
+    cell_of(notebook, name).source = source
     found = marks(notebook)
     assert found | {name: 0.0} == POINTS | {name: 0.0}
     assert 0 <= found[name] <= POINTS[name]

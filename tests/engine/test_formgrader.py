@@ -18,7 +18,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import NOTEBOOKS, ROOT, graded_only, read
+from conftest import NOTEBOOKS, ROOT, cell_of, graded_only, read
 from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader.handlers import template_path
 from playwright.sync_api import expect
@@ -100,8 +100,7 @@ def submission():
         shown = f"from IPython.display import HTML, SVG, Javascript, Markdown, display\ndisplay(HTML({evil!r}))"
         notebook.cells.append(nbformat.v4.new_code_cell(f"{shown}\ndisplay(Markdown({evil!r}), Javascript({DOES!r}))"))
     notebook.cells.append(nbformat.v4.new_markdown_cell(f"$\\sqrt{{d_k}}$ ![p](data:image/png;base64,{PIXEL})"))
-    [written] = [cell for cell in notebook.cells if grade_id(cell) == "written_scaling"]
-    written.source = "Because of the variance. " + RUNNING[2]
+    cell_of(notebook, "written_scaling").source = "Because of the variance. " + RUNNING[2]
     return notebook
 
 

@@ -131,9 +131,8 @@ HEAR = "print('heard', bool(heard))"
 def test_file_locks_tell_a_later_cell_nothing(template):
     """A cell goes on listening while other exercises are asked with working versions."""
     answers = {n: THIEF.format(name=n, uses=", ".join(OTHERS)) for n in OTHERS[:2]}
-    notebook, verdicts = mark(
-        template, release(), answers, {"split_heads": LEAK.format(others=OTHERS), "MultiHeadAttention": HEAR}
-    )
+    extra = {"split_heads": LEAK.format(others=OTHERS), "MultiHeadAttention": HEAR}
+    notebook, verdicts = mark(template, release(), answers, extra)
     [heard] = [cell for cell in notebook.cells if cell.source == HEAR]
     assert heard.outputs[0].text == "heard False\n"
     assert sum(earned(verdicts).values()) == 0

@@ -1,12 +1,11 @@
 """Tests that stock nbclient runs a sandboxed kernel through the provisioner: no patch, no port, the same sandbox."""
 
 import shutil
-import time
 from importlib.metadata import EntryPoint
 
 import nbformat
 import pytest
-from conftest import ROOT, skip_without_cage
+from conftest import ROOT, skip_without_cage, wait_for
 from jupyter_client.provisioning import KernelProvisionerFactory
 from nbclient import NotebookClient
 
@@ -70,10 +69,7 @@ def test_stock_nbclient_runs_a_notebook(kernelspec, tmp_path):
     assert outputs["rich"][0].data["text/html"] == "<b>2</b>"
     assert "shell" in outputs["command"][0].text
     assert outputs["warm"][0].data["text/plain"] == "True"
-    until = time.monotonic() + 60
-    while len(monitor.tree(CagedProvisioner.template._process.pid)) > 1:
-        assert time.monotonic() < until, "the kernel's processes stay"
-        time.sleep(0.02)
+    wait_for(lambda: len(monitor.tree(CagedProvisioner.template._process.pid)) <= 1)
 
 
 @pytest.mark.slow

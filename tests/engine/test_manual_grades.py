@@ -106,6 +106,7 @@ def test_a_changed_answer_keeps_its_mark_and_asks_until_somebody_has_looked(mark
 @pytest.mark.parametrize(
     ("change", "asks"),
     [({}, False), ({"written": "Else."}, False), ({"code": "return 9"}, True), ({"points": 3.0}, True)],
+    ids=["nothing", "another answer", "the code", "what the judge gives"],
 )
 def test_a_mark_that_stands_above_the_judges_asks_again_when_what_it_was_given_for_changed(mark, change, asks):
     mark()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import nbformat
 import pytest
-from conftest import ROOT, with_hidden_tests
+from conftest import ROOT, cell_of, with_hidden_tests
 from submissions import ANSWERS, FULL, LIMITS, NAME, POINTS, earned, insert_before, mark, mark_in, mended, verdicts_on
 
 from autograder.judge import mark as judge
@@ -24,9 +24,8 @@ from autograder.spec.course import exercises, questions
 def test_right_answers_get_full_marks_though_they_warn_print_errors_and_raise_thread_counts(template, short):
     noisy = "import sys, warnings\ntorch.set_num_threads(2)\ny = torch.randn(700, 700) @ torch.randn(700, 700)\n"
     said = "    warnings.warn('careful')\n    print('hello', file=sys.stderr)\n    shifted"
-    notebook, verdicts = mark(
-        template, short, ANSWERS | {"softmax": noisy + ANSWERS["softmax"].replace("    shifted", said)}
-    )
+    softmax = noisy + ANSWERS["softmax"].replace("    shifted", said)
+    notebook, verdicts = mark(template, short, ANSWERS | {"softmax": softmax})
     assert earned(verdicts) == POINTS
     assert {name: mark_in(notebook, name) for name in POINTS} == POINTS
 
@@ -72,9 +71,8 @@ def test_an_answer_built_on_a_broken_one_loses_nothing(template, short):
 
 def test_parts_that_fit_each_other_in_their_own_way_are_not_marked_down_twice(template, short):
     """Results in the other order, used in that order: wrong once."""
-    swapped = ANSWERS["scaled_dot_product_attention"].replace(
-        "return weights @ V, weights", "return weights, weights @ V"
-    )
+    parts = "return weights @ V, weights"
+    swapped = ANSWERS["scaled_dot_product_attention"].replace(parts, "return weights, weights @ V")
     user = ANSWERS["SelfAttention"].replace(
         "return scaled_dot_product_attention(Q, K, V, mask)",
         "weights, output = scaled_dot_product_attention(Q, K, V, mask)\n        return output, weights",
@@ -279,7 +277,7 @@ def test_a_given_cell_is_run_when_a_cell_or_an_answer_builds_on_it(template, sho
     assert "unrelated = 1" not in ran
 
     def use_it(notebook):
-        [cell] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
+        cell = cell_of(notebook, "softmax")
         cell.source = cell.source.replace("\n    ", "\n    assert another == 6\n    ", 1)
 
     verdicts, ran = marked_against(release, template, use_it)
@@ -294,8 +292,7 @@ def test_an_answers_own_helper_is_not_replaced_by_a_given_one_of_its_name(templa
     body = "def softmax(scores, dim=-1):\n    return helper(scores, dim) / helper(scores, dim).sum(dim, keepdim=True)"
 
     def with_a_helper(notebook):
-        [answer] = [cell for cell in notebook.cells if grade_id(cell) == "softmax"]
-        answer.source = own + body
+        cell_of(notebook, "softmax").source = own + body
         insert_before(notebook, "test_softmax", "print(help_too)")
 
     verdicts, ran = marked_against(with_given_cells(short, given), template, with_a_helper)

@@ -84,9 +84,8 @@ OTHERWISE = {  # what lies in the folder in place of the notebook, made below
 DESERVED = {student: points for student, (_, points, _) in SUBMISSIONS.items()} | {
     student: points for student, (points, _) in OTHERWISE.items()
 }
-SAID = {student: said for student, (_, _, said) in SUBMISSIONS.items()} | {
-    s: said for s, (_, said) in OTHERWISE.items()
-}
+SAID = {student: said for student, (_, _, said) in SUBMISSIONS.items()}
+SAID |= {student: said for student, (_, said) in OTHERWISE.items()}
 UNLISTED = ["new\nline", "\x1b[31mred", os.fsdecode(b"\xff\xfe")]
 
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 from class_copies import NAME
-from conftest import ROOT, python
+from conftest import ROOT, cell_of, missing, python
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
@@ -21,7 +21,6 @@ from autograder.cli import app
 from autograder.handout import NotReady, write_start, write_zip
 from autograder.nbgrader_plugin.export.lms import CanvasExport
 from autograder.nbgrader_plugin.gradebook.roster import Table, Unusable
-from autograder.nbgrader_plugin.intake.repair import grade_id
 from tools import native_readers
 
 ANSWER = "def softmax(x):\n    return x.exp() / x.exp().sum(-1, keepdim=True)  # two evenings of work"
@@ -69,7 +68,7 @@ def notebook_of(root: Path) -> Path:
 
 def answer(path: Path, text: str = ANSWER) -> None:
     notebook = nbformat.read(path, as_version=4)
-    next(cell for cell in notebook.cells if grade_id(cell) == "softmax").source = text
+    cell_of(notebook, "softmax").source = text
     nbformat.write(notebook, path)
 
 
@@ -92,7 +91,7 @@ def test_what_somebody_wrote_stops_a_release_that_is_not_told_to_keep_a_copy(cou
     before = notebook_of(course).read_bytes()
     said = generate(course, 1)
     named = ("mine.txt", "attention_explorer.py", f"{NAME}.ipynb (softmax, cell {len(notebook.cells)})")
-    assert not [words for words in (*named, f"autograder release {NAME} --overwrite") if words not in said]
+    assert not missing(said, *named, f"autograder release {NAME} --overwrite")
     assert "Traceback" not in said
     assert notebook_of(course).read_bytes() == before
     assert own.read_text() == "what I understood"
@@ -188,8 +187,7 @@ def test_the_demo_touches_neither_the_course_nor_what_is_not_its_own(course, the
     answer(place / "course" / NAME / f"{NAME}.ipynb", "def softmax(x): return 'tried'")
     done = run(course, "run_demo")
     assert done.returncode == 1
-    assert f"submitted/me/{NAME}/{NAME}.ipynb" in done.stderr
-    assert f"demo/course/{NAME}/{NAME}.ipynb (softmax)" in done.stderr
+    assert not missing(done.stderr, f"submitted/me/{NAME}/{NAME}.ipynb", f"demo/course/{NAME}/{NAME}.ipynb (softmax)")
     assert "'tried'" in (place / "course" / NAME / f"{NAME}.ipynb").read_text()
     assert notes.exists()
 

@@ -140,9 +140,7 @@ def test_a_renamed_notebook_is_found_with_the_students_own_cells(submitted, answ
     assert "05-attention (1).ipynb" in mended.metadata[KEY]["notes"][0]["text"]
 
 
-@pytest.mark.parametrize(
-    ("content", "word"), [(one, word) for word, contents in UNREADABLE.items() for one in contents]
-)
+@pytest.mark.parametrize(("content", "word"), [(one, word) for word, each in UNREADABLE.items() for one in each])
 def test_what_cannot_be_read_becomes_a_blank_notebook_with_the_reason(submitted, content, word):
     repaired = submitted(content)
     assert word in repaired.metadata[KEY]["problem"]

@@ -7,7 +7,7 @@ import urllib.request
 from urllib.error import URLError
 
 import pytest
-from conftest import NOTEBOOKS, ROOT, read
+from conftest import NOTEBOOKS, ROOT, missing, read
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -33,10 +33,9 @@ def ready():
 
 @pytest.fixture(scope="module")
 def shown():
-    """What cells show, in a kernel in which the first cell of a release was run."""
+    """Return what cells show, in a kernel in which the first cell of a release was run."""
     cells = {cell.id: cell for cell in released("06-masking")}
-    test = cells["test_shift_targets"].source
-    answer = cells["shift_targets"].source
+    test, answer = cells["test_shift_targets"].source, cells["shift_targets"].source
     stub = answer.partition("    # YOUR CODE HERE")[0]
     answers = {
         "open": answer,
@@ -119,8 +118,7 @@ def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypa
     (tmp_path / "stories.txt").write_text("Once.")
     ready.look_around(["torch"], ["stories.txt"])
     fine = capsys.readouterr().out
-    assert "torch 2." in fine
-    assert "Everything is here." in fine
+    assert not missing(fine, "torch 2.", "Everything is here.")
     assert "✗" not in fine
     monkeypatch.setattr(sys, "version_info", (3, 9))
     ready.look_around(["torch", "nosuchlibrary"], ["stories.txt", "stories.json"])

@@ -13,7 +13,7 @@ import nbformat
 import psutil
 import pytest
 from class_copies import BEST, FULL, NAME, copy_of_the_course, gradebook, notebook, put, run, start
-from conftest import ROOT
+from conftest import ROOT, wait_for
 from nbgrader.exchange import ExchangeError
 from nbgrader.utils import get_username
 from submissions import insert_before
@@ -28,14 +28,6 @@ WRONG = BEST | {e.name: e.mistakes[0].source for e in exercises(NAME)}
 def handed_in(answers=BEST, extra=""):
     filled = notebook(answers)
     return insert_before(filled, "softmax", extra) if extra else filled
-
-
-def wait_for(condition, seconds=120.0):
-    end = time.monotonic() + seconds
-    while not (found := condition()) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert found, condition
-    return found
 
 
 @pytest.fixture
