@@ -12,7 +12,6 @@ from autograder.spec.course import exercises, in_notebook, questions
 
 
 def answers(name: str) -> dict[str, str]:
-    """Return a notebook's right answers."""
     return {e.name: e.source for e in exercises(name)} | {q.name: f'{q.name} = "{q.key}"' for q in questions(name)}
 
 

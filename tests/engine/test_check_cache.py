@@ -10,7 +10,7 @@ from autograder.judge.check_cache import CheckCache, digest
 from autograder.judge.run_check import run_check, student_with_answer
 from autograder.judge.student import Student
 from autograder.spec.course import exercise
-from autograder.spec.exercise import ValuesDiffer, Wrong
+from autograder.spec.exercise import Check, ValuesDiffer, Wrong
 from autograder.untrusted.wire import Packet, encode
 
 NAME = "scaled_dot_product_attention"
@@ -70,23 +70,25 @@ def test_another_answer_is_judged_in_earnest_and_nothing_is_asked_twice(counting
     assert len(counting) == 2
 
 
+def stopping(error: BaseException | type[BaseException]) -> Check:
+    """Return a check that asks once, and stops with this error."""
+
+    def ask(student):
+        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
+        raise error
+
+    return replace(CHECK, ask=ask)
+
+
 def test_a_check_of_the_same_title_is_another_check():
     cache = CheckCache()
     cache.run(RIGHT, CHECK, Counted(RIGHT.source))
-
-    def never_content(student):
-        raise Wrong("never")
-
     with pytest.raises(Wrong, match="never"):
-        cache.run(RIGHT, replace(CHECK, ask=never_content), Counted(RIGHT.source))
+        cache.run(RIGHT, stopping(Wrong("never")), Counted(RIGHT.source))
 
 
 def test_a_check_that_stopped_is_run_again(counting, caplog):
-    def stops(student):
-        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
-        raise ZeroDivisionError
-
-    cache, check = CheckCache(), replace(CHECK, ask=stops)
+    cache, check = CheckCache(), stopping(ZeroDivisionError)
     for _ in range(2):
         with pytest.raises(Wrong, match="could not be compared"):
             cache.run(RIGHT, check, Counted(RIGHT.source))
@@ -95,11 +97,7 @@ def test_a_check_that_stopped_is_run_again(counting, caplog):
 
 
 def test_a_check_that_was_interrupted_has_no_result():
-    def interrupted(student):
-        student.call(NAME, [torch.ones(1, 2, 3)] * 3)
-        raise KeyboardInterrupt
-
-    cache, check = CheckCache(), replace(CHECK, ask=interrupted)
+    cache, check = CheckCache(), stopping(KeyboardInterrupt)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             cache.run(RIGHT, check, Counted(RIGHT.source))

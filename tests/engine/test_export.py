@@ -110,8 +110,8 @@ def canvas(gradebook, tmp_path):
     """Fill marks into a table of Canvas's with some rows; return the first two lines and the others."""
 
     def export(*rows, options=(), **how):
-        settings = {"assignment": [ATTENTION]} | dict(options)
-        exporter = CanvasExport(roster=canvas_roster(tmp_path / "canvas.csv", *rows, **how), **settings)
+        roster = canvas_roster(tmp_path / "canvas.csv", *rows, **how)
+        exporter = CanvasExport(roster=roster, **{"assignment": [ATTENTION]} | dict(options))
         out = written(exporter, gradebook, tmp_path / "out.csv")
         return out[:2], out[2:]
 

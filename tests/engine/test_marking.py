@@ -269,10 +269,8 @@ def test_a_given_cell_is_run_when_a_cell_or_an_answer_builds_on_it(template, sho
     chain = (EXPERIMENT, "measured.append(6)", "another = measured[2]")
     release = with_given_cells(short, *chain, "unrelated = 1")
 
-    def build_on_it(notebook):
-        notebook.cells.append(nbformat.v4.new_code_cell("print(another)"))
-
-    _, ran = marked_against(release, template, build_on_it)
+    build_on_it = nbformat.v4.new_code_cell("print(another)")
+    _, ran = marked_against(release, template, lambda notebook: notebook.cells.append(build_on_it))
     assert {*chain, "print(another)"} <= ran
     assert "unrelated = 1" not in ran
 

@@ -4,6 +4,7 @@ import importlib.util
 import re
 import sys
 import urllib.request
+from unittest.mock import Mock
 from urllib.error import URLError
 
 import pytest
@@ -127,13 +128,6 @@ def test_what_is_in_the_way_is_said_in_a_sentence_each(ready, tmp_path, monkeypa
     assert "too old" in wrong[0]
     assert "%pip install nosuchlibrary" in wrong[1]
     assert wrong[2].count("stories.json") == 1
-    monkeypatch.setattr(urllib.request, "urlopen", raises(URLError("no route")))
+    monkeypatch.setattr(urllib.request, "urlopen", Mock(side_effect=URLError("no route")))
     ready.look_around([], [], network=True)
     assert "offline, which is enough" in capsys.readouterr().out
-
-
-def raises(error):
-    def raising(*_, **__):
-        raise error
-
-    return raising
