@@ -26,6 +26,11 @@ IN_THE_CAGE = {
     "cross_entropy": ("while noting is off", "written anew in torch"),
     "LayerNorm": ("compiled", "in a thread", "a library's layer as a base", "its middle, written anew in torch"),
 }
+GAVE = {
+    "softmax": "def softmax(scores, dim=-1):\n    return torch.as_tensor(smoothly.spread(scores.numpy(), dim)[0])",
+    "LayerNorm": HARMLESS["LayerNorm"]["in words"].partition("    def forward")[0]
+    + "    def forward(self, x):\n        return self.weight * smoothly.even(x, self.eps) + self.bias",
+}
 
 
 def judged(name: str, source: str) -> Verdict:
@@ -123,13 +128,6 @@ def library(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(folder.parent))
     yield folder
     sys.modules.pop("smoothly", None)
-
-
-GAVE = {
-    "softmax": "def softmax(scores, dim=-1):\n    return torch.as_tensor(smoothly.spread(scores.numpy(), dim)[0])",
-    "LayerNorm": HARMLESS["LayerNorm"]["in words"].partition("    def forward")[0]
-    + "    def forward(self, x):\n        return self.weight * smoothly.even(x, self.eps) + self.bias",
-}
 
 
 @pytest.mark.parametrize(("name", "gave"), GAVE.items(), ids=GAVE)

@@ -14,6 +14,7 @@ SCALED = '''def scaled(x, by=2):
     return x * by  # same shape as x
 '''
 CLASS = "class Scaled(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
+LOOP = "def scaled(x, by=2):\n    return sum([x] * by)\n"
 
 
 def read(text: str, reference: str = SCALED, **options) -> list[Entry]:
@@ -126,9 +127,6 @@ def test_a_block_ends_with_the_next_version_or_entry():
     assert [len(entry.sources) for entry in found] == [2, 1]
     assert "return x + by\n" in found[0].sources[0]
     assert "return x - by\n" in found[0].sources[1]
-
-
-LOOP = "def scaled(x, by=2):\n    return sum([x] * by)\n"
 
 
 def test_a_version_may_change_a_right_answer_or_an_entry_above():

@@ -17,6 +17,9 @@ from autograder.spec.course import given_names, question_or_exercise
 
 PROGRAMS = tomllib.loads((ROOT / "tests" / "cell_effects.toml").read_text("utf-8"))
 NOTEBOOK = PROGRAMS["notebook"]
+MODEL = "import torch\nfrom torch import nn\n\nprobe = nn.Linear(1, 1)"
+FIT = "def fit(model):\n    with torch.no_grad():\n        model.weight.fill_(7.0)"
+LOOK = "def look(model):\n    print(model.weight.shape)"
 
 
 @pytest.mark.parametrize("cell", PROGRAMS["changes"])
@@ -39,11 +42,6 @@ def test_what_a_cell_changes_by_what_other_cells_made(before, cell, changed):
 def test_functions_that_call_each_other_without_end_are_read_to_an_end():
     chain = "\n".join(f"def f{n}(x):\n    return f{n + 1}(x)" for n in range(3000))
     assert "model" in Effects([chain, "f0(model)"]).changed_by("f0(model)")
-
-
-MODEL = "import torch\nfrom torch import nn\n\nprobe = nn.Linear(1, 1)"
-FIT = "def fit(model):\n    with torch.no_grad():\n        model.weight.fill_(7.0)"
-LOOK = "def look(model):\n    print(model.weight.shape)"
 
 
 def test_a_given_cell_that_trains_a_model_is_run_for_a_student_who_uses_it(template, short):

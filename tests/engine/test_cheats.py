@@ -25,6 +25,13 @@ WRONG = {
     "simple_attention": "def simple_attention(x):\n    return x * 0",
     "q5_1": f'q5_1 = "{next(letter for letter in "ABCD" if letter != question_or_exercise("q5_1").key)}"',
 }
+UNNOTICED = {
+    # nothing in their source sets them apart from honest cells
+    *("shadowed names", "print a mark", "clear the outputs", "show a rubric", "update an earlier display"),
+    *("a background thread", "an oversized reply", "an endless reply", "NaN", "meta tensors", "assigned"),
+    *("the visible examples", "a malformed reply", "a forged reply", "a number formatter", "files named like modules"),
+    *("solutions in the repository", "other kernels", "a string that equals every letter"),
+}
 
 
 def programs(kind):
@@ -194,15 +201,6 @@ def test_working_versions_cannot_be_kept_for_a_later_cell(template, tiny):
     cheat = dict(PROGRAMS["kept"])
     _, marks, _ = submit(template, tiny, cheat.pop("before"), WRONG | cheat)
     assert marks["simple_attention"] == 0
-
-
-UNNOTICED = {
-    # nothing in their source sets them apart from honest cells
-    *("shadowed names", "print a mark", "clear the outputs", "show a rubric", "update an earlier display"),
-    *("a background thread", "an oversized reply", "an endless reply", "NaN", "meta tensors", "assigned"),
-    *("the visible examples", "a malformed reply", "a forged reply", "a number formatter", "files named like modules"),
-    *("solutions in the repository", "other kernels", "a string that equals every letter"),
-}
 
 
 @pytest.mark.parametrize("name", [name for name in (*CHEATS, *SEEKS) if name not in UNNOTICED])

@@ -32,6 +32,7 @@ NO_RETURN = "def silent(x):\n    x = x + 1\n"
 INNER = "def outer(x):\n    def inner(y):\n        return y / 3\n    return inner(x) + 1\n"
 THIRDS = "def thirds(x):\n    return x / 3\n"
 TOTAL = "def total(x):\n    return x.sum()\n"
+both = pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
 
 
 def made(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -> tuple[str, ...]:
@@ -55,9 +56,6 @@ def runs(slip: str, source: str, takes: str = "tensor", gives: str = "tensor") -
 
 def x(*shape: int, **options) -> torch.Tensor:
     return torch.arange(1.0, math.prod(shape) + 1, **options).reshape(shape)
-
-
-both = pytest.mark.parametrize("source", [DOUBLED, CLASS], ids=["function", "class"])
 
 
 @both

@@ -50,6 +50,25 @@ from autograder.untrusted.wire import Packet
 FEW, SOME, MANY = settings(max_examples=3), settings(max_examples=25), settings(max_examples=60)
 
 pytestmark = pytest.mark.slow
+NAMES = st.text(
+    st.sampled_from([*"ab.-_ ()[]{}*?~'\"\\$%;|&<>#éÅ中", "\n", "\t", "\x1b", "\x7f", "\u202e", "\udcff", "1"]),
+    min_size=1,
+    max_size=12,
+) | st.sampled_from(["timestamp.txt", "05-attention.ipynb", "CON", "a" * 250, ".", "..", "-rf", "~", "[bold]x[/bold]"])
+KINDS = ["file", "file", "notebook", "link", "hard link", "pipe", "socket", "folder", "time", "hole"]
+THING = st.tuples(st.lists(NAMES, min_size=1, max_size=3), st.sampled_from(KINDS), st.binary(max_size=20))
+PLACES = st.sampled_from(["", "a", "a/", "./a", "a/b", "05-attention.ipynb"])
+PLACES |= st.sampled_from(["a/../../out", "../../out", "/tmp/zq-out", "C:\\out", "..\\..\\out"])
+PACKED = ["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]
+MEMBER = st.tuples(PLACES | NAMES, st.sampled_from(PACKED), st.binary(max_size=50))
+MEMBERS = st.lists(MEMBER, max_size=6)
+OURS = {"header", "main", "footer", "section"}
+ALLOWED = sanitize.TAGS | mathml.TAGS | OURS | {"html", "head", "body"}
+ATTRIBUTES = {"tabindex", "rel", "role", "scope", "aria-labelledby", "aria-hidden", "encoding", "xmlns"}
+ATTRIBUTES |= set().union(*sanitize.ATTRIBUTES.values()) | mathml.ATTRIBUTES
+OURS_ALONE = r"(?![a-z][a-z0-9+.-]*:|//|\\)"  # no scheme, no host: somewhere beside the page
+ADDRESS = re.compile(rf"(https?:|mailto:|{OURS_ALONE})", re.IGNORECASE)
+LOADED = re.compile(rf"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]*|{OURS_ALONE}.*", re.IGNORECASE)
 
 
 def loaded(name: str, content: bytes) -> nbformat.NotebookNode:
@@ -84,15 +103,6 @@ def test_whatever_is_handed_in_becomes_the_notebook_that_was_handed_out(damaged:
     twice = loaded(damaged.name, json.dumps(mended).encode())
     assert [dict(cell) for cell in twice.cells] == [dict(cell) for cell in mended.cells]
     assert twice.metadata[repair.KEY]["notes"] == []
-
-
-NAMES = st.text(
-    st.sampled_from([*"ab.-_ ()[]{}*?~'\"\\$%;|&<>#éÅ中", "\n", "\t", "\x1b", "\x7f", "\u202e", "\udcff", "1"]),
-    min_size=1,
-    max_size=12,
-) | st.sampled_from(["timestamp.txt", "05-attention.ipynb", "CON", "a" * 250, ".", "..", "-rf", "~", "[bold]x[/bold]"])
-KINDS = ["file", "file", "notebook", "link", "hard link", "pipe", "socket", "folder", "time", "hole"]
-THING = st.tuples(st.lists(NAMES, min_size=1, max_size=3), st.sampled_from(KINDS), st.binary(max_size=20))
 
 
 @SOME
@@ -135,13 +145,6 @@ def put(folder: Path, names: list[str], kind: str, content: bytes, secret: Path)
         if path != folder and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             make[kind]()
-
-
-PLACES = st.sampled_from(["", "a", "a/", "./a", "a/b", "05-attention.ipynb"])
-PLACES |= st.sampled_from(["a/../../out", "../../out", "/tmp/zq-out", "C:\\out", "..\\..\\out"])
-PACKED = ["file", "file", "file", "link", "hard link", "device", "bomb", "archive"]
-MEMBER = st.tuples(PLACES | NAMES, st.sampled_from(PACKED), st.binary(max_size=50))
-MEMBERS = st.lists(MEMBER, max_size=6)
 
 
 def packed(kind: str, members: list, depth: int = 0) -> bytes:
@@ -260,15 +263,6 @@ def _forged(right: Any, tree: Any, data: st.DataObject) -> Any:
         return tree
     place = data.draw(st.integers(0, len(parts) - 1))
     return {"dict": [[key, tree] if at == place else [key, value] for at, (key, value) in enumerate(parts)]}
-
-
-OURS = {"header", "main", "footer", "section"}
-ALLOWED = sanitize.TAGS | mathml.TAGS | OURS | {"html", "head", "body"}
-ATTRIBUTES = {"tabindex", "rel", "role", "scope", "aria-labelledby", "aria-hidden", "encoding", "xmlns"}
-ATTRIBUTES |= set().union(*sanitize.ATTRIBUTES.values()) | mathml.ATTRIBUTES
-OURS_ALONE = r"(?![a-z][a-z0-9+.-]*:|//|\\)"  # no scheme, no host: somewhere beside the page
-ADDRESS = re.compile(rf"(https?:|mailto:|{OURS_ALONE})", re.IGNORECASE)
-LOADED = re.compile(rf"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]*|{OURS_ALONE}.*", re.IGNORECASE)
 
 
 def forbidden(markup: str) -> list[str]:

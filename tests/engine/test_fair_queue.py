@@ -9,6 +9,12 @@ from hypothesis import strategies as st
 from autograder.cluster.fair_queue import WINDOW, Queue, Work
 
 NAME = "05-attention"
+STUDENTS = ("ada", "bob", "eve", "kim", "lee")
+LENGTHS = (0.5, 3.0, 30.0, 900.0)  # seconds that a student's notebooks take
+ACTIONS = st.one_of(
+    st.tuples(st.just("put"), st.sampled_from(STUDENTS), st.sampled_from(("05", "06"))),
+    st.tuples(st.just("wait"), st.floats(0.1, 60.0)),
+)
 
 
 class Clock:
@@ -113,14 +119,6 @@ def test_other_assignments_go_on_while_one_is_not_free():
     waiting.put("ada", "05", 1)
     waiting.put("bob", "06", 1)
     assert waiting.take(lambda assignment: assignment != "05").student == "bob"
-
-
-STUDENTS = ("ada", "bob", "eve", "kim", "lee")
-LENGTHS = (0.5, 3.0, 30.0, 900.0)  # seconds that a student's notebooks take
-ACTIONS = st.one_of(
-    st.tuples(st.just("put"), st.sampled_from(STUDENTS), st.sampled_from(("05", "06"))),
-    st.tuples(st.just("wait"), st.floats(0.1, 60.0)),
-)
 
 
 class Room:

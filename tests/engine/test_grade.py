@@ -40,6 +40,7 @@ SUBMISSIONS = {
     "not-json": b"this is my homework",
     "José 张 o'Neil": notebook(),
 }
+OURS = ("autograder", "grade", NAME, "--workers", "1")
 
 
 def hand_in(classroom: Path) -> Path:
@@ -163,9 +164,6 @@ def test_what_is_lost_is_made_again(course, marked, by_us, lost):
         shutil.copy(course / "release" / "gradebook.db", place)
     run(course, marked, "autograder", "grade", NAME)
     assert_same(marked, by_us)
-
-
-OURS = ("autograder", "grade", NAME, "--workers", "1")
 
 
 @in_every_way

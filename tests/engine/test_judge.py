@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from autograder.judge.cell_effects import Effects
 from autograder.judge.mark import mark
 from autograder.judge.run_check import namespace_with
 from autograder.judge.source_rules import needed_by, reachable
@@ -104,21 +103,6 @@ def test_an_error_that_pytorch_calls_not_implemented_is_not_an_unanswered_exerci
 )
 def test_what_a_cell_takes_from_the_notebook(cell, needed):
     assert needed_by(cell) == needed
-
-
-@pytest.mark.parametrize(
-    ("cell", "changed"),
-    [
-        ("x = 1\ny[0] = 2\nz.a.b = 3", {"x", "y", "z"}),
-        ("items.append(1)\nmodel.layers[0].weight.zero_()", {"items", "model"}),
-        ("torch.manual_seed(0)\nplt.show()", set()),
-        ("def f(a):\n    cache[a] = 1", {"f", "cache"}),
-        ("total += 1", {"total"}),
-        ("del table['a']", {"table"}),
-    ],
-)
-def test_what_a_cell_defines_or_changes(cell, changed):
-    assert Effects([cell, "import torch\nimport matplotlib.pyplot as plt"]).changed_by(cell) == changed
 
 
 def test_annotations_of_an_answer_are_evaluated():

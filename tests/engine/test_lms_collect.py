@@ -29,6 +29,7 @@ STUDENTS = {  # id: first name, last name, email, number in the system
     "twin2": ("Kim", "Lee", "kim2@example.edu", None),
     "ngozi": ("Ngozi", "Okafor", "ngozi@example.edu", "4714"),
 }
+ABSOLUTE = "/tmp/autograder-out.txt"
 
 
 def book(text="mine"):
@@ -249,9 +250,6 @@ def test_a_students_archive_is_unpacked_and_nothing_in_it_is_somebody_elses(cour
     assert {student: owner(files[FILE]) for student, files in found.items()} == {"amina": "amina", "ngozi": "ngozi"}
     assert found["amina"]["fig.png"] == b"png"
     assert owner(found["amina"][f"okaforngozi_4714_999_{FILE}"]) == "forged"
-
-
-ABSOLUTE = "/tmp/autograder-out.txt"
 
 
 @pytest.mark.parametrize(

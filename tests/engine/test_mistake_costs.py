@@ -26,6 +26,7 @@ from autograder.spec.exercise import UNANSWERED, Exercise
 EXERCISES = [pytest.param(exercise, id=exercise.name) for exercise in exercises()]
 ATTENTION = exercise("scaled_dot_product_attention")
 SOFTMAX = exercise("softmax")
+QUICK = ("softmax", "simple_attention", "scaled_dot_product_attention")
 
 
 def verdict_on(declared: Exercise, source: str) -> Verdict:
@@ -87,9 +88,6 @@ def empty_answers(declared: Exercise) -> list[str]:
         function.body = ast.parse(statement).body
         sources.append(ast.unparse(tree))
     return sources
-
-
-QUICK = ("softmax", "simple_attention", "scaled_dot_product_attention")
 
 
 @pytest.mark.slow

@@ -24,6 +24,14 @@ from autograder.nbgrader_plugin.gradebook.roster import Table, Unusable
 from tools import native_readers
 
 ANSWER = "def softmax(x):\n    return x.exp() / x.exp().sum(-1, keepdim=True)  # two evenings of work"
+PROGRAM = f"""
+from autograder.nbgrader_plugin.converters import register_assignments, settings
+from nbgrader.apps import NbGraderAPI
+register_assignments(settings("classroom"), [{NAME!r}])
+app = settings("classroom")
+done = NbGraderAPI(app.coursedir, parent=app).generate_assignment({NAME!r})
+print(done["success"], done.get("log"))
+"""
 
 
 def run(root: Path, *command: str):
@@ -132,16 +140,6 @@ def test_a_release_without_a_manifest_is_compared_with_the_new_one(course):
     answer(notebook_of(course))
     assert "(softmax)" in generate(course, 1)
     assert "two evenings" in notebook_of(course).read_text()
-
-
-PROGRAM = f"""
-from autograder.nbgrader_plugin.converters import register_assignments, settings
-from nbgrader.apps import NbGraderAPI
-register_assignments(settings("classroom"), [{NAME!r}])
-app = settings("classroom")
-done = NbGraderAPI(app.coursedir, parent=app).generate_assignment({NAME!r})
-print(done["success"], done.get("log"))
-"""
 
 
 def test_neither_formgraders_button_nor_a_gradebook_that_learns_its_assignments_overrules_an_answer(course):

@@ -21,6 +21,8 @@ NO_SHIFT = replaced(SOFTMAX.source, "scores - scores.amax(dim=dim, keepdim=True)
 TWO = replaced(NO_SHIFT, "return exps / exps.sum(dim=dim, keepdim=True)", "return exps")
 NO_KEEPDIM = replaced(NO_SHIFT, "keepdim=True", "keepdim=False")
 ODD = replaced(SOFTMAX.source, "return exps", "return 1.0625 * exps.sin()")
+FEW = [exercise(name) for name in ("softmax", "causal_mask", "encode", "perplexity", "split_heads", "learning_rate")]
+ALL = [declared for notebook in notebooks() for declared in exercises(notebook)[:3]]
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +47,6 @@ def verdict_on(source: str) -> Verdict:
 
 def named(verdict: Verdict) -> set[str]:
     return {one.mistake for one in verdict.diagnoses}
-
-
-FEW = [exercise(name) for name in ("softmax", "causal_mask", "encode", "perplexity", "split_heads", "learning_rate")]
-ALL = [declared for notebook in notebooks() for declared in exercises(notebook)[:3]]
 
 
 @pytest.mark.slow

@@ -12,6 +12,13 @@ from autograder.untrusted.responder import Responder
 from autograder.untrusted.wire import decode, encode
 
 NAN, INF = float("nan"), float("inf")
+F64 = torch.float64
+ERROR = {"kind": "raised", "type": "ValueError"}
+KEYWORD = "f() got an unexpected keyword argument 'dims'"
+REWORDED = {
+    "max() arg is an empty sequence": "max() iterable argument is empty",
+    KEYWORD: f"{KEYWORD}. Did you mean 'dim'?",
+}
 
 
 def crossed(value: object) -> object:
@@ -55,10 +62,6 @@ def numbers(dtype: torch.dtype = torch.float32, **changed: float) -> torch.Tenso
     for place, value in changed.items():
         tensor[int(place[1:])] = value
     return like(tensor)
-
-
-F64 = torch.float64
-ERROR = {"kind": "raised", "type": "ValueError"}
 
 
 @pytest.mark.parametrize(
@@ -243,13 +246,6 @@ def test_an_error_of_a_librarys_own_type_counts_as_the_built_in_one_that_it_is()
     assert agree(found, renamed)
     own = raised("class Mine(ValueError): pass\ndef f(): raise Mine('no')")
     assert (own["type"], own["base"]) == ("Mine", "ValueError")
-
-
-KEYWORD = "f() got an unexpected keyword argument 'dims'"
-REWORDED = {
-    "max() arg is an empty sequence": "max() iterable argument is empty",
-    KEYWORD: f"{KEYWORD}. Did you mean 'dim'?",
-}
 
 
 @pytest.mark.parametrize(("text", "later"), REWORDED.items())

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from autograder.untrusted.wire import DTYPES, MAX_DEPTH, Channel, Opaque, Packet, Ref, Seed, WireError, decode, encode
 
 FEW, MANY = settings(max_examples=100), settings(max_examples=300)
+FLOATS = {"tensor": "float32", "order": [0], "blob": 0}
 
 
 @st.composite
@@ -230,9 +231,6 @@ def test_any_tree_is_a_value_or_refused(tree, blobs):
     except WireError:
         return
     decode(encode(value))  # what it is can be sent again
-
-
-FLOATS = {"tensor": "float32", "order": [0], "blob": 0}
 
 
 @pytest.mark.parametrize(
