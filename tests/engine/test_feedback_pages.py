@@ -1,26 +1,32 @@
-"""Tests of feedback pages: their summary, their view of the notebook, and that no student content runs or loads."""
+"""Tests of feedback pages: summary, view of the notebook, limits, and that no student content runs or loads."""
 
 import functools
 import re
+import threading
 import tomllib
 from itertools import pairwise
 
 import pytest
 from bs4 import BeautifulSoup
 from conftest import NOTEBOOKS, ROOT, cell_of, ends, missing, read
+from markupsafe import escape
 from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
+from pygments import lex
+from pygments.lexers import get_lexer_by_name
 from submissions import ANSWERS, NAME
 from traitlets.config import Config
 
 from autograder.judge.diagnosis.diagnose import Diagnosis, Line
 from autograder.judge.formatting import prose
 from autograder.judge.mark import Verdict, mark_choice, zero
-from autograder.nbgrader_plugin.feedback import rendering, sections
+from autograder.judge.parsing import MAX_SOURCE
+from autograder.nbgrader_plugin.feedback import lexer, rendering, sections
+from autograder.nbgrader_plugin.feedback.budget import LEFT_OUT, Budget
 from autograder.nbgrader_plugin.feedback.exporter import POLICY, FeedbackExporter
 from autograder.nbgrader_plugin.feedback.mathml import TAGS, mathml
 from autograder.nbgrader_plugin.intake import sanitize
-from autograder.nbgrader_plugin.intake.repair import GIVEN, KEY, grade_id
+from autograder.nbgrader_plugin.intake.repair import GIVEN, KEY, MAX_TEXT, MAX_TEXTS, grade_id
 from autograder.nbgrader_plugin.marking.notebook_marker import _cleaned, write_verdict
 from autograder.nbgrader_plugin.marking.notices import FAILED, RESTARTED, SKIPPED
 from autograder.nbgrader_plugin.preprocessors import HideTests
@@ -61,9 +67,9 @@ class Exporter(FeedbackExporter):
 
 
 @functools.cache
-def exporter():
+def exporter(**limits):
     """Return one exporter for all pages, as nbgrader has: it compiles its template once."""
-    made = Exporter(config=SETTINGS)
+    made = Exporter(config=SETTINGS, **limits)
     made.register_preprocessor(HideTests, enabled=True)
     return made
 
@@ -498,3 +504,80 @@ def test_a_page_of_a_text_made_to_cost_ends(unit):
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": unit * (290_000 // len(unit))}}
     with ends():
         shown([cell, new_code_cell("1", outputs=[sanitised_output(output)])])
+
+
+def page_within(notebook, seconds, size=2**25):
+    """Return a page that is made within the limits that an instructor may set."""
+    made = exporter(work_timeout=seconds, max_size=size)
+    made.handed_out = HANDED_OUT
+    return made.from_notebook_node(notebook, {"nbgrader": ABOUT})[0]
+
+
+def test_what_there_is_no_time_for_is_shown_as_plain_text_and_the_page_says_so():
+    cells = [new_markdown_cell("*first*"), new_code_cell("x = 1", outputs=[new_output("stream", text="a < b")])]
+    made = page_within(whole([*cells, *marked(MISTAKEN).cells]), seconds=0)
+    said = text_of(made)
+    assert "took longer than the 0 seconds" in said
+    assert not missing(made, "<pre>*first*</pre>", "<pre>a &lt; b</pre>", "58 % are NaN")
+    assert "Left out" not in made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["nested divisions", "tables"])
+def test_a_full_notebook_made_to_cost_is_plain_text_once_the_budget_is_spent(kind):
+    """As many texts as repair leaves in a notebook: without a budget, a quarter or half of a minute."""
+    text = sanitize.markdown(COSTLY[kind] * (MAX_TEXT // len(COSTLY[kind])))
+    texts = ["*first*", *[text] * (MAX_TEXTS // MAX_TEXT), "*last*"]
+    with ends():
+        made = page_within(whole([*map(new_markdown_cell, texts), *marked(MISTAKEN).cells]), seconds=2)
+    assert not missing(made, "took longer than the 2 seconds", "<em>first</em>")
+    assert made.count(str(escape(text))) >= 2, "what was stopped in the middle, and what came later"
+    assert "<pre>*last*</pre>" in made
+    assert "58 % are NaN" in made, "the rubric is there"
+
+
+def test_what_there_is_no_room_for_is_left_out_and_the_page_says_so():
+    cells = [new_markdown_cell("y" * 5_000), new_markdown_cell("*short*")]
+    made = page_within(whole([*cells, *marked({}).cells]), seconds=30, size=4_000)
+    assert "y" * 100 not in made
+    assert not missing(made, LEFT_OUT, "<em>short</em>")
+    assert "would be larger than the 0.0038147 MiB" in text_of(made)
+
+
+def test_an_honest_page_says_nothing_of_a_budget():
+    made = page_within(marked(MISTAKEN, written="Because $\\sqrt{d_k}$."), seconds=30)
+    assert not [words for words in ("plain text", "Left out") if words in made]
+
+
+def test_one_piece_that_takes_too_long_is_stopped_in_the_middle():
+    budget = Budget(seconds=0.5)
+    made = budget.piece(lambda: rendering.Markup("".join(iter(lambda: "", None))), "what it was <made> of")
+    assert made == "<pre>what it was &lt;made&gt; of</pre>"
+    assert budget.sentences
+
+
+def test_where_signals_do_not_come_it_is_looked_at_between_two_pieces():
+    made = []
+
+    def work():
+        budget = Budget(seconds=0.0)
+        made.append(budget.piece(lambda: rendering.Markup("never"), "plain"))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert made == ["<pre>plain</pre>"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["***a", "*a", "a.", "\n", "\n\t", "x \n", '"""\n', "%%", "? "])
+def test_highlighting_ends(unit):
+    with ends():
+        rendering.code("x" + unit * (MAX_SOURCE // len(unit)) + "x")
+
+
+def test_code_is_highlighted_as_ipython_does():
+    magics = ["%time x\n", "!ls\nx\n", "%%bash\nls\n", "x?\n", "x.y*?\n", "files = !ls\n", "%matplotlib inline\nx\n"]
+    code = [cell.source for cell in read("solutions", "05-attention").cells if cell.cell_type == "code"]
+    for source in magics + code:
+        assert list(lex(source, lexer.NotebookLexer())) == list(lex(source, get_lexer_by_name("ipython3")))

@@ -11,7 +11,7 @@ import pytest
 import torch
 from circumventions import WAYS
 from test_bans import caged, judged
-from test_pairs import NO_SHIFT, named, replaced
+from test_diagnosis import NO_SHIFT, named, replaced
 from typer.testing import CliRunner
 
 from autograder.cli import app

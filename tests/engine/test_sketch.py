@@ -272,6 +272,7 @@ def test_of_its_own_messages_all_but_floats_tells_and_of_others_names_and_whole_
         assert words(raised(f"def f(): return {one}")) != words(raised(f"def f(): return {other}"))
     own = [words(raised(f"def f(): raise ValueError({text!r})")) for text in ("a 1.5", "a 1.6", "b 1.5")]
     assert own[0] == own[1] != own[2]
+    assert sketch([{"problem": "no"}, 5]).words == sketch([]).words, "a forged record has no words"
 
 
 @pytest.mark.parametrize("draw", ["random.random()", "numpy.random.rand()", "numpy.random.randint(10**9)"])
